@@ -1,0 +1,32 @@
+// exp(-x) of a positive rational, enclosed between two integers: the one transcendental number that
+// the sampler needs, with proof that no rounding error was forgotten.
+#pragma once
+
+#include <boost/multiprecision/cpp_int.hpp>
+
+namespace dp_counter {
+
+/// An integer without limit. Up to 640 bits sit inside the object; more go to the heap.
+using BigInt = boost::multiprecision::number<
+    boost::multiprecision::cpp_int_backend<640, 0, boost::multiprecision::signed_magnitude,
+                                           boost::multiprecision::unchecked>,
+    boost::multiprecision::et_off>;
+
+/// A real number in [low, high] / 2^bits.
+struct Enclosure {
+    BigInt low;
+    BigInt high;
+};
+
+/// Rounded down and up shifts, products and quotients of non-negative fixed-point numbers.
+[[nodiscard]] BigInt ceil_shift(const BigInt& value, unsigned bits);
+[[nodiscard]] BigInt ceil_div(const BigInt& numerator, const BigInt& denominator);
+[[nodiscard]] Enclosure multiply(const Enclosure& a, const Enclosure& b, unsigned bits);
+
+/// Encloses exp(-numerator / denominator) with `bits` fractional bits, both arguments positive. The
+/// width is a few units in the last place. Method: y = x / 2^s below 2^-16, the alternating Taylor
+/// series of exp(-y) with every term rounded outwards, then s squarings rounded outwards.
+[[nodiscard]] Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator,
+                                     unsigned bits);
+
+} // namespace dp_counter

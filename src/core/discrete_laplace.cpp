@@ -1,0 +1,140 @@
+#include "core/discrete_laplace.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/certified_exp.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+constexpr int kBase = 16;
+constexpr unsigned kTableBits = 96;
+
+BigInt big(uint128 value) {
+    return (BigInt(static_cast<std::uint64_t>(value >> 64)) << 64) |
+           BigInt(static_cast<std::uint64_t>(value));
+}
+
+/// The ratio of digit 0, exp(-epsilon/sensitivity).
+Enclosure base_ratio(const LaplaceScale& scale, unsigned bits) {
+    BigInt numerator = scale.epsilon.mantissa();
+    BigInt denominator = big(scale.sensitivity);
+    const int exponent = scale.epsilon.exponent();
+    if (exponent < 0)
+        denominator <<= static_cast<unsigned>(-exponent);
+    else
+        numerator <<= static_cast<unsigned>(exponent);
+    return exp_of_minus(numerator, denominator, bits);
+}
+
+/// ratio^1 .. ratio^16
+std::vector<Enclosure> powers(const Enclosure& ratio, unsigned bits) {
+    std::vector<Enclosure> power{ratio};
+    power.reserve(kBase);
+    while (power.size() < kBase)
+        power.push_back(multiply(power.back(), ratio, bits));
+    return power;
+}
+
+/// Encloses the probability that a digit is at least j, from the powers of its ratio.
+Enclosure at_least(int j, const std::vector<Enclosure>& power, bool open, unsigned bits) {
+    const Enclosure& reach = power[static_cast<std::size_t>(j - 1)];
+    if (open)
+        return reach;
+    const BigInt one = BigInt(1) << bits;
+    const Enclosure& all = power[kBase - 1];
+    const BigInt low = reach.low > all.high ? BigInt(reach.low - all.high) : BigInt(0);
+    const BigInt high = reach.high - all.low;
+    return {BigInt(low << bits) / BigInt(one - all.low), ceil_div(high << bits, one - all.high)};
+}
+
+/// Precision that leaves at least 128 certified bits: the closed digits divide by 1 - q^16, which
+/// loses log2(scale) bits, and each further digit multiplies the width by 16.
+unsigned first_precision(const LaplaceScale& scale, int digits) {
+    const double loss = std::log2(std::max(1.0, scale.value()));
+    return 256 + static_cast<unsigned>(std::ceil(loss)) + 4U * static_cast<unsigned>(digits);
+}
+
+int digits_needed(double scale) {
+    constexpr double kReach = 64 * 0.6931471805599453 / (kBase - 1); // q_top^15 below 2^-64
+    int digits = 1;
+    for (double x = 1 / scale; x < kReach; x *= kBase)
+        ++digits;
+    return digits;
+}
+
+} // namespace
+
+DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale), digits_{} {
+    static_assert(kBase == dp_counter::kBase);
+    if (scale.sensitivity == 0 || scale.value() > max_scale())
+        throw Error(Fault::parameter, "epsilon is too small for this horizon",
+                    "Choose a larger epsilon or a smaller horizon.");
+    digit_count_ = digits_needed(scale.value());
+
+    unsigned bits = first_precision(scale, digit_count_);
+    for (bool certified = false; !certified; bits *= 2) {
+        certified = true;
+        Enclosure ratio = base_ratio(scale, bits);
+        for (int i = 0; i < digit_count_ && certified; ++i) {
+            const std::vector<Enclosure> power = powers(ratio, bits);
+            Digit& digit = digits_[i];
+            for (int j = 1; j < kBase && certified; ++j) {
+                const Enclosure p = at_least(j, power, i == digit_count_ - 1, bits);
+                const BigInt low = p.low >> (bits - kTableBits);
+                certified = low == p.high >> (bits - kTableBits);
+                const auto word = static_cast<std::uint32_t>(low >> 64);
+                digit.word[j - 1] = static_cast<std::int32_t>(word ^ 0x80000000U);
+                digit.tail[j - 1] = static_cast<std::uint64_t>(low & BigInt(~std::uint64_t{0}));
+            }
+            digit.word[kBase - 1] = INT32_MIN; // no word lies below it
+            ratio = power[kBase - 1];
+        }
+    }
+}
+
+int DiscreteLaplace::settle_tie(int index, std::int32_t word, RandomSource& random) const {
+    const Digit& digit = digits_[index];
+    const std::uint64_t tail = random.next64();
+    int reached = 0;
+    for (int j = 0; j < kBase - 1; ++j) {
+        if (word == digit.word[j] && tail == digit.tail[j]) {
+            const auto high = static_cast<std::uint32_t>(word) ^ 0x80000000U;
+            return settle_exactly(index, static_cast<uint128>(high) << 64 | tail, random);
+        }
+        if (word < digit.word[j] || (word == digit.word[j] && tail < digit.tail[j]))
+            ++reached;
+    }
+    return reached;
+}
+
+int DiscreteLaplace::settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const {
+    BigInt uniform = big(first_96_bits); // the number lies in [uniform, uniform + 1] / 2^drawn
+    unsigned drawn = kTableBits;
+    for (unsigned bits = first_precision(scale_, digit_count_);; bits *= 2) {
+        while (drawn + 128 <= bits) {
+            uniform = BigInt(uniform << 32) | BigInt(random.next32());
+            drawn += 32;
+        }
+        Enclosure ratio = base_ratio(scale_, bits);
+        for (int i = 0; i < index; ++i)
+            ratio = powers(ratio, bits)[kBase - 1];
+        const std::vector<Enclosure> power = powers(ratio, bits);
+        const BigInt low = uniform << (bits - drawn);
+        const BigInt high = BigInt(uniform + 1) << (bits - drawn);
+        int reached = 0;
+        bool decided = true;
+        for (int j = 1; j < kBase && decided; ++j) {
+            const Enclosure p = at_least(j, power, index == digit_count_ - 1, bits);
+            decided = high <= p.low || low >= p.high;
+            reached += high <= p.low ? 1 : 0;
+        }
+        if (decided)
+            return reached;
+    }
+}
+
+} // namespace dp_counter

@@ -1,0 +1,117 @@
+// The exact sampler of discrete Laplace noise.
+//
+// |z| is geometric with ratio q = exp(-epsilon/sensitivity). Its base-16 digits are independent,
+// since q^(sum d_i 16^i) is a product over the digits: digit i is at least j with probability
+// (q_i^j - q_i^16) / (1 - q_i^16), q_i = q^(16^i). The top digit is open: it is at least j with
+// probability q_top^j, and when it reaches 15 another one is added to it (memorylessness); the
+// number of digits is chosen so that this has probability below 2^-64. A sign bit follows, and
+// minus zero is rejected. (The distribution: Canonne, Kamath, Steinke 2020, section 5.)
+//
+// A digit is found by comparing one uniform number with 15 thresholds, all of them, without a
+// branch: the time does not follow the value. The thresholds' first 96 bits are certified by
+// enclosures (certified_exp.hpp). 32 random bits decide all but 15 in 2^32 digits; a tie is settled
+// by 64 more, and a tie there by as many as it takes. So the distribution is exact.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/laplace_scale.hpp"
+#include "core/random_source.hpp"
+
+namespace dp_counter {
+
+/// A sampler for one scale. Trivially copyable, and usable after copying only the first bytes() of
+/// it: states carry it along. It holds public values alone.
+class DiscreteLaplace {
+public:
+    /// Takes 10 to 60 microseconds. Throws Error (parameter) if the scale is above max_scale().
+    explicit DiscreteLaplace(const LaplaceScale& scale);
+
+    /// The greatest scale, 1e32: 28 digits.
+    static constexpr double max_scale() { return 1e32; }
+
+    [[nodiscard]] const LaplaceScale& scale() const noexcept { return scale_; }
+
+    /// The part of the object that is in use.
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return offsetof(DiscreteLaplace, digits_) + digit_count_ * sizeof(Digit);
+    }
+
+    /// One noise value. Throws Error (overflow) where it does not fit Int: always at scales above
+    /// 2^54 with int64, otherwise with probability below exp(-180).
+    template <class Int = std::int64_t>
+    [[nodiscard]] Int draw(RandomSource& random) const;
+
+private:
+    static constexpr int kBase = 16;
+    static constexpr int kMaxDigits = 28;
+
+    /// thresholds for "the digit is at least j + 1", j = 0..14; entry 15 is never reached
+    struct Digit {
+        std::int32_t word[kBase];  ///< the first 32 bits, less 2^31 (signed compares are cheaper)
+        std::uint64_t tail[kBase]; ///< the next 64 bits
+    };
+
+    [[nodiscard]] int draw_digit(int index, RandomSource& random) const;
+    [[nodiscard]] int settle_tie(int index, std::int32_t word, RandomSource& random) const;
+    [[nodiscard]] int settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const;
+    template <class Unsigned>
+    [[nodiscard]] Unsigned extend_top_digit(Unsigned top, RandomSource& random) const;
+
+    LaplaceScale scale_;
+    int digit_count_;
+    Digit digits_[kMaxDigits]; ///< least significant first
+};
+
+static_assert(std::is_trivially_copyable_v<DiscreteLaplace>);
+static_assert(std::is_standard_layout_v<DiscreteLaplace>);
+
+inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
+    const auto word = static_cast<std::int32_t>(random.next32());
+    const std::int32_t* threshold = digits_[index].word;
+    std::int32_t reached = 0;
+    std::int32_t tie = 0;
+    for (int j = 0; j < kBase; ++j) {
+        reached += word < threshold[j] ? 1 : 0;
+        tie |= word == threshold[j] ? 1 : 0;
+    }
+    if (tie != 0) [[unlikely]]
+        return settle_tie(index, word, random);
+    return reached;
+}
+
+template <class Int>
+inline Int DiscreteLaplace::draw(RandomSource& random) const {
+    using Unsigned = std::conditional_t<sizeof(Int) == 16, uint128, std::uint64_t>;
+    constexpr int kFitting = sizeof(Int) == 16 ? kMaxDigits : 15; // digits that cannot overflow
+    if (digit_count_ > kFitting) [[unlikely]]
+        throw_overflow();
+    for (;;) {
+        auto magnitude = static_cast<Unsigned>(draw_digit(digit_count_ - 1, random));
+        if (magnitude == kBase - 1) [[unlikely]]
+            magnitude = extend_top_digit(magnitude, random);
+        for (int i = digit_count_ - 2; i >= 0; --i)
+            magnitude = magnitude * kBase + static_cast<Unsigned>(draw_digit(i, random));
+        const auto sign = static_cast<Unsigned>(random.next_bit() ? 1 : 0);
+        if ((magnitude | (sign ^ 1U)) != 0) [[likely]] // not minus zero
+            return static_cast<Int>((magnitude ^ (0 - sign)) + sign);
+    }
+}
+
+template <class Unsigned>
+Unsigned DiscreteLaplace::extend_top_digit(Unsigned top, RandomSource& random) const {
+    // Room for the lower digits and for the sign must remain.
+    const Unsigned limit = (~Unsigned{0} >> 2) >> (4 * (digit_count_ - 1));
+    for (;;) {
+        const int more = draw_digit(digit_count_ - 1, random);
+        top += static_cast<Unsigned>(more);
+        if (top > limit) [[unlikely]]
+            throw_overflow();
+        if (more < kBase - 1)
+            return top;
+    }
+}
+
+} // namespace dp_counter

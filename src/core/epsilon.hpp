@@ -1,0 +1,32 @@
+// The privacy parameter, exactly.
+#pragma once
+
+#include <cstdint>
+
+namespace dp_counter {
+
+/// A privacy parameter epsilon in [1e-9, 1e9]. A double is a dyadic rational, and that rational,
+/// mantissa * 2^exponent, is what every probability is computed from: nothing is rounded.
+class Epsilon {
+public:
+    static constexpr double kMin = 1e-9;
+    static constexpr double kMax = 1e9;
+
+    /// Throws Error (parameter) unless value is finite and within [kMin, kMax].
+    explicit Epsilon(double value);
+
+    [[nodiscard]] double value() const noexcept { return value_; }
+    [[nodiscard]] std::uint64_t mantissa() const noexcept { return mantissa_; }
+    [[nodiscard]] int exponent() const noexcept { return exponent_; }
+
+    friend bool operator==(const Epsilon& a, const Epsilon& b) noexcept {
+        return a.value_ == b.value_;
+    }
+
+private:
+    double value_;
+    std::uint64_t mantissa_; ///< odd or not, below 2^53
+    int exponent_;
+};
+
+} // namespace dp_counter

@@ -1,0 +1,66 @@
+// Where random bits come from: a buffer of words that an implementation refills.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dp_counter {
+
+/// A stream of uniform random words. Reading is inline; only refill() is virtual. A word that was
+/// handed out is wiped from the buffer at once, so that memory never tells past noise.
+///
+/// Production has one implementation, Keystream; tests pass their own.
+class RandomSource {
+public:
+    RandomSource() = default;
+    RandomSource(const RandomSource&) = delete;
+    RandomSource& operator=(const RandomSource&) = delete;
+
+    /// 32 uniform bits.
+    [[nodiscard]] std::uint32_t next32() {
+        if (next_ == kWords) [[unlikely]] {
+            refill(words_);
+            next_ = 0;
+        }
+        const std::uint32_t word = words_[next_];
+        words_[next_++] = 0;
+        return word;
+    }
+
+    /// 64 uniform bits: two words, the first is the high half.
+    [[nodiscard]] std::uint64_t next64() {
+        const std::uint64_t high = next32();
+        return high << 32 | next32();
+    }
+
+    /// One uniform bit; a word serves 32 of them.
+    [[nodiscard]] bool next_bit() {
+        if (bits_left_ == 0) [[unlikely]] {
+            bits_ = next32();
+            bits_left_ = 32;
+        }
+        const bool bit = (bits_ & 1U) != 0;
+        bits_ >>= 1;
+        --bits_left_;
+        return bit;
+    }
+
+protected:
+    static constexpr std::size_t kWords = 256;
+
+    ~RandomSource() = default;
+
+    /// Fills all kWords words with fresh uniform bits.
+    virtual void refill(std::uint32_t* words) = 0;
+
+    /// Forgets and wipes what is buffered: the next read refills.
+    void discard() noexcept;
+
+private:
+    std::uint32_t words_[kWords] = {};
+    std::size_t next_ = kWords;
+    std::uint32_t bits_ = 0;
+    unsigned bits_left_ = 0;
+};
+
+} // namespace dp_counter
