@@ -1,0 +1,22 @@
+// How much noise the paper's mechanisms add, exactly: public values only, for choosing and
+// reporting.
+#pragma once
+
+#include <cstdint>
+
+#include "core/checked.hpp"
+#include "core/digit_system.hpp"
+
+namespace dp_counter {
+
+/// The number of nodes whose noise is in the release at step t: sum of abs(digit).
+[[nodiscard]] std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept;
+
+/// Sum of nodes_at(t) over t = 1..horizon, exactly, in O(height) (the closed forms of the paper's
+/// Lemma "main mse" hold only at full horizons).
+[[nodiscard]] uint128 total_nodes(const DigitSystem& system, std::int64_t horizon) noexcept;
+
+/// max nodes_at(t) over t = 1..horizon, exactly, in O(height).
+[[nodiscard]] std::int64_t max_nodes(const DigitSystem& system, std::int64_t horizon) noexcept;
+
+} // namespace dp_counter
