@@ -1,0 +1,51 @@
+# dp_counter: make, make install, make installcheck as in any extension; make test runs all suites.
+
+EXTENSION  = dp_counter
+MODULE_big = dp_counter
+DATA       = $(wildcard sql/dp_counter--*.sql)
+CORE_OBJS  = $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp)))
+PG_OBJS    = $(patsubst %.cpp,%.o,$(sort $(wildcard src/pg/*.cpp)))
+OBJS       = $(CORE_OBJS) $(PG_OBJS)
+
+REGRESS         = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+REGRESS_OPTS    = --inputdir=test --load-extension=dp_counter
+ISOLATION       = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS  = --inputdir=test --outputdir=. --load-extension=dp_counter
+EXTRA_CLEAN     = build regression.diffs regression.out results output_iso
+
+PG_CONFIG ?= pg_config
+
+# The server's headers as system headers: our warnings are about our code alone.
+PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
+              -isystem $(shell $(PG_CONFIG) --includedir-server)
+SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
+
+# No bitcode: PGXS would compile every file a second time with clang, without PG_CXXFLAGS.
+override with_llvm = no
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+override COMPILER = $(CXX) $(CXXFLAGS)
+
+# PGXS does not track headers.
+HEADERS_CORE = $(wildcard src/core/*.hpp)
+$(CORE_OBJS): $(HEADERS_CORE)
+$(PG_OBJS): $(HEADERS_CORE) $(wildcard src/pg/*.hpp)
+$(shlib): src/pg/exports.map
+
+# --- tests ----------------------------------------------------------------------------------------
+
+UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
+UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
+
+build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp)
+	@mkdir -p build/unit
+	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
+
+build/unit/unit: $(UNIT_OBJS) $(CORE_OBJS)
+	$(CXX) $(CXXFLAGS) -o $@ $^ -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
+
+.PHONY: unit pgtap
+unit: build/unit/unit
+	./build/unit/unit --gtest_brief=1

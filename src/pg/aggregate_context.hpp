@@ -1,0 +1,32 @@
+// How an aggregate was called, and whether that can be private.
+#pragma once
+
+#include "pg/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// What an aggregate's releases look like.
+enum class AggregateUse {
+    group,  ///< GROUP BY: one release, after the last row
+    window, ///< OVER: a release for every row's frame
+};
+
+/// Which windows an aggregate may run over.
+enum class FrameRule {
+    growing, ///< starts at UNBOUNDED PRECEDING: every row enters once and stays
+    whole,   ///< is the whole partition
+};
+
+/// Checks the context of a transition or final function and returns the memory that lives as long
+/// as its state. Raises feature_not_supported, with a hint, for what would break the guarantee:
+/// FILTER and DISTINCT (rows that do not advance time), grouping sets (the same rows in several
+/// releases), frames that PostgreSQL evaluates by restarting the state (fresh noise over data
+/// already released) or that a single release cannot serve.
+AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule,
+                                     MemoryContext* memory);
+
+/// Raises feature_not_supported if rows of this window have already been aggregated: PostgreSQL
+/// started a state anew inside a partition.
+void check_first_state(FunctionCallInfo fcinfo);
+
+} // namespace dp_counter::pg

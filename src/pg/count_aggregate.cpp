@@ -1,0 +1,86 @@
+// dp_count: one private count.
+#include <cstdint>
+
+#include "pg/aggregate_context.hpp"
+#include "pg/arguments.hpp"
+#include "pg/postgres_api.hpp"
+#include "pg/secret_memory.hpp"
+#include "pg/streams.hpp"
+
+extern "C" {
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "optimizer/optimizer.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kState, kBit, kEpsilon };
+
+/// The transition state, in secret memory. The noise is drawn once, by the first final function,
+/// and kept: PostgreSQL may run it again on the same state.
+struct State {
+    Parameters parameters; ///< epsilon alone
+    std::int64_t count;
+    bool released;
+    std::int64_t release;
+};
+
+/// The epsilon of a call that saw no row, from the query's text: the second argument, unless it is
+/// computed from the rows that are not there.
+Argument epsilon_of_empty_input(FunctionCallInfo fcinfo) {
+    Argument epsilon{0, true};
+    const Aggref* call = AggGetAggref(fcinfo);
+    if (call == nullptr || list_length(call->args) < 2)
+        return epsilon;
+    Expr* expression = static_cast<TargetEntry*>(lsecond(call->args))->expr;
+    if (contain_var_clause(reinterpret_cast<Node*>(expression)))
+        return epsilon;
+    auto* parent = reinterpret_cast<PlanState*>(fcinfo->context);
+    epsilon.value = ExecEvalExprSwitchContext(ExecInitExpr(expression, parent),
+                                              parent->ps_ExprContext, &epsilon.isnull);
+    return epsilon;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_count_transition) {
+    using namespace dp_counter::pg;
+    Parameters parameters{};
+    read_epsilon(parameters, fcinfo->args[kEpsilon]);
+    State* state;
+    if (PG_ARGISNULL(kState)) {
+        MemoryContext memory;
+        (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
+        state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
+        state->parameters = parameters;
+    } else {
+        state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+        if (parameters.epsilon != state->parameters.epsilon)
+            raise_not_constant();
+    }
+    state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
+    PG_RETURN_POINTER(state);
+}
+
+DP_FUNCTION(dp_count_final) {
+    using namespace dp_counter::pg;
+    if (PG_ARGISNULL(kState)) {
+        MemoryContext memory;
+        (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
+        Parameters parameters{};
+        const Argument epsilon = epsilon_of_empty_input(fcinfo);
+        if (epsilon.isnull)
+            PG_RETURN_NULL();
+        read_epsilon(parameters, epsilon);
+        PG_RETURN_INT64(release_count(parameters.epsilon, 0));
+    }
+    auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (!state->released) {
+        state->release = release_count(state->parameters.epsilon, state->count);
+        state->released = true;
+    }
+    PG_RETURN_INT64(state->release);
+}

@@ -1,0 +1,21 @@
+// The module: its magic block and what happens when it is loaded.
+#include "pg/backend_random.hpp"
+#include "pg/postgres_api.hpp"
+
+extern "C" {
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+}
+
+void _PG_init(void) {
+    dp_counter::pg::initialize_random();
+    // There is no setting, above all no seed; the prefix is taken so that none can be pretended.
+#if PG_VERSION_NUM >= 150000
+    MarkGUCPrefixReserved("dp_counter");
+#else
+    EmitWarningsOnPlaceholders("dp_counter");
+#endif
+}

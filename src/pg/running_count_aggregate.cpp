@@ -1,0 +1,97 @@
+// dp_running_count as an aggregate: the streaming form.
+#include <cstdint>
+
+#include "pg/aggregate_context.hpp"
+#include "pg/arguments.hpp"
+#include "pg/postgres_api.hpp"
+#include "pg/secret_memory.hpp"
+#include "pg/streams.hpp"
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism };
+
+/// The transition state, in secret memory.
+///
+/// Under OVER every row's release is wanted: `stream` runs along, and `release` is that of the last
+/// row. In GROUP BY only the last release is: the rows are counted, and the final function draws
+/// the noise of the last step's nodes, once; PostgreSQL may run it again on the same state.
+struct State {
+    RunningCount* stream; ///< null in GROUP BY
+    Progress progress;    ///< used in GROUP BY
+    bool released;        ///< `release` holds the release at this step
+    std::int64_t release;
+    Parameters parameters;
+};
+
+void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
+    read_epsilon(parameters, fcinfo->args[kEpsilon]);
+    read_k(parameters, fcinfo->args[kK]);
+    read_horizon(parameters, fcinfo->args[kHorizon]);
+    if (fcinfo->nargs > kMechanism)
+        read_mechanism(parameters, fcinfo->args[kMechanism]);
+    else
+        parameters.mechanism[0] = '\0';
+}
+
+State* open_state(FunctionCallInfo fcinfo, const Parameters& parameters) {
+    MemoryContext memory;
+    const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
+    if (parameters.horizon == 0)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                        errmsg("horizon must not be null in the aggregate dp_running_count"),
+                        errhint("Give the greatest number of rows, or use the window function "
+                                "dp_running_count(bit, epsilon).")));
+    auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
+    state->parameters = parameters;
+    if (use == AggregateUse::window) {
+        check_first_state(fcinfo);
+        state->stream = open_stream(memory, parameters, parameters.horizon);
+    } else {
+        check_parameters(parameters, parameters.horizon);
+    }
+    return state;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_running_count_transition) {
+    using namespace dp_counter::pg;
+    Parameters parameters;
+    read_parameters(fcinfo, parameters);
+    State* state;
+    if (PG_ARGISNULL(kState)) {
+        state = open_state(fcinfo, parameters);
+    } else {
+        state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+        if (!(parameters == state->parameters))
+            raise_not_constant();
+    }
+    const bool bit = bit_from_boolean(fcinfo->args[kBit]);
+    if (state->stream != nullptr) {
+        state->release = advance(state->stream, bit);
+        state->released = true;
+    } else {
+        record(state->progress, bit, parameters.horizon);
+        state->released = false;
+    }
+    PG_RETURN_POINTER(state);
+}
+
+DP_FUNCTION(dp_running_count_final) {
+    using namespace dp_counter::pg;
+    if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
+        MemoryContext memory;
+        (void)check_aggregate_context(fcinfo, FrameRule::growing, &memory);
+        PG_RETURN_INT64(0);
+    }
+    auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (!state->released) {
+        state->release =
+            release_once(state->parameters, state->parameters.horizon, state->progress);
+        state->released = true;
+    }
+    PG_RETURN_INT64(state->release);
+}

@@ -1,0 +1,31 @@
+// Streams in PostgreSQL's memory: from parameters to a ready state.
+#pragma once
+
+#include "core/running_count.hpp"
+#include "pg/arguments.hpp"
+#include "pg/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// A stream at step 0 for these parameters and this horizon, in secret memory of `context`. Raises
+/// a PostgreSQL error for parameters out of range.
+[[nodiscard]] RunningCount* open_stream(MemoryContext context, const Parameters& parameters,
+                                        std::int64_t horizon);
+
+/// Takes in one row and returns its release; raises a PostgreSQL error beyond the horizon.
+[[nodiscard]] std::int64_t advance(RunningCount* stream, bool bit);
+
+/// Takes in one row of a stream that is released at its end only; raises as advance() does.
+void record(Progress& progress, bool bit, std::int64_t horizon);
+
+/// Checks the parameters as open_stream does.
+void check_parameters(const Parameters& parameters, std::int64_t horizon);
+
+/// One release of a stream that was never read (release_last, running_count.hpp).
+[[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
+                                        const Progress& progress);
+
+/// count + discrete Laplace noise of scale 1/epsilon.
+[[nodiscard]] std::int64_t release_count(double epsilon, std::int64_t count);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,56 @@
+#include "pg/wall.hpp"
+
+#include <cstdio>
+
+#include "pg/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+int sqlstate_of(Fault fault) noexcept {
+    switch (fault) {
+    case Fault::parameter:
+        return ERRCODE_INVALID_PARAMETER_VALUE;
+    case Fault::data:
+        return ERRCODE_DATA_EXCEPTION;
+    case Fault::overflow:
+        return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+    case Fault::corrupt:
+        return ERRCODE_DATA_CORRUPTED;
+    }
+    return ERRCODE_INTERNAL_ERROR;
+}
+
+template <std::size_t size>
+void copy(char (&to)[size], const char* from) noexcept {
+    snprintf(to, size, "%s", from); // PostgreSQL's own; it never raises
+}
+
+} // namespace
+
+void Failure::capture(const Error& error) noexcept {
+    sqlstate = sqlstate_of(error.fault());
+    copy(message, error.what());
+    copy(hint, error.hint().c_str());
+}
+
+void Failure::capture_out_of_memory() noexcept {
+    sqlstate = ERRCODE_OUT_OF_MEMORY;
+    copy(message, "out of memory");
+    copy(hint, "");
+}
+
+void Failure::capture_unexpected(const char* what) noexcept {
+    sqlstate = ERRCODE_INTERNAL_ERROR;
+    snprintf(message, sizeof message, "unexpected failure in dp_counter: %s", what);
+    copy(hint, "");
+}
+
+void Failure::raise() const {
+    ereport(ERROR,
+            (errcode(sqlstate), errmsg("%s", message), hint[0] != '\0' ? errhint("%s", hint) : 0));
+    pg_unreachable();
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,44 @@
+// Calls into the core that may throw, made safe for the backend.
+#pragma once
+
+#include <new>
+
+#include "core/error.hpp"
+
+namespace dp_counter::pg {
+
+/// What a guarded call left behind when it failed: plain memory, so that ereport may longjmp over
+/// it. Uninitialised until capture() fills it.
+struct Failure {
+    int sqlstate;
+    char message[256];
+    char hint[256];
+
+    void capture(const Error& error) noexcept;
+    void capture_out_of_memory() noexcept;
+    void capture_unexpected(const char* what) noexcept;
+
+    /// Raises the failure as a PostgreSQL error.
+    [[noreturn]] void raise() const;
+};
+
+/// Runs the core function `call`. Returns false, with the reason in `failure`, if it threw; the
+/// exception object is gone by then. `call` must not call PostgreSQL.
+template <class Call>
+[[nodiscard]] inline bool guarded(Failure& failure, Call&& call) noexcept {
+    try {
+        call();
+        return true;
+    } catch (const Error& error) {
+        failure.capture(error);
+    } catch (const std::bad_alloc&) {
+        failure.capture_out_of_memory();
+    } catch (const std::exception& error) {
+        failure.capture_unexpected(error.what());
+    } catch (...) {
+        failure.capture_unexpected("unknown exception");
+    }
+    return false;
+}
+
+} // namespace dp_counter::pg
