@@ -46,6 +46,21 @@ build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp)
 build/unit/unit: $(UNIT_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
 
-.PHONY: unit pgtap
+.PHONY: unit pgtap readme tap test
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
+
+# The following need a server that PGHOST, PGPORT and PGUSER lead to, and the extension installed:
+# `pg_virtualenv make test` (postgresql-common) provides a throw-away one.
+pgtap:
+	psql -X -q -c 'CREATE EXTENSION IF NOT EXISTS pgtap'
+	pg_prove test/pgtap/*.sql
+
+readme:
+	prove test/readme/examples.pl
+
+tap:
+	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
+
+test: unit
+	$(MAKE) installcheck pgtap readme tap

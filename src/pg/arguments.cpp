@@ -3,6 +3,7 @@
 #include "pg/arguments.hpp"
 
 extern "C" {
+#include "mb/pg_wchar.h"
 #include "utils/varbit.h"
 }
 
@@ -10,6 +11,7 @@ namespace dp_counter::pg {
 
 bool operator==(const Parameters& a, const Parameters& b) noexcept {
     return a.epsilon == b.epsilon && a.horizon == b.horizon && a.k == b.k &&
+           a.has_mechanism == b.has_mechanism &&
            std::strncmp(a.mechanism, b.mechanism, sizeof a.mechanism) == 0;
 }
 
@@ -34,14 +36,14 @@ void read_k(Parameters& parameters, const Argument& argument) {
 
 void read_mechanism(Parameters& parameters, const Argument& argument) {
     std::memset(parameters.mechanism, 0, sizeof parameters.mechanism);
+    parameters.has_mechanism = !argument.isnull;
     if (argument.isnull)
         return;
     struct varlena* text = PG_DETOAST_DATUM_PACKED(argument.value);
-    const std::size_t length = VARSIZE_ANY_EXHDR(text);
-    if (length == 0 || length >= sizeof parameters.mechanism)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown mechanism"),
-                        errhint("Leave it out to have the best one chosen.")));
-    std::memcpy(parameters.mechanism, VARDATA_ANY(text), length);
+    // A longer name is cut at a character's end; it is unknown in any case.
+    const int length = pg_mbcliplen(VARDATA_ANY(text), static_cast<int>(VARSIZE_ANY_EXHDR(text)),
+                                    Parameters::kMaxMechanismName);
+    std::memcpy(parameters.mechanism, VARDATA_ANY(text), static_cast<std::size_t>(length));
 }
 
 void read_horizon(Parameters& parameters, const Argument& argument) {
@@ -90,7 +92,7 @@ Request to_request(const Parameters& parameters, std::int64_t horizon) {
     Request request{horizon, Epsilon(parameters.epsilon), {}, {}};
     if (parameters.k != 0)
         request.radix = parameters.k;
-    if (parameters.mechanism[0] != '\0')
+    if (parameters.has_mechanism)
         request.mechanism = mechanism_from_name(parameters.mechanism);
     return request;
 }

@@ -13,9 +13,10 @@ struct Parameters {
     static constexpr int kMaxMechanismName = 31;
 
     double epsilon;
-    std::int64_t horizon;                  ///< 0 where NULL
-    std::int32_t k;                        ///< 0 where NULL
-    char mechanism[kMaxMechanismName + 1]; ///< empty where NULL
+    std::int64_t horizon; ///< 0 where NULL
+    std::int32_t k;       ///< 0 where NULL
+    bool has_mechanism;
+    char mechanism[kMaxMechanismName + 1]; ///< ends in zeros
 
     friend bool operator==(const Parameters& a, const Parameters& b) noexcept;
 };

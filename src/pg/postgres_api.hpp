@@ -17,6 +17,9 @@ extern "C" {
 
 #include "fmgr.h"
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 }
 
 /// Declares and registers an SQL-callable function.

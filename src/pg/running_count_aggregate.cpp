@@ -32,7 +32,7 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
     if (fcinfo->nargs > kMechanism)
         read_mechanism(parameters, fcinfo->args[kMechanism]);
     else
-        parameters.mechanism[0] = '\0';
+        read_mechanism(parameters, {0, true});
 }
 
 State* open_state(FunctionCallInfo fcinfo, const Parameters& parameters) {
