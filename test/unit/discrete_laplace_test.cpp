@@ -1,0 +1,267 @@
+#include "core/discrete_laplace.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include <boost/math/distributions/chi_squared.hpp>
+#include <gtest/gtest.h>
+
+#include "core/keystream.hpp"
+#include "unit/mpfr_oracle.hpp"
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+const LaplaceScale kScales[] = {
+    {Epsilon(1e9), 1},  {Epsilon(50.0), 1},  {Epsilon(10.0), 1},
+    {Epsilon(1.0), 1},  {Epsilon(1.0), 3},   {Epsilon(0.1), 3},
+    {Epsilon(0.1), 7},  {Epsilon(0.3), 5},   {Epsilon(1e-3), 3},
+    {Epsilon(1e-6), 6}, {Epsilon(1e-9), 1},  {Epsilon(1e-9), 63},
+    {Epsilon(1.0), 16}, {Epsilon(2.96), 16}, {Epsilon(1e-9), uint128{1} << 62},
+};
+
+/// The sampler's number of digits, from the size that it says it uses.
+int digits_of(const DiscreteLaplace& sampler) {
+    const LaplaceScale smallest{Epsilon(1e9), 1}; // one digit
+    constexpr std::size_t kDigitBytes = 16 * (4 + 8);
+    return 1 +
+           static_cast<int>((sampler.bytes() - DiscreteLaplace(smallest).bytes()) / kDigitBytes);
+}
+
+/// A uniform number is written as its bits, 32 at a time; the sampler's signed words are offset.
+std::uint32_t first_word(const mpz_class& uniform, unsigned bits) {
+    const mpz_class top = uniform >> (bits - 32);
+    return static_cast<std::uint32_t>(top.get_ui()) ^ 0x80000000U;
+}
+
+/// Draws with `uniform` / 2^bits as the number behind digit `index`, and numbers close to 1, which
+/// mean digit 0, behind all higher ones. Returns the digit. What the sampler reads after that are
+/// zeros: some lower digits, and the sign plus.
+std::int64_t draw_digit(const DiscreteLaplace& sampler, int index,
+                        const std::vector<test::Real>& at_least, const mpz_class& uniform,
+                        unsigned bits) {
+    const int top = digits_of(sampler) - 1;
+    std::vector<std::uint32_t> words;
+    for (int i = top; i > index; --i)
+        words.push_back(0x7fffffffU); // the uniform number 0.11111..
+    words.push_back(first_word(uniform, bits));
+    const mpz_class first = uniform >> (bits - 32);
+    bool tie = first == 0; // with the sampler's sixteenth, unreachable threshold
+    for (const test::Real& threshold : at_least)
+        tie |= threshold.scaled(32) == first;
+    if (tie) // then, and only then, the sampler reads on
+        for (unsigned read = 32; read < bits; read += 32) {
+            const mpz_class rest = (uniform >> (bits - read - 32)) & 0xffffffffUL;
+            words.push_back(static_cast<std::uint32_t>(rest.get_ui()));
+        }
+    test::Script script(words);
+    return static_cast<std::int64_t>(sampler.draw<int128>(script) >> (4 * index));
+}
+
+TEST(DiscreteLaplace, DigitsFollowTheExactThresholds) {
+    // Around every threshold of every digit: numbers that differ from it in the 32nd, 96th, 160th
+    // and 224th bit, against 2000-bit MPFR.
+    int decided = 0;
+    for (const LaplaceScale& scale : kScales) {
+        const DiscreteLaplace sampler(scale);
+        const int digits = digits_of(sampler);
+        for (int index = 0; index < digits; ++index) {
+            std::vector<test::Real> at_least;
+            for (int j = 1; j <= 15; ++j)
+                at_least.push_back(test::digit_at_least(scale, index, j, index == digits - 1));
+            for (const test::Real& threshold : at_least)
+                for (const unsigned bits : {32U, 96U, 160U, 224U})
+                    for (const int offset : {-1, 0, 1}) {
+                        const mpz_class uniform = threshold.scaled(bits) + offset;
+                        if (uniform < 0 || threshold.scaled(1500) == 0)
+                            continue; // exp(-1e9): a number of zeros alone never decides
+                        std::int64_t expected = 0; // the number ends in zeros
+                        for (const test::Real& other : at_least)
+                            expected += (uniform << 1700) < other.scaled(1700 + bits) ? 1 : 0;
+                        ASSERT_EQ(draw_digit(sampler, index, at_least, uniform, bits), expected)
+                            << "scale " << scale.value() << " digit " << index << " bits " << bits
+                            << " offset " << offset;
+                        ++decided;
+                    }
+        }
+    }
+    EXPECT_GT(decided, 5000);
+}
+
+TEST(DiscreteLaplace, TopDigitGoesOnWhereItIsFull) {
+    const DiscreteLaplace sampler({Epsilon(1e9), 1}); // one digit, never reached in earnest
+    // Below every threshold q^j: the uniform number 0, to as many bits as it takes to say so.
+    std::vector<std::uint32_t> words;
+    words.insert(words.end(), 200, 0);
+    words[0] = 0x80000000U;
+    test::Script script(words);
+    // exp(-15e9) is positive, so a number that is exactly 0 in all bits read so far is undecided
+    // until the enclosure at more bits excludes it; the script runs out first.
+    EXPECT_THROW((void)sampler.draw(script), std::logic_error);
+
+    const DiscreteLaplace wide({Epsilon(1.0), 5}); // top digit: q^16 = exp(-3.2), 15 needs exp(-48)
+    ASSERT_EQ(digits_of(wide), 2);
+    std::vector<std::uint32_t> full{0x80000000U,
+                                    0,
+                                    0,           // uniform 0 to 96 bits: digit 15
+                                    0x7fffffffU, // more: 0
+                                    0x7fffffffU, // digit 0: 0
+                                    0};          // plus
+    test::Script again(full);
+    EXPECT_EQ(wide.draw(again), 15 * 16);
+    std::vector<std::uint32_t> twice{0x80000000U, 0,           0, 0x80000000U, 0, 0,
+                                     0x7fffffffU, 0x7fffffffU, 1};
+    test::Script third(twice);
+    EXPECT_EQ(wide.draw(third), -30 * 16);
+}
+
+TEST(DiscreteLaplace, RejectsMinusZero) {
+    const DiscreteLaplace sampler({Epsilon(10.0), 1});
+    test::Script script({0x7fffffffU, 0x00000001U, // 0, bits 1, 0, 0, ..: minus zero, go on
+                         0x7fffffffU});            // 0, next bit 0: plus zero
+    EXPECT_EQ(sampler.draw(script), 0);
+}
+
+TEST(DiscreteLaplace, ReportsOverflowInsteadOfWrapping) {
+    const DiscreteLaplace wide({Epsilon(1e-9), uint128{1} << 62});
+    Keystream random;
+    EXPECT_THROW((void)wide.draw<std::int64_t>(random), Error);
+    EXPECT_NO_THROW((void)wide.draw<int128>(random));
+    EXPECT_THROW(DiscreteLaplace({Epsilon(1e-9), uint128{1} << 100}), Error);
+    EXPECT_THROW(DiscreteLaplace({Epsilon(1.0), 0}), Error);
+}
+
+TEST(DiscreteLaplace, UsesOnlyThePartThatItSays) {
+    const DiscreteLaplace sampler({Epsilon(0.1), 3});
+    alignas(DiscreteLaplace) unsigned char part[sizeof(DiscreteLaplace)];
+    std::memset(part, 0xee, sizeof part);
+    std::memcpy(part, static_cast<const void*>(&sampler), sampler.bytes());
+    std::vector<std::uint32_t> words;
+    for (std::uint32_t i = 0; i < 250; ++i)
+        words.push_back(i * 2654435761U);
+    test::Script one(words);
+    test::Script two(words);
+    for (int i = 0; i < 50; ++i)
+        EXPECT_EQ(sampler.draw(one), reinterpret_cast<const DiscreteLaplace*>(part)->draw(two));
+}
+
+/// Pearson's statistic of n draws in cells of |z| with about equal probability under `scale`,
+/// against the probabilities under `assumed`; the signs are cells of their own.
+struct Fit {
+    double statistic;
+    int degrees;
+};
+
+double tail(double m, double q_log) { // P(|z| >= m), m >= 1: 2 q^m / (1 + q)
+    return m <= 0 ? 1 : 2 * std::exp(-m * q_log) / (1 + std::exp(-q_log));
+}
+
+Fit fit(const std::vector<std::int64_t>& draws, double scale, double assumed) {
+    std::vector<double> edges{0};
+    for (int i = 1; i < 40; ++i) { // quantiles of |z|
+        const double edge = std::ceil(-std::log(1 - i / 40.0) * scale);
+        if (edge > edges.back() && tail(edge, 1 / scale) > 0.001)
+            edges.push_back(edge);
+    }
+    std::vector<double> observed(2 * edges.size());
+    for (const std::int64_t z : draws) {
+        const double m = std::abs(static_cast<double>(z));
+        std::size_t cell = edges.size() - 1;
+        while (edges[cell] > m)
+            --cell;
+        observed[2 * cell + (z < 0 ? 1 : 0)] += 1;
+    }
+    const double zero = std::tanh(0.5 / assumed); // (1 - q) / (1 + q)
+    Fit result{0, -1};
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const double next = i + 1 < edges.size() ? tail(edges[i + 1], 1 / assumed) : 0;
+        double p = tail(edges[i], 1 / assumed) - next;
+        double plus = p / 2;
+        double minus = p / 2;
+        if (i == 0) { // zero has no sign
+            plus = (p - zero) / 2 + zero;
+            minus = (p - zero) / 2;
+        }
+        for (const auto& [expected, seen] :
+             {std::pair(plus, observed[2 * i]), std::pair(minus, observed[2 * i + 1])}) {
+            const double n = expected * static_cast<double>(draws.size());
+            if (n < 5) {
+                EXPECT_LT(seen, 60); // a cell too rare for the statistic
+                continue;
+            }
+            result.statistic += (seen - n) * (seen - n) / n;
+            ++result.degrees;
+        }
+    }
+    return result;
+}
+
+double critical(int degrees) { // false-alarm rate 1e-8 each, 1e-7 for the eleven scales together
+    return boost::math::quantile(
+        boost::math::complement(boost::math::chi_squared(std::max(degrees, 1)), 1e-8));
+}
+
+TEST(DiscreteLaplace, DrawsFitTheDistributionAndNotAnotherScale) {
+    Keystream random;
+    for (const double scale : {0.1, 0.3, 1.0, 3.0, 30.0, 47.3, 300.0, 1e4, 1e6, 1e9, 6.3e10}) {
+        const LaplaceScale exact{Epsilon(scale >= 1e9 ? 1e-9 : 1 / scale),
+                                 scale >= 1e9 ? static_cast<uint128>(scale / 1e9) : 1};
+        const DiscreteLaplace sampler(exact);
+        std::vector<std::int64_t> draws(500000);
+        for (std::int64_t& z : draws)
+            z = sampler.draw(random);
+        const Fit good = fit(draws, exact.value(), exact.value());
+        EXPECT_LT(good.statistic, critical(good.degrees)) << "scale " << scale;
+        // Power: the scale of a tree of one level more or less, (h+-1)/h at h = 30, is rejected.
+        // (At scale 0.1 one draw in ten thousand is not zero: too few to tell 3 %.)
+        for (const double wrong : {29.0 / 30, 31.0 / 30}) {
+            if (scale < 0.3)
+                continue;
+            const Fit bad = fit(draws, exact.value(), exact.value() * wrong);
+            EXPECT_GT(bad.statistic, critical(bad.degrees)) << "scale " << scale;
+        }
+    }
+}
+
+TEST(DiscreteLaplace, MomentsAgree) {
+    // Mean within 7 and variance within 8 standard errors (kurtosis at most 6 + 1/variance):
+    // false-alarm rate below 1e-11 each by the normal approximation at n = 10^6.
+    Keystream random;
+    for (const double epsilon : {3.0, 1.0, 0.1, 1e-3}) {
+        const LaplaceScale scale{Epsilon(epsilon), 1};
+        const DiscreteLaplace sampler(scale);
+        constexpr int kDraws = 1000000;
+        double sum = 0;
+        double squares = 0;
+        for (int i = 0; i < kDraws; ++i) {
+            const auto z = static_cast<double>(sampler.draw(random));
+            sum += z;
+            squares += z * z;
+        }
+        const double variance = scale.variance();
+        EXPECT_NEAR(sum / kDraws, 0, 7 * std::sqrt(variance / kDraws)) << epsilon;
+        EXPECT_NEAR(squares / kDraws, variance,
+                    8 * variance * std::sqrt((5 + 1 / variance) / kDraws))
+            << epsilon;
+    }
+}
+
+TEST(LaplaceScale, VarianceIsThatOfTheDiscreteDistribution) {
+    for (const double epsilon : {30.0, 3.0, 0.5, 0.01}) { // by summing
+        const LaplaceScale scale{Epsilon(epsilon), 2};
+        const double q = std::exp(-epsilon / 2);
+        double sum = 0;
+        for (int z = 1; z < 20000; ++z)
+            sum += 2.0 * z * z * (1 - q) / (1 + q) * std::pow(q, z);
+        EXPECT_NEAR(scale.variance() / sum, 1, 1e-9);
+    }
+    EXPECT_NEAR((LaplaceScale{Epsilon(1e-6), 3}.variance()), 2 * 9e12 - 1.0 / 6, 0.1);
+    EXPECT_EQ((LaplaceScale{Epsilon(1e9), 1}.variance()), 0);
+}
+
+} // namespace
+} // namespace dp_counter

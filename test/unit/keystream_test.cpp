@@ -1,0 +1,108 @@
+#include "core/keystream.hpp"
+
+#include <cstring>
+#include <new>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+/// Whether the object's memory holds this word anywhere.
+bool remembers(const Keystream& keystream, std::uint64_t word) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&keystream);
+    for (std::size_t i = 0; i + sizeof word <= sizeof keystream; ++i)
+        if (std::memcmp(bytes + i, &word, sizeof word) == 0)
+            return true;
+    return false;
+}
+
+TEST(Keystream, NeverRepeats) {
+    // 2^21 64-bit words: two equal ones have probability 2^41 / 2^64 < 1.2e-7.
+    Keystream one;
+    Keystream two;
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < 1 << 20; ++i) {
+        ASSERT_TRUE(seen.insert(one.next64()).second);
+        ASSERT_TRUE(seen.insert(two.next64()).second);
+    }
+}
+
+TEST(Keystream, IsUniformBitByBit) {
+    // 33 counts of n = 2^20 fair coins; |count - n/2| > 7 sd has probability 2.6e-12 each.
+    Keystream keystream;
+    constexpr int kDraws = 1 << 20;
+    int ones[33] = {};
+    for (int i = 0; i < kDraws; ++i) {
+        const std::uint32_t word = keystream.next32();
+        for (int bit = 0; bit < 32; ++bit)
+            ones[bit] += static_cast<int>(word >> bit & 1U);
+        ones[32] += keystream.next_bit() ? 1 : 0;
+    }
+    for (const int count : ones)
+        EXPECT_NEAR(count, kDraws / 2, 7 * 512);
+}
+
+TEST(Keystream, ForgetsWhatItHandedOut) {
+    Keystream keystream;
+    for (int i = 0; i < 1000; ++i) { // crosses refills
+        const std::uint32_t first = keystream.next32();
+        const std::uint32_t second = keystream.next32();
+        EXPECT_FALSE(remembers(keystream, std::uint64_t{second} << 32 | first));
+    }
+}
+
+TEST(Keystream, ForgetsItsKeyAtEveryRefill) {
+    Keystream keystream;
+    unsigned char before[sizeof keystream];
+    std::memcpy(before, static_cast<void*>(&keystream), sizeof before);
+    (void)keystream.next32(); // the first refill
+    const auto* after = reinterpret_cast<const unsigned char*>(&keystream);
+    int kept = 0; // runs of 16 bytes (half a key) that are not zero and are still there
+    static constexpr unsigned char zeros[16] = {};
+    for (std::size_t i = sizeof before - 32; i + 16 <= sizeof before; ++i)
+        for (std::size_t j = 0; j + 16 <= sizeof before; ++j)
+            if (std::memcmp(before + i, zeros, 16) != 0 &&
+                std::memcmp(before + i, after + j, 16) == 0)
+                ++kept;
+    EXPECT_EQ(kept, 0);
+}
+
+TEST(Keystream, WipesItselfWhenDestroyed) {
+    alignas(Keystream) unsigned char storage[sizeof(Keystream)];
+    auto* keystream = new (storage) Keystream;
+    (void)keystream->next64();
+    keystream->~Keystream();
+    // What is left is the class's pointer to its functions, and counters below 1000.
+    int nonzero = 0;
+    for (std::size_t i = sizeof(void*); i < sizeof storage; ++i)
+        nonzero += static_cast<volatile unsigned char*>(storage)[i] != 0 ? 1 : 0;
+    EXPECT_LE(nonzero, 2);
+}
+
+TEST(Keystream, RekeyedChildSharesNothingWithItsParent) {
+    Keystream keystream;
+    (void)keystream.next32();
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        keystream.rekey(); // what backend_random() does when the process id has changed
+        const std::uint64_t word = keystream.next64();
+        _exit(write(pipe_ends[1], &word, sizeof word) == sizeof word ? 0 : 1);
+    }
+    std::uint64_t theirs = 0;
+    ASSERT_EQ(read(pipe_ends[0], &theirs, sizeof theirs), static_cast<ssize_t>(sizeof theirs));
+    int status = 0;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 4096; ++i)
+        ASSERT_NE(keystream.next64(), theirs);
+}
+
+} // namespace
+} // namespace dp_counter

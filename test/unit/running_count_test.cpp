@@ -1,0 +1,145 @@
+#include "core/running_count.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/keystream.hpp"
+#include "core/tree_error.hpp"
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+/// A stream in memory of its own.
+class Stream {
+public:
+    explicit Stream(const Request& request)
+        : plan_(make_plan(request)), sampler_(plan_.scale()),
+          memory_(static_cast<char*>(std::aligned_alloc(64, size()))),
+          count_(RunningCount::create(memory_, plan_, sampler_)) {}
+    ~Stream() { std::free(memory_); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    std::int64_t advance(bool bit, RandomSource& random) { return count_->advance(bit, random); }
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] const DiscreteLaplace& sampler() const { return sampler_; }
+    void restart() { count_ = RunningCount::create(memory_, plan_, sampler_); }
+
+private:
+    [[nodiscard]] std::size_t size() const {
+        return (RunningCount::bytes(plan_, sampler_) + 63) / 64 * 64;
+    }
+
+    Plan plan_;
+    DiscreteLaplace sampler_;
+    char* memory_;
+    RunningCount* count_;
+};
+
+Request request(std::int64_t horizon, double epsilon, std::optional<std::int32_t> k = {},
+                std::optional<Mechanism> mechanism = {}) {
+    return {horizon, Epsilon(epsilon), k, mechanism};
+}
+
+TEST(RunningCount, IsTheCountWhereNoiseVanishes) {
+    Keystream random;
+    for (const auto mechanism : {Mechanism::subtraction, Mechanism::plain})
+        for (const std::optional<std::int32_t> k :
+             {std::optional<std::int32_t>{}, {2}, {3}, {4}, {19}, {101}, {65535}}) {
+            Stream stream(request(1000, 1e9, k, mechanism));
+            std::int64_t count = 0;
+            for (int t = 1; t <= 1000; ++t) {
+                const bool bit = t % 3 == 0;
+                count += bit ? 1 : 0;
+                ASSERT_EQ(stream.advance(bit, random), count);
+            }
+        }
+}
+
+TEST(RunningCount, EndsAtItsHorizon) {
+    Keystream random;
+    Stream stream(request(7, 1, 19)); // 19 would serve 9 steps with one digit
+    for (int t = 1; t <= 7; ++t)
+        (void)stream.advance(true, random);
+    try {
+        (void)stream.advance(true, random);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::data);
+        EXPECT_EQ(std::string(error.what()), "more rows than the horizon of 7");
+    }
+}
+
+/// The number of nodes that steps a and b have in common.
+double common_nodes(std::int64_t a, std::int64_t b, int k, int lowest) {
+    double common = 0;
+    for (const auto& x : test::nodes_by_definition(a, k, lowest))
+        for (const auto& y : test::nodes_by_definition(b, k, lowest))
+            common += x.node == y.node ? 1 : 0;
+    return common;
+}
+
+TEST(RunningCount, ReleasesVaryTogetherAsTheirNodesSay) {
+    // 20000 streams of zero bits; for 60 pairs of steps the mean of noise_a noise_b against node
+    // variance x common nodes. A product of sums of Laplace variables has a standard deviation of
+    // at most sqrt(6 n_a n_b) V; 6 standard errors: false-alarm rate below 1e-7 in all. Power: the
+    // variances would be off by (h-1)^2 / h^2 = 0.44 at h = 3, which is 20 standard errors.
+    constexpr int kStreams = 20000;
+    constexpr int kSteps = 30;
+    Keystream random;
+    for (const auto& [k, mechanism] :
+         {std::pair(3, Mechanism::subtraction), std::pair(4, Mechanism::subtraction),
+          std::pair(3, Mechanism::plain)}) {
+        Stream stream(request(kSteps, 0.5, k, mechanism));
+        std::vector<std::vector<double>> sums(kSteps + 1, std::vector<double>(kSteps + 1));
+        std::vector<double> noise(kSteps + 1);
+        for (int i = 0; i < kStreams; ++i) {
+            stream.restart();
+            for (int t = 1; t <= kSteps; ++t)
+                noise[static_cast<std::size_t>(t)] =
+                    static_cast<double>(stream.advance(false, random));
+            for (std::size_t a = 1; a <= kSteps; ++a)
+                for (std::size_t b = a; b <= kSteps; b += 7)
+                    sums[a][b] += noise[a] * noise[b];
+        }
+        const double variance = stream.plan().scale().variance();
+        const DigitSystem digits = stream.plan().digits();
+        for (std::size_t a = 1; a <= kSteps; ++a)
+            for (std::size_t b = a; b <= kSteps; b += 7) {
+                const auto ta = static_cast<std::int64_t>(a);
+                const auto tb = static_cast<std::int64_t>(b);
+                const double expected = variance * common_nodes(ta, tb, k, digits.lowest());
+                const double deviation =
+                    variance * std::sqrt(6.0 * static_cast<double>(nodes_at(digits, ta)) *
+                                         static_cast<double>(nodes_at(digits, tb)) / kStreams);
+                EXPECT_NEAR(sums[a][b] / kStreams, expected, 6 * deviation) << a << " " << b;
+            }
+    }
+}
+
+TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
+    constexpr int kReleases = 50000;
+    Keystream random;
+    const Plan plan = make_plan(request(1000, 0.5, 19));
+    const DiscreteLaplace sampler(plan.scale());
+    for (const std::int64_t t : {1, 9, 10, 500, 999}) {
+        double squares = 0;
+        for (int i = 0; i < kReleases; ++i) {
+            const auto noise =
+                static_cast<double>(release_last(plan, {t, 100}, sampler, random) - 100);
+            squares += noise * noise;
+        }
+        const double expected =
+            plan.scale().variance() * static_cast<double>(nodes_at(plan.digits(), t));
+        EXPECT_NEAR(squares / kReleases / expected, 1, 7 * std::sqrt(5.0 / kReleases)) << t;
+    }
+    EXPECT_EQ(release_last(plan, {0, 0}, sampler, random), 0);
+}
+
+} // namespace
+} // namespace dp_counter
