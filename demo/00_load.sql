@@ -1,0 +1,27 @@
+-- Loads the flights. The scripts of this folder run in order in one psql session; README.md tells how by hand.
+\pset pager off
+\pset border 1
+\pset linestyle ascii
+\pset footer off
+\set epsilon 1.0
+
+CREATE EXTENSION dp_counter;
+
+CREATE TABLE flights (
+    id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    departure timestamp NOT NULL,
+    delay     integer NOT NULL,
+    origin    text NOT NULL
+);
+\copy flights (departure, delay, origin) FROM 'test/data/flights.csv' WITH (FORMAT csv, HEADER)
+ANALYZE flights;
+
+SELECT to_char(count(*), 'FM999,999') AS flights,
+       count(DISTINCT origin) AS airports,
+       to_char(min(departure), 'FMDay FMDD FMMonth YYYY') AS first_day,
+       to_char(max(departure), 'FMDay FMDD FMMonth YYYY') AS last_day
+FROM flights \gset
+
+\echo
+\echo :flights 'flights from' :airports 'airports,' :first_day 'to' :last_day
+\echo 'The secret of each flight: was it more than 15 minutes late?'

@@ -1,0 +1,148 @@
+#!/usr/bin/perl
+# Runs the SQL examples of the documentation and compares what psql prints with what the page shows.
+#
+# Every ```sql block of a page runs, in order, in a scratch database of the page's own. The server is the
+# one that libpq's environment variables name. A ```text block right after it is the output that the page
+# promises; without one the example just has to run. Cells are compared whole, headers and row counts
+# too. As noise cannot be compared, an HTML comment before the block can say more:
+#
+#   <!-- example: noise in private, error -->   numbers in these columns may be any number
+#   <!-- example: fails -->                     the output shows an error: ERROR, DETAIL and HINT are compared
+#   <!-- example: not run -->                   a fragment
+#   <!-- setup                                  SQL that the reader does not see
+#   CREATE EXTENSION dp_counter;
+#   -->
+#
+# Usage: prove test/readme/examples.pl [:: FILE...]; default README.md and docs/*.md.
+
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use File::Temp ();
+use Test::More;
+
+chdir dirname(__FILE__) . '/../..' or die "no repository: $!";
+my @pages = @ARGV ? @ARGV : ('README.md', sort glob 'docs/*.md');
+
+for my $page (@pages)
+{
+    my $database = "dp_examples_$$";
+    psql('postgres', "CREATE DATABASE $database") and die "cannot create $database\n";
+    for my $example (examples_of($page))
+    {
+        my ($status, $output) = psql($database, $example->{sql});
+        check("$page:$example->{line}", $example, $status, $output);
+    }
+    psql('postgres', "DROP DATABASE $database");
+}
+done_testing();
+
+# The examples of a page: line, sql, expected (if the page shows output), fails, noisy.
+sub examples_of
+{
+    my ($page) = @_;
+    open my $file, '<', $page or die "$page: $!";
+    my (@examples, %options);
+    my $block;       # the fenced block or the set-up that we are in
+    my $awaiting;    # the example whose output may come next
+    while (my $line = <$file>)
+    {
+        if ($block && $line !~ $block->{end}) { $block->{text} .= $line }
+        elsif ($block)
+        {
+            if ($block->{language} eq 'text' && $awaiting) { $awaiting->{expected} = $block->{text} }
+            undef $awaiting;
+            if ($block->{language} eq 'sql')
+            {
+                my $example = { line => $block->{line}, sql => $block->{text}, noisy => {}, %options };
+                push @examples, $awaiting = $example unless $options{skip};
+                %options = ();
+            }
+            undef $block;
+        }
+        elsif ($line =~ /^```(\w*)/)    { $block = { language => $1,    line => $., text => '', end => qr/^```/ } }
+        elsif ($line =~ /^<!-- setup$/) { $block = { language => 'sql', line => $., text => '', end => qr/^-->/ } }
+        elsif ($line =~ /\S/)
+        {
+            undef $awaiting;
+            %options = (%options, option($1, "$page:$.")) if $line =~ /^<!-- example: (.*?) -->/;
+        }
+    }
+    return @examples;
+}
+
+sub option
+{
+    my ($text, $where) = @_;
+    return (fails => 1) if $text eq 'fails';
+    return (skip => 1)  if $text eq 'not run';
+    return (noisy => { map { $_ => 1 } split /, */, $1 }) if $text =~ /^noise in (.*)/;
+    die "$where: unknown: $text\n";
+}
+
+# Runs a script and returns psql's exit status and what it printed, as a reader sees it.
+sub psql
+{
+    my ($database, $sql) = @_;
+    my $script = File::Temp->new;
+    print $script "\\pset pager off\n$sql";
+    $script->flush;
+    my $output = `psql -X -q -v ON_ERROR_STOP=1 -d $database -f $script 2>&1`;
+    my $status = $?;
+    $output =~ s/^psql:\S+:\d+: //mg;
+    return ($status, $output);
+}
+
+sub check
+{
+    my ($name, $example, $status, $output) = @_;
+    my $as_told = $example->{fails} ? $status != 0 : $status == 0;
+    if (!$as_told)
+    {
+        fail($name);
+        diag($example->{fails} ? 'should fail but printed:' : 'failed:', "\n", $output);
+    }
+    elsif ($example->{fails})
+    {
+        is(complaint($output), complaint($example->{expected} // ''), $name);
+    }
+    elsif (defined $example->{expected})
+    {
+        my %noisy = %{ $example->{noisy} };
+        is(comparable($output, %noisy), comparable($example->{expected}, %noisy), $name)
+          or diag("psql printed:\n$output");
+    }
+    else { pass($name) }
+    return;
+}
+
+# The lines of an error that do not depend on how the statement was typed.
+sub complaint
+{
+    my ($output) = @_;
+    return join '', grep { /^(ERROR|DETAIL|HINT):/ } split /^/, $output;
+}
+
+# psql's output without what may differ: alignment, blank lines, and numbers in noisy columns.
+sub comparable
+{
+    my ($output, %noisy) = @_;
+    my @lines = grep { /\S/ } split /\n/, $output;
+    my (@header, @comparable);
+    for my $i (0 .. $#lines)
+    {
+        my $line = $lines[$i];
+        next if $line =~ /^[-+]+$/;
+        my @cells = map { s/^\s+|\s+$//gr } split /\|/, $line, -1;
+        if ($i < $#lines && $lines[ $i + 1 ] =~ /^[-+]+$/) { @header = @cells }
+        elsif (@cells == @header)
+        {
+            for my $column (0 .. $#cells)
+            {
+                $cells[$column] =~ s/^-?[\d.]+$/(a number)/ if $noisy{ $header[$column] };
+            }
+        }
+        push @comparable, join ' | ', @cells;
+    }
+    return join "\n", @comparable, '';
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs the Perl TAP tests (test/t/*.pl) with prove. Their servers refuse to run as root, so root becomes
+# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+pg_config=${PG_CONFIG:-pg_config}
+pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r t data "$work"
+
+as_user=()
+if [ "$(id -u)" -eq 0 ]; then
+	chown -R postgres: "$work"
+	as_user=(runuser -u postgres --)
+fi
+cd "$work"
+"${as_user[@]}" env \
+	PATH="$("$pg_config" --bindir):$PATH" \
+	PERL5LIB="$pgxs_test/perl" \
+	PG_REGRESS="$pgxs_test/regress/pg_regress" \
+	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
+	prove "$@" t/*.pl
