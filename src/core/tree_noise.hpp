@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "core/checked.hpp"
@@ -43,6 +44,21 @@ public:
     template <class Draw>
     [[nodiscard]] static std::int64_t sample(const DigitSystem& system, int height, std::int64_t t,
                                              Draw&& draw);
+
+    /// Calls visit(value, low, high) for every integer that changes from step to step, in an order
+    /// that the digit system and the height fix; a value outside [low, high] never occurs.
+    template <class Visit>
+    void visit(Visit&& visit);
+
+    /// How many integers visit() visits.
+    [[nodiscard]] static std::size_t integers(const DigitSystem& system, int height) noexcept {
+        return 1 + 2 * static_cast<std::size_t>(height) +
+               static_cast<std::size_t>(height - 1) * stack_size(system);
+    }
+
+    /// Whether the integers can be those of a stream at step t. To be asked before a state that was
+    /// read from storage is used.
+    [[nodiscard]] bool is_state_at(const DigitSystem& system, std::int64_t t) noexcept;
 
 private:
     struct Level {
@@ -99,6 +115,20 @@ std::int64_t TreeNoise::advance(Draw&& draw) {
         total_ = checked_add(total_, level.sum);
     }
     throw_overflow();
+}
+
+template <class Visit>
+void TreeNoise::visit(Visit&& visit) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+    visit(total_, lowest, highest);
+    for (int i = 0; i < height_; ++i) {
+        const bool top = i + 1 == height_;
+        visit(levels()[i].digit, top ? 0 : -stack_size_, highest_);
+        visit(levels()[i].sum, lowest, highest);
+        for (std::int64_t j = 0; j < stack_size_ && !top; ++j)
+            visit(stack(i)[j], lowest, highest);
+    }
 }
 
 template <class Draw>

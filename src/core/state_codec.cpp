@@ -1,0 +1,218 @@
+#include "core/state_codec.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include <sodium.h>
+
+namespace dp_counter {
+
+namespace {
+
+constexpr unsigned char kMagic[4] = {'D', 'P', 'C', 'S'};
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kChecksumBytes = 32;
+constexpr std::uint8_t kChosen = 255;
+constexpr std::size_t kHeadBytes = sizeof kMagic + 2 + (8 + 8 + 4 + 1) + (1 + 4 + 8) + 5 * 8 + 8;
+
+[[noreturn]] void throw_corrupt() {
+    throw Error(Fault::corrupt, "the stored state of the counter is corrupt",
+                "Restore the extension's tables from a backup, or drop the counter.");
+}
+
+void require(bool condition) {
+    if (!condition)
+        throw_corrupt();
+}
+
+void checksum(unsigned char (&sum)[kChecksumBytes], const unsigned char* bytes, std::size_t size) {
+    crypto_generichash(sum, sizeof sum, bytes, size, nullptr, 0);
+}
+
+bool is_mechanism(std::uint8_t value) {
+    return value == static_cast<std::uint8_t>(Mechanism::subtraction) ||
+           value == static_cast<std::uint8_t>(Mechanism::plain);
+}
+
+} // namespace
+
+class StateCodec::Writer {
+public:
+    explicit Writer(unsigned char* out) : next_(out) {}
+
+    template <class Int>
+    void integer(Int value) {
+        auto bits = static_cast<std::uint64_t>(value);
+        for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
+            *next_++ = static_cast<unsigned char>(bits);
+    }
+    void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
+    void raw(const unsigned char* bytes, std::size_t size) {
+        std::memcpy(next_, bytes, size);
+        next_ += size;
+    }
+    [[nodiscard]] const unsigned char* end() const { return next_; }
+
+private:
+    unsigned char* next_;
+};
+
+/// Reads what lies between the magic bytes and the checksum; both are checked at the start.
+class StateCodec::Reader {
+public:
+    explicit Reader(Bytes bytes) {
+        require(bytes.size() >= kHeadBytes + kChecksumBytes);
+        const std::size_t size = bytes.size() - kChecksumBytes;
+        unsigned char sum[kChecksumBytes];
+        checksum(sum, bytes.data(), size);
+        require(std::memcmp(sum, bytes.data() + size, kChecksumBytes) == 0);
+        rest_ = bytes.first(size);
+        require(std::memcmp(take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
+        if (integer<std::uint16_t>() != kVersion)
+            throw Error(Fault::corrupt, "the stored state of the counter is of an unknown version",
+                        "It was written by a newer dp_counter; install that one.");
+    }
+
+    template <class Int>
+    [[nodiscard]] Int integer() {
+        const unsigned char* bytes = take(sizeof(Int));
+        std::uint64_t bits = 0;
+        for (std::size_t i = sizeof(Int); i-- > 0;)
+            bits = bits << 8 | bytes[i];
+        return static_cast<Int>(bits);
+    }
+    template <class Int>
+    [[nodiscard]] Int integer(Int low, Int high) {
+        const auto value = integer<Int>();
+        require(value >= low && value <= high);
+        return value;
+    }
+    [[nodiscard]] double real(double low, double high) {
+        const auto value = std::bit_cast<double>(integer<std::uint64_t>());
+        require(value >= low && value <= high); // false for NaN
+        return value;
+    }
+    [[nodiscard]] Mechanism mechanism() {
+        const auto value = integer<std::uint8_t>();
+        require(is_mechanism(value));
+        return static_cast<Mechanism>(value);
+    }
+    [[nodiscard]] std::optional<Mechanism> chosen_mechanism() {
+        const auto value = integer<std::uint8_t>();
+        if (value == kChosen)
+            return std::nullopt;
+        require(is_mechanism(value));
+        return static_cast<Mechanism>(value);
+    }
+    [[nodiscard]] std::optional<std::int32_t> chosen_radix() {
+        const auto value = integer<std::int32_t>(0, kMaxRadix);
+        if (value == 0)
+            return std::nullopt;
+        require(value >= kMinRadix);
+        return value;
+    }
+    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+    [[nodiscard]] std::size_t left() const { return rest_.size(); }
+
+private:
+    const unsigned char* take(std::size_t size) {
+        require(rest_.size() >= size);
+        const unsigned char* bytes = rest_.data();
+        rest_ = rest_.subspan(size);
+        return bytes;
+    }
+
+    Bytes rest_;
+};
+
+std::size_t StateCodec::encoded_bytes(const CounterState& state) {
+    return kHeadBytes + NoiseEngine::integers(state.plan_) * sizeof(std::int64_t) + kChecksumBytes;
+}
+
+void StateCodec::encode(CounterState& state, unsigned char* out) {
+    Writer writer(out);
+    writer.raw(kMagic, sizeof kMagic);
+    writer.integer(kVersion);
+
+    const CounterRequest& request = state.request_;
+    writer.integer(request.horizon);
+    writer.real(request.epsilon.value());
+    writer.integer(request.radix.value_or(0));
+    writer.integer(request.mechanism ? static_cast<std::uint8_t>(*request.mechanism) : kChosen);
+
+    writer.integer(static_cast<std::uint8_t>(state.plan_.mechanism));
+    writer.integer(state.plan_.radix);
+    writer.integer(state.plan_.horizon);
+
+    writer.integer(state.step_);
+    writer.integer(state.epoch_start_);
+    writer.integer(state.count_);
+    writer.integer(state.noise_);
+    writer.integer(state.carried_);
+    writer.real(state.carried_variance_);
+
+    NoiseEngine::visit(
+        state.engine(), state.plan_,
+        [&](std::int64_t& value, std::int64_t, std::int64_t) { writer.integer(value); });
+
+    unsigned char sum[kChecksumBytes];
+    checksum(sum, out, static_cast<std::size_t>(writer.end() - out));
+    writer.raw(sum, sizeof sum);
+}
+
+CounterState StateCodec::decode_head(Reader& reader) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+
+    const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
+    const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
+    const auto radix = reader.chosen_radix();
+    const auto mechanism = reader.chosen_mechanism();
+    const CounterRequest request{horizon, epsilon, radix, mechanism};
+
+    const auto epoch_mechanism = reader.mechanism();
+    const auto epoch_radix = reader.integer<std::int32_t>(kMinRadix, kMaxRadix);
+    const auto epoch_horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
+    Plan plan{epoch_mechanism, epoch_radix, 0, epoch_horizon, epsilon};
+    plan.height = plan.digits().height(epoch_horizon);
+
+    CounterState state(request, plan);
+    state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
+    state.count_ = reader.integer<std::int64_t>(0, highest);
+    state.noise_ = reader.integer<std::int64_t>(lowest, highest);
+    state.carried_ = reader.integer<std::int64_t>(lowest, highest);
+    state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
+
+    require(state.step_of_epoch() <= plan.horizon);
+    if (request.is_bounded())
+        require(plan.horizon == request.horizon && state.epoch_start_ == 0);
+    if (state.epoch_start_ == 0)
+        require(state.carried_ == 0 && state.carried_variance_ == 0);
+    require(reader.left() ==
+            sizeof(std::int64_t) * NoiseEngine::integers(plan)); // before a block is asked for
+    return state;
+}
+
+Plan StateCodec::decode_plan(Bytes bytes) {
+    Reader reader(bytes);
+    return decode_head(reader).plan_;
+}
+
+CounterState* StateCodec::decode(Bytes bytes, void* block) {
+    Reader reader(bytes);
+    auto* state = new (block) CounterState(decode_head(reader));
+    NoiseEngine::create(state->engine(), state->plan_);
+    NoiseEngine::visit(state->engine(), state->plan_,
+                       [&](std::int64_t& value, std::int64_t low, std::int64_t high) {
+                           value = reader.integer<std::int64_t>(low, high);
+                       });
+    require(reader.at_end());
+    require(NoiseEngine::is_state_at(state->engine(), state->plan_, state->step_of_epoch()));
+    return state;
+}
+
+} // namespace dp_counter
