@@ -1,5 +1,6 @@
 // The module: its magic block and what happens when it is loaded.
 #include "pg/backend_random.hpp"
+#include "pg/pending_events.hpp"
 #include "pg/postgres_api.hpp"
 
 extern "C" {
@@ -12,6 +13,7 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
     dp_counter::pg::initialize_random();
+    dp_counter::pg::initialize_pending_events();
     // There is no setting, above all no seed; the prefix is taken so that none can be pretended.
 #if PG_VERSION_NUM >= 150000
     MarkGUCPrefixReserved("dp_counter");
