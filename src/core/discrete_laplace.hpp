@@ -62,7 +62,7 @@ private:
 
     LaplaceScale scale_;
     int digit_count_;
-    Digit digits_[kMaxDigits]; ///< least significant first
+    Digit digits_[kMaxDigits]{}; ///< least significant first
 };
 
 static_assert(std::is_trivially_copyable_v<DiscreteLaplace>);

@@ -19,7 +19,7 @@ enum class Mechanism : std::uint8_t {
 [[nodiscard]] const char* mechanism_name(Mechanism mechanism) noexcept;
 
 /// The mechanism of that name. Throws Error (parameter) if there is none.
-[[nodiscard]] Mechanism mechanism_from_name(std::string_view name);
+[[nodiscard]] Mechanism mechanism_from_name(std::string_view text);
 
 /// What the analyst asked for; what is not given is chosen.
 struct Request {

@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random);
 
 private:
-    const DiscreteLaplace& sampler() const noexcept {
+    [[nodiscard]] const DiscreteLaplace& sampler() const noexcept {
         return *reinterpret_cast<const DiscreteLaplace*>(reinterpret_cast<const char*>(this) +
                                                          sampler_offset());
     }

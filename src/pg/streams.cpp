@@ -35,7 +35,7 @@ RunningCount* open_stream(MemoryContext context, const Parameters& parameters,
 std::int64_t advance(RunningCount* stream, bool bit) {
     RandomSource& random = backend_random();
     Failure failure;
-    std::int64_t release;
+    std::int64_t release = 0;
     if (!guarded(failure, [&] { release = stream->advance(bit, random); })) [[unlikely]]
         failure.raise();
     return release;
