@@ -64,3 +64,12 @@ tap:
 
 test: unit
 	$(MAKE) installcheck pgtap readme tap
+
+# --- for developers: needs clang-format and clang-tidy ---------------------------------------------
+
+LINT_SRCS = $(sort $(wildcard src/core/*.cpp src/pg/*.cpp))
+
+.PHONY: lint
+lint:
+	clang-format --dry-run -Werror $(wildcard src/*/*.[ch]pp test/unit/*.[ch]pp)
+	clang-tidy --quiet $(LINT_SRCS) -- $(PG_CXXFLAGS)

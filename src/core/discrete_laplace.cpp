@@ -61,14 +61,17 @@ unsigned first_precision(const LaplaceScale& scale, int digits) {
 int digits_needed(double scale) {
     constexpr double kReach = 64 * 0.6931471805599453 / (kBase - 1); // q_top^15 below 2^-64
     int digits = 1;
-    for (double x = 1 / scale; x < kReach; x *= kBase)
+    double top_rate = 1 / scale; // q_top = exp(-top_rate)
+    while (top_rate < kReach) {
+        top_rate *= kBase;
         ++digits;
+    }
     return digits;
 }
 
 } // namespace
 
-DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale), digits_{} {
+DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
     static_assert(kBase == dp_counter::kBase);
     if (scale.sensitivity == 0 || scale.value() > max_scale())
         throw Error(Fault::parameter, "epsilon is too small for this horizon",

@@ -17,6 +17,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "core/laplace_scale.hpp"
 #include "core/random_source.hpp"
 
@@ -62,22 +66,47 @@ private:
 
     LaplaceScale scale_;
     int digit_count_;
-    Digit digits_[kMaxDigits]; ///< least significant first
+    Digit digits_[kMaxDigits]{}; ///< least significant first
 };
 
 static_assert(std::is_trivially_copyable_v<DiscreteLaplace>);
 static_assert(std::is_standard_layout_v<DiscreteLaplace>);
 
+/// Compares a word with sixteen falling thresholds at once. Returns how many lie above it, or -1 if
+/// one is equal to it.
+[[nodiscard]] inline int count_above(std::int32_t word, const std::int32_t* threshold) noexcept {
+#ifdef __SSE2__
+    const __m128i w = _mm_set1_epi32(word);
+    const auto load = [&](int i) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(threshold + 4 * i));
+    };
+    const __m128i a = load(0);
+    const __m128i b = load(1);
+    const __m128i c = load(2);
+    const __m128i d = load(3);
+    const __m128i equal = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi32(a, w), _mm_cmpeq_epi32(b, w)),
+                                       _mm_or_si128(_mm_cmpeq_epi32(c, w), _mm_cmpeq_epi32(d, w)));
+    if (_mm_movemask_epi8(equal) != 0) [[unlikely]]
+        return -1;
+    const __m128i above = // a byte for each threshold
+        _mm_packs_epi16(_mm_packs_epi32(_mm_cmpgt_epi32(a, w), _mm_cmpgt_epi32(b, w)),
+                        _mm_packs_epi32(_mm_cmpgt_epi32(c, w), _mm_cmpgt_epi32(d, w)));
+    return __builtin_ctz(~static_cast<unsigned>(_mm_movemask_epi8(above)));
+#else
+    int above = 0;
+    int equal = 0;
+    for (int j = 0; j < 16; ++j) {
+        above += word < threshold[j] ? 1 : 0;
+        equal |= word == threshold[j] ? 1 : 0;
+    }
+    return equal != 0 ? -1 : above;
+#endif
+}
+
 inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
     const auto word = static_cast<std::int32_t>(random.next32());
-    const std::int32_t* threshold = digits_[index].word;
-    std::int32_t reached = 0;
-    std::int32_t tie = 0;
-    for (int j = 0; j < kBase; ++j) {
-        reached += word < threshold[j] ? 1 : 0;
-        tie |= word == threshold[j] ? 1 : 0;
-    }
-    if (tie != 0) [[unlikely]]
+    const int reached = count_above(word, digits_[index].word);
+    if (reached < 0) [[unlikely]]
         return settle_tie(index, word, random);
     return reached;
 }

@@ -10,7 +10,7 @@ namespace dp_counter {
 Epsilon::Epsilon(double value) : value_(value) {
     if (!(value >= kMin && value <= kMax)) { // also false for NaN
         char message[96];
-        std::snprintf(message, sizeof message, "epsilon must be between 1e-09 and 1e+09, not %g",
+        (void)std::snprintf(message, sizeof message, "epsilon must be between 1e-09 and 1e+09, not %g",
                       value);
         throw Error(Fault::parameter, message,
                     "Small values protect more and add more noise; 0.1 to 1 is usual.");

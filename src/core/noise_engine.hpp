@@ -1,55 +1,50 @@
 // The noise of a stream whose mechanism is known at run time only.
 //
-// One engine per family of mechanisms; a new one is a case in each switch below and a row in
-// Mechanism. An engine is a trivially copyable object at the head of a block whose size follows
-// from the plan alone; it offers create, advance, visit and is_state_at as TreeNoise does.
+// One engine per family of mechanisms. An engine is a trivially copyable object in a block whose
+// size follows from the plan alone; TreeNoise serves the paper's mechanisms, HatNoise bridge and
+// hat.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "core/plan.hpp"
+#include "core/hat_noise.hpp"
+#include "core/prepared_plan.hpp"
 #include "core/tree_noise.hpp"
 
 namespace dp_counter {
 
+/// The head of a block of bytes(prepared) bytes, aligned to kAlignment, that may be moved with
+/// memcpy: this object, the tables of a hat plan if there is one, the engine's state.
 class NoiseEngine {
 public:
-    [[nodiscard]] static std::size_t bytes(const Plan& plan) noexcept {
-        return TreeNoise::bytes(plan.digits(), plan.height);
-    }
+    static constexpr std::size_t kAlignment = 16;
 
-    /// How many integers visit() visits.
-    [[nodiscard]] static std::size_t integers(const Plan& plan) noexcept {
-        return TreeNoise::integers(plan.digits(), plan.height);
-    }
+    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared) noexcept;
 
-    /// Lays the state at step 0 into block, which must be aligned to 16.
-    static void create(void* block, const Plan& plan) noexcept {
-        TreeNoise::create(block, plan.digits(), plan.height);
-    }
+    /// Lays the noise at step 0 into block.
+    static NoiseEngine* create(void* block, const PreparedPlan& prepared) noexcept;
 
-    /// Goes to the next step and returns the noise of its release. draw() gives the noise of a
-    /// node.
+    /// Goes to the next step and returns the noise of its release. draw(level) gives the noise of
+    /// one node, from plan.scale(level). Throws as TreeNoise and HatNoise do.
     template <class Draw>
-    [[nodiscard]] static std::int64_t advance(void* block, const Plan& plan, Draw&& draw) {
-        switch (plan.mechanism) {
-        case Mechanism::subtraction:
-        case Mechanism::plain:
-            break;
-        }
-        return static_cast<TreeNoise*>(block)->advance(draw);
+    [[nodiscard]] std::int64_t advance(Draw&& draw) {
+        if (is_tree_ != 0)
+            return at<TreeNoise>(state_)->advance([&] { return draw(0); });
+        return at<HatNoise>(state_)->advance(*at<const HatPlan>(sizeof(NoiseEngine)), draw);
     }
 
-    /// visit(value, low, high) for each integer that changes over time.
-    template <class Visit>
-    static void visit(void* block, const Plan& /*plan*/, Visit&& visit) {
-        static_cast<TreeNoise*>(block)->visit(visit);
+private:
+    template <class Object>
+    [[nodiscard]] Object* at(std::size_t offset) noexcept {
+        return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
     }
 
-    [[nodiscard]] static bool is_state_at(void* block, const Plan& plan, std::int64_t t) noexcept {
-        return static_cast<TreeNoise*>(block)->is_state_at(plan.digits(), t);
-    }
+    std::size_t is_tree_;
+    std::size_t state_; ///< offset of the engine's state
 };
+
+static_assert(std::is_trivially_copyable_v<NoiseEngine>);
+static_assert(sizeof(NoiseEngine) % NoiseEngine::kAlignment == 0);
 
 } // namespace dp_counter

@@ -70,7 +70,7 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
                    "partition.");
     }
     // PostgreSQL does not say which call of the query this is: none of ours may have a FILTER.
-    const ListCell* cell;
+    const ListCell* cell = nullptr;
     foreach (cell, state->funcs) {
         const WindowFunc* call = static_cast<const WindowFuncExprState*>(lfirst(cell))->wfunc;
         if (call->aggfilter != nullptr && is_made_of(call->winfnoid, fcinfo->flinfo->fn_oid))

@@ -70,7 +70,7 @@ bool bit_from_bit(const Argument& argument) {
     // VarBit is int32 length, then the bits; the short varlena header leaves it unaligned.
     struct varlena* string = PG_DETOAST_DATUM_PACKED(argument.value);
     const char* data = VARDATA_ANY(string);
-    std::int32_t length;
+    std::int32_t length = 0;
     std::memcpy(&length, data, sizeof length);
     if (length != 1)
         ereport(ERROR, (errcode(ERRCODE_STRING_DATA_LENGTH_MISMATCH),

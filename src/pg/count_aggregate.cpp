@@ -50,9 +50,9 @@ DP_FUNCTION(dp_count_transition) {
     using namespace dp_counter::pg;
     Parameters parameters{};
     read_epsilon(parameters, fcinfo->args[kEpsilon]);
-    State* state;
+    State* state = nullptr;
     if (PG_ARGISNULL(kState)) {
-        MemoryContext memory;
+        MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
         state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
         state->parameters = parameters;
@@ -68,7 +68,7 @@ DP_FUNCTION(dp_count_transition) {
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) {
-        MemoryContext memory;
+        MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
         Parameters parameters{};
         const Argument epsilon = epsilon_of_empty_input(fcinfo);

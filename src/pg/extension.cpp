@@ -8,7 +8,7 @@ extern "C" {
 
 PG_MODULE_MAGIC;
 
-PGDLLEXPORT void _PG_init(void);
+PGDLLEXPORT void _PG_init(void); // NOLINT: the name is PostgreSQL's
 }
 
 void _PG_init(void) {

@@ -36,7 +36,7 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
 }
 
 State* open_state(FunctionCallInfo fcinfo, const Parameters& parameters) {
-    MemoryContext memory;
+    MemoryContext memory = nullptr;
     const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
     if (parameters.horizon == 0)
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -61,7 +61,7 @@ DP_FUNCTION(dp_running_count_transition) {
     using namespace dp_counter::pg;
     Parameters parameters;
     read_parameters(fcinfo, parameters);
-    State* state;
+    State* state = nullptr;
     if (PG_ARGISNULL(kState)) {
         state = open_state(fcinfo, parameters);
     } else {
@@ -83,7 +83,7 @@ DP_FUNCTION(dp_running_count_transition) {
 DP_FUNCTION(dp_running_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
-        MemoryContext memory;
+        MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::growing, &memory);
         PG_RETURN_INT64(0);
     }

@@ -26,8 +26,9 @@ extern "C" void wipe_secret(void* argument) {
 void* allocate_secret(MemoryContext context, std::size_t bytes) {
     auto* secret =
         static_cast<Secret*>(MemoryContextAllocZero(context, sizeof(Secret) + kAlignment + bytes));
-    const auto free = reinterpret_cast<std::uintptr_t>(secret + 1);
-    secret->begin = reinterpret_cast<void*>((free + kAlignment - 1) & ~(kAlignment - 1));
+    const auto unaligned = reinterpret_cast<std::uintptr_t>(secret + 1) % kAlignment;
+    secret->begin =
+        reinterpret_cast<char*>(secret + 1) + (unaligned == 0 ? 0 : kAlignment - unaligned);
     secret->bytes = bytes;
     secret->callback.func = wipe_secret;
     secret->callback.arg = secret;
