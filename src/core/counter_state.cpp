@@ -4,8 +4,6 @@
 #include <new>
 #include <string>
 
-#include "core/tree_error.hpp"
-
 namespace dp_counter {
 
 namespace {
@@ -20,9 +18,10 @@ Plan CounterState::first_plan(const CounterRequest& request) {
     return epoch_plan(request, request.is_bounded() ? request.horizon : kFirstEpoch);
 }
 
-CounterState* CounterState::create(void* block, const CounterRequest& request, const Plan& plan) {
-    auto* state = new (block) CounterState(request, plan);
-    NoiseEngine::create(state->engine(), plan);
+CounterState* CounterState::create(void* block, const CounterRequest& request,
+                                   const PreparedPlan& prepared) noexcept {
+    auto* state = new (block) CounterState(request, prepared.plan());
+    NoiseEngine::create(&state->engine(), prepared);
     return state;
 }
 
@@ -40,25 +39,26 @@ std::optional<Plan> CounterState::next_epoch() const {
     return epoch_plan(request_, std::min(kMaxHorizon, plan_.horizon * kEpochGrowth));
 }
 
-CounterState* CounterState::open_epoch(void* block, const Plan& plan, const CounterState& before) {
-    CounterState* state = create(block, before.request_, plan);
+CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,
+                                       const CounterState& before) noexcept {
+    CounterState* state = create(block, before.request_, prepared);
     state->step_ = before.step_;
     state->epoch_start_ = before.step_;
     state->count_ = before.count_;
     state->noise_ = before.noise_;
     state->carried_ = before.noise_;
-    state->carried_variance_ = before.variance();
+    state->variance_ = before.variance_;
+    state->carried_variance_ = before.variance_;
     return state;
 }
 
-double CounterState::variance() const noexcept {
-    return carried_variance_ + plan_.scale().variance() *
-                                   static_cast<double>(nodes_at(plan_.digits(), step_of_epoch()));
-}
-
-void CounterState::throw_missing_events() const {
+void CounterState::throw_missing_events() {
     throw Error(Fault::corrupt, "events that the counter has counted are missing",
                 "The extension's tables were changed or only partly restored.");
+}
+
+void CounterState::throw_past_epoch() {
+    throw Error(Fault::data, "the epoch of the counter is over");
 }
 
 } // namespace dp_counter

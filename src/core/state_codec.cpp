@@ -1,10 +1,10 @@
 #include "core/state_codec.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
+#include <vector>
 
 #include <sodium.h>
 
@@ -33,8 +33,26 @@ void checksum(unsigned char (&sum)[kChecksumBytes], const unsigned char* bytes, 
 }
 
 bool is_mechanism(std::uint8_t value) {
-    return value == static_cast<std::uint8_t>(Mechanism::subtraction) ||
-           value == static_cast<std::uint8_t>(Mechanism::plain);
+    return value <= static_cast<std::uint8_t>(Mechanism::hat);
+}
+
+/// The spec that has these levels, made as every spec is: what cannot be made is refused.
+HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
+    if (rule == HatSpec::Rule::bridge) {
+        std::vector<std::int32_t> radices;
+        for (const HatLevel& level : levels)
+            radices.push_back(level.radix);
+        return bridge_spec(horizon, radices);
+    }
+    std::vector<HatShape> shapes;
+    for (const HatLevel& level : levels) {
+        shapes.push_back({level.radix, level.offset});
+        const HatSpec usual = hat_spec(horizon, shapes);
+        const std::int64_t extra = level.knots - usual.level[shapes.size() - 1].knots;
+        shapes.back().extra = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(extra, -std::int64_t{1} << 20, std::int64_t{1} << 20));
+    }
+    return hat_spec(horizon, shapes);
 }
 
 } // namespace
@@ -64,7 +82,7 @@ private:
 class StateCodec::Reader {
 public:
     explicit Reader(Bytes bytes) {
-        require(bytes.size() >= kHeadBytes + kChecksumBytes);
+        require(bytes.size() >= kChecksumBytes);
         const std::size_t size = bytes.size() - kChecksumBytes;
         unsigned char sum[kChecksumBytes];
         checksum(sum, bytes.data(), size);
@@ -115,7 +133,6 @@ public:
         return value;
     }
     [[nodiscard]] bool at_end() const { return rest_.empty(); }
-    [[nodiscard]] std::size_t left() const { return rest_.size(); }
 
 private:
     const unsigned char* take(std::size_t size) {
@@ -128,8 +145,14 @@ private:
     Bytes rest_;
 };
 
-std::size_t StateCodec::encoded_bytes(const CounterState& state) {
-    return kHeadBytes + NoiseEngine::integers(state.plan_) * sizeof(std::int64_t) + kChecksumBytes;
+std::size_t StateCodec::encoded_bytes(CounterState& state) {
+    std::size_t integers = 0;
+    state.engine().for_each_integer([&](std::int64_t&) { ++integers; });
+    const std::size_t levels =
+        state.plan_.is_tree() ? 0 : static_cast<std::size_t>(state.plan_.height - 1);
+    return sizeof kMagic + 2 + (8 + 8 + 4 + 1) + (1 + 4 + 8) +
+           (state.plan_.is_tree() ? 0 : 1 + 1 + levels * (4 + 4 + 8)) + 5 * 8 + 2 * 8 +
+           integers * sizeof(std::int64_t) + kChecksumBytes;
 }
 
 void StateCodec::encode(CounterState& state, unsigned char* out) {
@@ -143,27 +166,64 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     writer.integer(request.radix.value_or(0));
     writer.integer(request.mechanism ? static_cast<std::uint8_t>(*request.mechanism) : kChosen);
 
-    writer.integer(static_cast<std::uint8_t>(state.plan_.mechanism));
-    writer.integer(state.plan_.radix);
-    writer.integer(state.plan_.horizon);
+    const Plan& plan = state.plan_;
+    writer.integer(static_cast<std::uint8_t>(plan.mechanism));
+    writer.integer(plan.radix);
+    writer.integer(plan.horizon);
+    if (!plan.is_tree()) {
+        writer.integer(static_cast<std::uint8_t>(plan.levels.lattice_bits));
+        writer.integer(static_cast<std::uint8_t>(plan.height - 1));
+        for (int l = 0; l + 1 < plan.height; ++l) {
+            writer.integer(plan.levels.level[l].radix);
+            writer.integer(plan.levels.level[l].offset);
+            writer.integer(plan.levels.level[l].knots);
+        }
+    }
 
     writer.integer(state.step_);
     writer.integer(state.epoch_start_);
     writer.integer(state.count_);
     writer.integer(state.noise_);
     writer.integer(state.carried_);
+    writer.real(state.variance_);
     writer.real(state.carried_variance_);
 
-    NoiseEngine::visit(
-        state.engine(), state.plan_,
-        [&](std::int64_t& value, std::int64_t, std::int64_t) { writer.integer(value); });
+    state.engine().for_each_integer([&](std::int64_t& value) { writer.integer(value); });
 
     unsigned char sum[kChecksumBytes];
     checksum(sum, out, static_cast<std::size_t>(writer.end() - out));
     writer.raw(sum, sizeof sum);
 }
 
-CounterState StateCodec::decode_head(Reader& reader) {
+Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
+    const auto mechanism = reader.mechanism();
+    const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
+    const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
+    Plan plan{mechanism, radix, 0, horizon, epsilon, {}};
+    if (plan.is_tree()) {
+        require(radix >= kMinRadix);
+        plan.height = plan.digits().height(horizon);
+        return plan;
+    }
+    HatSpec stored{};
+    stored.rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+    stored.horizon = horizon;
+    stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
+    stored.height = reader.integer<std::uint8_t>(0, HatSpec::kMaxHeight - 1) + 1;
+    for (int l = 0; l + 1 < stored.height; ++l) {
+        stored.level[l].radix = reader.integer<std::int32_t>();
+        stored.level[l].offset = reader.integer<std::int32_t>();
+        stored.level[l].knots = reader.integer<std::int64_t>();
+    }
+    const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
+    plan.levels = make_spec(stored.rule, horizon, levels);
+    require(plan.levels == stored);
+    require_hat_fits(plan.levels, epsilon);
+    plan.height = stored.height;
+    return plan;
+}
+
+CounterState StateCodec::read_head(Reader& reader) {
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
     constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
@@ -173,45 +233,40 @@ CounterState StateCodec::decode_head(Reader& reader) {
     const auto mechanism = reader.chosen_mechanism();
     const CounterRequest request{horizon, epsilon, radix, mechanism};
 
-    const auto epoch_mechanism = reader.mechanism();
-    const auto epoch_radix = reader.integer<std::int32_t>(kMinRadix, kMaxRadix);
-    const auto epoch_horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
-    Plan plan{epoch_mechanism, epoch_radix, 0, epoch_horizon, epsilon};
-    plan.height = plan.digits().height(epoch_horizon);
-
-    CounterState state(request, plan);
+    CounterState state(request, read_plan(reader, epsilon));
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<std::int64_t>(lowest, highest);
     state.carried_ = reader.integer<std::int64_t>(lowest, highest);
+    state.variance_ = reader.real(0, std::numeric_limits<double>::max());
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
 
-    require(state.step_of_epoch() <= plan.horizon);
+    require(state.step_of_epoch() <= state.plan_.horizon);
     if (request.is_bounded())
-        require(plan.horizon == request.horizon && state.epoch_start_ == 0);
+        require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
     if (state.epoch_start_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
-    require(reader.left() ==
-            sizeof(std::int64_t) * NoiseEngine::integers(plan)); // before a block is asked for
     return state;
 }
 
 Plan StateCodec::decode_plan(Bytes bytes) {
     Reader reader(bytes);
-    return decode_head(reader).plan_;
+    try {
+        return read_head(reader).plan_;
+    } catch (const Error&) { // parameters that no plan can have
+        throw_corrupt();
+    }
 }
 
-CounterState* StateCodec::decode(Bytes bytes, void* block) {
+CounterState* StateCodec::decode(Bytes bytes, const PreparedPlan& prepared, void* block) {
     Reader reader(bytes);
-    auto* state = new (block) CounterState(decode_head(reader));
-    NoiseEngine::create(state->engine(), state->plan_);
-    NoiseEngine::visit(state->engine(), state->plan_,
-                       [&](std::int64_t& value, std::int64_t low, std::int64_t high) {
-                           value = reader.integer<std::int64_t>(low, high);
-                       });
+    auto* state = CounterState::create(block, {0, Epsilon(1), {}, {}}, prepared);
+    static_cast<CounterState&>(*state) = read_head(reader);
+    state->engine().for_each_integer(
+        [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
     require(reader.at_end());
-    require(NoiseEngine::is_state_at(state->engine(), state->plan_, state->step_of_epoch()));
+    require(state->engine().is_state_at(state->plan_, state->step_of_epoch()));
     return state;
 }
 

@@ -4,11 +4,17 @@
 //   4 bytes  "DPCS"            2 bytes  version
 //   the request: horizon i64 (0: none), epsilon as its IEEE double, radix i32 (0: chosen),
 //     mechanism u8 (255: chosen)
-//   the current epoch: mechanism u8, radix i32, horizon i64
-//   step, steps before the epoch, count, noise, carried noise: i64 each; carried variance: double
-//   the engine's integers, i64 each: the number and order follow from the epoch's parameters
+//   the plan of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for bridge and
+//     hat also lattice bits u8, levels above the steps u8, and each one's radix i32, offset i32,
+//     knots i64
+//   step, steps before the epoch, count, noise, carried noise: i64 each; variance and carried
+//     variance: double each
+//   the engine's integers, i64 each: the number and order follow from the plan
 //   32 bytes BLAKE2b of all that comes before
 // The length follows from public parameters alone: it tells nothing about counts or noise.
+//
+// The plan is kept whole, so that a release of dp_counter that would choose another one goes on
+// with this. An engine whose integers or weights change their meaning needs a new version here.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +30,7 @@ class StateCodec {
 public:
     using Bytes = std::span<const unsigned char>;
 
-    [[nodiscard]] static std::size_t encoded_bytes(const CounterState& state);
+    [[nodiscard]] static std::size_t encoded_bytes(CounterState& state);
 
     /// Writes encoded_bytes(state) bytes to `out`.
     static void encode(CounterState& state, unsigned char* out);
@@ -32,14 +38,16 @@ public:
     /// The plan of the state in these bytes, which tells how large a block decode() needs.
     [[nodiscard]] static Plan decode_plan(Bytes bytes);
 
-    /// Lays the state into block, of CounterState::bytes(decode_plan(bytes)) bytes.
-    static CounterState* decode(Bytes bytes, void* block);
+    /// Lays the state into block, of CounterState::bytes(prepared) bytes; the plan is
+    /// decode_plan(bytes).
+    static CounterState* decode(Bytes bytes, const PreparedPlan& prepared, void* block);
 
 private:
     class Reader;
     class Writer;
 
-    static CounterState decode_head(Reader& reader);
+    static Plan read_plan(Reader& reader, const Epsilon& epsilon);
+    static CounterState read_head(Reader& reader);
 };
 
 } // namespace dp_counter

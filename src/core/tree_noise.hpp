@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "core/checked.hpp"
@@ -45,19 +44,13 @@ public:
     [[nodiscard]] static std::int64_t sample(const DigitSystem& system, int height, std::int64_t t,
                                              Draw&& draw);
 
-    /// Calls visit(value, low, high) for every integer that changes from step to step, in an order
-    /// that the digit system and the height fix; a value outside [low, high] never occurs.
+    /// Calls visit(std::int64_t&) for every integer that changes from step to step, in a fixed
+    /// order, to write or to read it.
     template <class Visit>
-    void visit(Visit&& visit);
-
-    /// How many integers visit() visits.
-    [[nodiscard]] static std::size_t integers(const DigitSystem& system, int height) noexcept {
-        return 1 + 2 * static_cast<std::size_t>(height) +
-               static_cast<std::size_t>(height - 1) * stack_size(system);
-    }
+    void for_each_integer(Visit&& visit);
 
     /// Whether the integers can be those of a stream at step t. To be asked before a state that was
-    /// read from storage is used.
+    /// read from storage is used: otherwise it could do harm.
     [[nodiscard]] bool is_state_at(const DigitSystem& system, std::int64_t t) noexcept;
 
 private:
@@ -118,16 +111,13 @@ std::int64_t TreeNoise::advance(Draw&& draw) {
 }
 
 template <class Visit>
-void TreeNoise::visit(Visit&& visit) {
-    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-    constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-    visit(total_, lowest, highest);
+void TreeNoise::for_each_integer(Visit&& visit) {
+    visit(total_);
     for (int i = 0; i < height_; ++i) {
-        const bool top = i + 1 == height_;
-        visit(levels()[i].digit, top ? 0 : -stack_size_, highest_);
-        visit(levels()[i].sum, lowest, highest);
-        for (std::int64_t j = 0; j < stack_size_ && !top; ++j)
-            visit(stack(i)[j], lowest, highest);
+        visit(levels()[i].digit);
+        visit(levels()[i].sum);
+        for (std::int64_t j = 0; j < stack_size_ && i + 1 < height_; ++j)
+            visit(stack(i)[j]);
     }
 }
 

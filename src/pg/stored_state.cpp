@@ -1,6 +1,5 @@
-#include <span>
+#include <optional>
 
-#include "core/discrete_laplace.hpp"
 #include "core/state_codec.hpp"
 
 #include "pg/stored_state.hpp"
@@ -12,6 +11,10 @@
 namespace dp_counter::pg {
 
 namespace {
+
+/// The plan in use, public values alone. It outlives the functions below, since errors that
+/// PostgreSQL raises in them would pass over its destructor.
+std::optional<PreparedPlan> prepared;
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
     return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
@@ -30,46 +33,52 @@ StoredState store(MemoryContext context, CounterState* state) {
 StoredState new_state(MemoryContext context, const Parameters& parameters,
                       CounterRequest& request) {
     Failure failure;
-    std::optional<Plan> plan;
+    std::size_t bytes = 0;
     if (!guarded(failure, [&] {
             const Request asked = to_request(parameters, parameters.horizon);
             request = {asked.horizon, asked.epsilon, asked.radix, asked.mechanism};
-            plan = CounterState::first_plan(request);
-            (void)DiscreteLaplace(plan->scale()); // throws where the scale is too large
+            prepared.emplace(CounterState::first_plan(request));
+            bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
-    void* block = allocate_secret(context, CounterState::bytes(*plan));
-    return store(context, CounterState::create(block, request, *plan));
+    return store(context,
+                 CounterState::create(allocate_secret(context, bytes), request, *prepared));
 }
 
-StoredState close_step(MemoryContext context, const struct varlena* bytes, std::int64_t steps,
+StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                        std::int64_t total, CounterRelease& release) {
     RandomSource& random = backend_random();
     Failure failure;
-    std::optional<Plan> plan;
-    if (!guarded(failure, [&] { plan = StateCodec::decode_plan(bytes_of(bytes)); }))
-        failure.raise();
-
-    void* block = allocate_secret(context, CounterState::bytes(*plan));
-    CounterState* state = nullptr;
-    std::optional<Plan> next;
+    std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            state = StateCodec::decode(bytes_of(bytes), block);
-            if (state->step() != steps)
-                throw Error(Fault::corrupt,
-                            "the stored state is not that of the counter's last step",
-                            "Restore the extension's tables from a backup, or drop the counter.");
-            next = state->next_epoch();
+            prepared.emplace(StateCodec::decode_plan(bytes_of(stored)));
+            bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
 
-    if (next) {
-        block = allocate_secret(context, CounterState::bytes(*next));
-        state = CounterState::open_epoch(block, *next, *state);
-    }
+    void* block = allocate_secret(context, bytes);
+    CounterState* state = nullptr;
+    bool is_epoch_over = false;
     if (!guarded(failure, [&] {
-            const DiscreteLaplace sampler(state->plan().scale());
-            release = state->advance(total, [&] { return sampler.draw(random); });
+            state = StateCodec::decode(bytes_of(stored), *prepared, block);
+            if (state->step() != steps)
+                throw Error(Fault::corrupt,
+                            "the stored state of the counter is not that of its last step",
+                            "Restore the extension's tables from a backup, or drop the counter.");
+            const std::optional<Plan> next = state->next_epoch();
+            is_epoch_over = next.has_value();
+            if (is_epoch_over) {
+                prepared.emplace(*next);
+                bytes = CounterState::bytes(*prepared);
+            }
+        }))
+        failure.raise();
+
+    if (is_epoch_over)
+        state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
+    if (!guarded(failure, [&] {
+            release = state->advance(
+                *prepared, total, [&](int level) { return prepared->sampler(level).draw(random); });
         }))
         failure.raise();
     return store(context, state);
