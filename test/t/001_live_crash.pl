@@ -82,14 +82,20 @@ for my $cycle (1 .. $cycles)
 			SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 			ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
 		kill 'KILL', $pid if $pid;
-		sleep(0.1);
-		$node->stop('immediate', fail_ok => 1);
 	}
 	$_->kill_kill for $loader, $ticker, $second;
-	for (1 .. 100) # orphans of a killed postmaster still hold the shared memory for a moment
+	if ($kind == 2)
 	{
-		last if $node->start(fail_ok => 1);
-		sleep(0.1);
+		$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'no restart';
+	}
+	else
+	{
+		for (1 .. 100) # orphans of a killed postmaster still hold the shared memory for a moment
+		{
+			last if $node->start(fail_ok => 1);
+			$node->{_pid} = undef;
+			sleep(0.1);
+		}
 	}
 
 	my $now = releases($node, 'noisy');

@@ -17,21 +17,17 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 sql(q{SELECT dp_counter_create('c', 1e9)});
 like(failure($node, q{BEGIN; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'not in a transaction block');
 like(failure($node, q{SELECT 1 \; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'nor in an implicit one');
-sql(q{CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN CALL dp_counter_tick('c'); END $$;
-	CREATE PROCEDURE p_definer() LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN CALL dp_counter_tick('c'); END $$;
-	CREATE PROCEDURE p_set() LANGUAGE plpgsql SET work_mem = '1MB' AS $$ BEGIN CALL dp_counter_tick('c'); END $$;
-	CREATE PROCEDURE p_block() LANGUAGE plpgsql AS $$ BEGIN CALL dp_counter_tick('c'); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
-	CREATE PROCEDURE p_sql() LANGUAGE sql AS $$ CALL dp_counter_tick('c'); $$;
+sql(q{CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_definer() LANGUAGE plpgsql SECURITY DEFINER AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_set() LANGUAGE plpgsql SET work_mem = '1MB' AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_block() LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
 	CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); RAISE NOTICE 'released %', n; END $$;});
-for my $call ('SELECT f()', 'CALL p_definer()', 'CALL p_set()', 'CALL p_sql()')
+for my $call ('SELECT f()', 'CALL p_definer()', 'CALL p_set()', 'CALL p_block()')
 {
 	like(failure($node, $call), qr/cannot run inside a transaction block/, "not by $call");
 }
-like(failure($node, 'CALL p_block()'), qr/subtransaction/, 'nor by CALL p_block()');
 is(sql('SELECT count(*) FROM c'), 0, 'nothing was released');
 is(sql('SELECT steps FROM dp_counters'), 0, 'and no step closed');
-is(failure($node, 'CALL p()'), "psql:<stdin>:1: NOTICE:  released 0", 'a procedure that may commit may call it')
-	if 0;
 sql('CALL p()');
 is(sql('SELECT max(step) FROM c'), 1, 'a procedure that may commit may call it');
 like(failure($node, q{SET default_transaction_read_only = on; CALL dp_counter_tick('c')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'PostgreSQL\'s own read-only error');
@@ -64,7 +60,6 @@ for (1 .. 5)
 	my $error = failure($node, q{CALL dp_counter_tick('n')});
 	like($error, qr/no room for -?\d+.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
 	$error =~ /no room for (-?\d+)/ and $peeked{$1} = 1;
-	$peeked{sql('SELECT last_value - 1 FROM peek')} = 1 if 0;
 }
 is(scalar(keys %peeked), 1, 'a trigger that refuses sees the same release every time');
 is(sql('SELECT steps FROM dp_counters'), 1, 'no further step is closed meanwhile');
@@ -117,7 +112,7 @@ is($node->safe_psql('postgres', q{CALL dp_counter_tick('public.o'); SELECT curre
 	'clock|"$user", public', 'and the caller is who he was');
 sql(q{CREATE FUNCTION become() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET ROLE postgres'; RETURN NULL; END $$;
 	CREATE TRIGGER become AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION become()});
-like(failure($node, q{CALL dp_counter_tick('o')}), qr/cannot set parameter "role" within security-restricted operation/, 'it cannot become the superuser who ticks');
+like(failure($node, q{CALL dp_counter_tick('o')}), qr/cannot set parameter "role" within security-/, 'it cannot become the superuser who ticks');
 sql(q{DROP TABLE o});
 
 # --- cancel and statement_timeout at every instant
@@ -172,7 +167,6 @@ SKIP:
 
 # --- the horizon
 sql(q{SELECT dp_counter_create('h', 1e9, 2)});
-sql(q{SELECT dp_counter_record('h'); CALL dp_counter_tick('h')}) if 0;
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
 sql(q{SELECT dp_counter_record('h', 5)});
 like(failure($node, q{CALL dp_counter_tick('h')}), qr/at its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');

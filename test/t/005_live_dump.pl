@@ -60,8 +60,6 @@ for my $way (qw(psql pg_restore))
 	is($q->('SELECT string_agg(step::text, $$ $$ ORDER BY step) FROM noisy'), '1 2 3 4', 'a release that was stored and not published comes out');
 	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(q{SELECT count FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass}), 'as it was');
 	is($q->(q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'noisy'::regclass}), 'owner', 'its owner is the owner');
-	isnt($q->(q{SELECT count FROM noisy WHERE step = 4}), sql(q{CALL dp_counter_tick('noisy'); }), 'a copy draws its own noise: never tick both')
-		if 0;
 	$q->('DROP TABLE visits_seen CASCADE');
 	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');
 }
