@@ -4,11 +4,12 @@ package LiveCounters;
 use strict;
 use warnings;
 use Exporter 'import';
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_node failure releases is_gapless start_psql);
+our @EXPORT = qw(new_node failure releases is_gapless start_program);
 
 # A running server with the extension in database postgres.
 sub new_node
@@ -49,13 +50,11 @@ sub is_gapless
 	is($gaps, 't', $name);
 }
 
-# A psql process that goes on in the background; its output is appended to files.
-sub start_psql
+# Starts a program that goes on in the background with no need of being pumped: its output goes to a file.
+sub start_program
 {
-	my ($node, $input, $out, $err) = @_;
-	return IPC::Run::start(
-		[ 'psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f', '-' ],
-		'<', \$input, '>', $out, '2>', $err);
+	my ($out, @command) = @_;
+	return IPC::Run::start(\@command, '<', \undef, '>', $out, '2>', "$out.errors");
 }
 
 1;
