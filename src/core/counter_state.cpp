@@ -8,14 +8,20 @@ namespace dp_counter {
 
 namespace {
 
-Plan epoch_plan(const CounterRequest& request, std::int64_t horizon) {
+/// The plan of an epoch of a counter without a horizon: 1024, 4096, ... steps.
+Plan epoch_plan(const CounterRequest& request, std::int64_t epoch) {
+    constexpr std::int64_t kFirst = 1024;
+    constexpr std::int64_t kLast = 26; // 2^62 steps
+    const std::int64_t horizon = kFirst << (2 * std::min(epoch, kLast));
     return make_plan({horizon, request.epsilon, request.radix, request.mechanism});
 }
 
 } // namespace
 
 Plan CounterState::first_plan(const CounterRequest& request) {
-    return epoch_plan(request, request.is_bounded() ? request.horizon : kFirstEpoch);
+    if (request.is_bounded())
+        return make_plan({request.horizon, request.epsilon, request.radix, request.mechanism});
+    return epoch_plan(request, 0);
 }
 
 CounterState* CounterState::create(void* block, const CounterRequest& request,
@@ -36,13 +42,14 @@ std::optional<Plan> CounterState::next_epoch() const {
                     "counter, with a horizon that is long enough or without one.");
     if (step_ > kMaxHorizon / 2) // 10^11 years of steps a second
         throw_overflow();
-    return epoch_plan(request_, std::min(kMaxHorizon, plan_.horizon * kEpochGrowth));
+    return epoch_plan(request_, epoch_ + 1);
 }
 
 CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,
                                        const CounterState& before) noexcept {
     CounterState* state = create(block, before.request_, prepared);
     state->step_ = before.step_;
+    state->epoch_ = before.epoch_ + 1;
     state->epoch_start_ = before.step_;
     state->count_ = before.count_;
     state->noise_ = before.noise_;

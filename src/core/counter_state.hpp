@@ -45,8 +45,6 @@ struct CounterRelease {
 class alignas(NoiseEngine::kAlignment) CounterState {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
-    static constexpr std::int64_t kFirstEpoch = 1024;
-    static constexpr std::int64_t kEpochGrowth = 4;
 
     /// The plan of a counter's first epoch. Throws Error (parameter).
     [[nodiscard]] static Plan first_plan(const CounterRequest& request);
@@ -95,7 +93,8 @@ private:
     CounterRequest request_;
     Plan plan_; ///< of the current epoch
     std::int64_t step_ = 0;
-    std::int64_t epoch_start_ = 0; ///< steps before the current epoch
+    std::int64_t epoch_ = 0;       ///< number of the current epoch
+    std::int64_t epoch_start_ = 0; ///< steps before it
     std::int64_t count_ = 0;       ///< events counted; secret
     std::int64_t noise_ = 0;       ///< of the last release; secret
     std::int64_t carried_ = 0;     ///< noise of the last release before the current epoch; secret

@@ -151,7 +151,7 @@ std::size_t StateCodec::encoded_bytes(CounterState& state) {
     const std::size_t levels =
         state.plan_.is_tree() ? 0 : static_cast<std::size_t>(state.plan_.height - 1);
     return sizeof kMagic + 2 + (8 + 8 + 4 + 1) + (1 + 4 + 8) +
-           (state.plan_.is_tree() ? 0 : 1 + 1 + levels * (4 + 4 + 8)) + 5 * 8 + 2 * 8 +
+           (state.plan_.is_tree() ? 0 : 1 + 1 + levels * (4 + 4 + 8)) + 6 * 8 + 2 * 8 +
            integers * sizeof(std::int64_t) + kChecksumBytes;
 }
 
@@ -181,6 +181,7 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     }
 
     writer.integer(state.step_);
+    writer.integer(state.epoch_);
     writer.integer(state.epoch_start_);
     writer.integer(state.count_);
     writer.integer(state.noise_);
@@ -235,6 +236,7 @@ CounterState StateCodec::read_head(Reader& reader) {
 
     CounterState state(request, read_plan(reader, epsilon));
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<std::int64_t>(lowest, highest);
@@ -245,7 +247,8 @@ CounterState StateCodec::read_head(Reader& reader) {
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (request.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
-    if (state.epoch_start_ == 0)
+    require((state.epoch_ == 0) == (state.epoch_start_ == 0));
+    if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
     return state;
 }

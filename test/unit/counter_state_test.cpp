@@ -129,7 +129,7 @@ TEST(CounterState, EveryEpochHasTheWholeEpsilon) {
 }
 
 TEST(CounterState, StddevIsThatOfTheReleases) {
-    constexpr int kRuns = 4000;
+    constexpr int kRuns = 1000;
     Keystream random;
     for (const auto mechanism :
          {Mechanism::plain, Mechanism::subtraction, Mechanism::bridge, Mechanism::hat}) {
