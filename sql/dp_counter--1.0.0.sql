@@ -132,7 +132,7 @@ CREATE TABLE dp_counter_private.counters (
     epsilon     pg_catalog.float8 NOT NULL,
     horizon     pg_catalog.int8,
     mechanism   pg_catalog.text NOT NULL,
-    k           pg_catalog.int4 NOT NULL,
+    k           pg_catalog.int4,
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
     count       pg_catalog.int8,

@@ -46,14 +46,14 @@ SysScanDesc begin_scan(Relation table, Oid releases) {
 }
 
 /// Replaces columns of the counter's row.
-void replace(Oid releases, const Datum (&values)[kColumns], const bool (&replaces)[kColumns]) {
+void replace(Oid releases, const Datum (&values)[kColumns], const bool (&nulls)[kColumns],
+             const bool (&replaces)[kColumns]) {
     without_statistics([&] {
         Relation table = open_secret(kCounters);
         SysScanDesc scan = begin_scan(table, releases);
         HeapTuple old = systable_getnext(scan);
         if (!HeapTupleIsValid(old))
             ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
-        const bool nulls[kColumns] = {};
         HeapTuple changed =
             heap_modify_tuple(old, RelationGetDescr(table), const_cast<Datum*>(values),
                               const_cast<bool*>(nulls), const_cast<bool*>(replaces));
@@ -123,6 +123,7 @@ void insert_counter(Oid releases, const CounterRequest& request, const Plan& pla
     nulls[kHorizon] = !request.is_bounded();
     values[kMechanism] = CStringGetTextDatum(mechanism_name(plan.mechanism));
     values[kK] = Int32GetDatum(plan.radix);
+    nulls[kK] = plan.radix == 0; // a bridge or hats with chosen radices
     values[kSteps] = Int64GetDatum(0);
     values[kPublished] = BoolGetDatum(true);
     for (const Column column : {kReleasedAt, kCount, kStddev, kLow, kHigh})
@@ -140,6 +141,7 @@ void insert_counter(Oid releases, const CounterRequest& request, const Plan& pla
 
 void update_counter(Oid releases, const Plan& plan, const CounterRow& row) {
     Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
     bool replaces[kColumns] = {};
     const auto set = [&](Column column, Datum value) {
         values[column] = value;
@@ -147,6 +149,7 @@ void update_counter(Oid releases, const Plan& plan, const CounterRow& row) {
     };
     set(kMechanism, CStringGetTextDatum(mechanism_name(plan.mechanism)));
     set(kK, Int32GetDatum(plan.radix));
+    nulls[kK] = plan.radix == 0;
     set(kSteps, Int64GetDatum(row.steps));
     set(kReleasedAt, TimestampTzGetDatum(row.released_at));
     set(kCount, Int64GetDatum(row.count));
@@ -155,15 +158,16 @@ void update_counter(Oid releases, const Plan& plan, const CounterRow& row) {
     set(kHigh, Int64GetDatum(row.high));
     set(kPublished, BoolGetDatum(row.published));
     set(kState, PointerGetDatum(row.state));
-    replace(releases, values, replaces);
+    replace(releases, values, nulls, replaces);
 }
 
 void mark_published(Oid releases) {
     Datum values[kColumns] = {};
+    const bool nulls[kColumns] = {};
     bool replaces[kColumns] = {};
     values[kPublished] = BoolGetDatum(true);
     replaces[kPublished] = true;
-    replace(releases, values, replaces);
+    replace(releases, values, nulls, replaces);
 }
 
 void delete_counter(Oid releases) {

@@ -165,6 +165,25 @@ SKIP:
 	is_gapless($node, 'big', 'no step is missing');
 }
 
+# --- prepared transactions keep nobody waiting, not even their own session
+sql(q{SELECT dp_counter_create('p', 1e9)});
+sql(q{SET lock_timeout = '2s'; BEGIN; SELECT dp_counter_record('p', 10); PREPARE TRANSACTION 'one'; SELECT dp_counter_record('p', 100);});
+sql(q{BEGIN; SELECT dp_counter_record('p', 1000); PREPARE TRANSACTION 'two'});
+sql(q{CALL dp_counter_tick('p')});
+$node->stop('immediate');
+$node->start;
+sql(q{COMMIT PREPARED 'one'});
+sql(q{CALL dp_counter_tick('p')});
+sql(q{ROLLBACK PREPARED 'two'});
+sql(q{CALL dp_counter_tick('p')});
+is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 110', 'a prepared transaction is counted when it is committed, also after a crash');
+sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
+sql(q{SET lock_timeout = '2s'; DROP TABLE p});
+sql(q{COMMIT PREPARED 'three'});
+is(sql(q{SELECT count(*) FROM dp_counter_private.events WHERE total = 7}), 1, 'one that outlives its counter leaves a slot of nobody');
+sql(q{SELECT dp_counter_create('p', 1e9)});
+is(sql(q{SELECT count(*) FROM dp_counter_private.events WHERE total = 7}), 0, 'until the next counter is made');
+
 # --- the horizon
 sql(q{SELECT dp_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
