@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
+my $orphans = q{SELECT count(*) FROM dp_counter_private.events WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = releases)};
 my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -180,9 +181,9 @@ is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 1
 sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
 sql(q{SET lock_timeout = '2s'; DROP TABLE p});
 sql(q{COMMIT PREPARED 'three'});
-is(sql(q{SELECT count(*) FROM dp_counter_private.events WHERE total = 7}), 1, 'one that outlives its counter leaves a slot of nobody');
+is(sql($orphans), 1, 'one that outlives its counter leaves a slot of nobody');
 sql(q{SELECT dp_counter_create('p', 1e9)});
-is(sql(q{SELECT count(*) FROM dp_counter_private.events WHERE total = 7}), 0, 'until the next counter is made');
+is(sql($orphans), 0, 'until the next counter is made');
 
 # --- the horizon
 sql(q{SELECT dp_counter_create('h', 1e9, 2)});
