@@ -80,7 +80,7 @@ void open_counter(Oid releases, CounterRow& row) {
     check_is_permanent(releases);
     lock_counter(releases);
     if (!read_counter(releases, row))
-        check_is_counter(releases);
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
 }
 
 /// The first transaction's work.

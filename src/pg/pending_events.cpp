@@ -124,10 +124,12 @@ bool has_pending_events(Oid releases) {
 }
 
 void add_pending_events(Oid releases, std::int64_t events) {
-    if (is_stored) // some other module's end of the transaction
+    if (is_stored) {               // some other module's end of the transaction
+        CommandCounterIncrement(); // a version of this very command cannot be replaced
         add_events(releases, events);
-    else
+    } else {
         add(releases, GetCurrentTransactionNestLevel(), events);
+    }
 }
 
 } // namespace dp_counter::pg

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pg/releases_table.hpp"
 
 #include "pg/counter_rows.hpp"
@@ -7,6 +9,7 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
@@ -21,7 +24,23 @@ void check_exists(Oid releases) {
                         errmsg("relation with OID %u does not exist", releases)));
 }
 
+/// Counters that this backend has seen, so that it need not look for every event. A counter ends
+/// with its releases table, which PostgreSQL announces.
+constexpr int kKnown = 16;
+Oid known_counters[kKnown]; // found by the OID
+
+void forget_counter(Datum /*argument*/, Oid relation) {
+    if (!OidIsValid(relation))
+        std::fill_n(known_counters, kKnown, InvalidOid);
+    else if (known_counters[relation % kKnown] == relation)
+        known_counters[relation % kKnown] = InvalidOid;
+}
+
 } // namespace
+
+void initialize_known_counters() {
+    CacheRegisterRelcacheCallback(forget_counter, 0);
+}
 
 void check_privilege(Oid releases, AclMode privilege) {
     check_exists(releases);
@@ -32,7 +51,12 @@ void check_privilege(Oid releases, AclMode privilege) {
 }
 
 void check_is_counter(Oid releases) {
-    if (!is_counter(releases))
+    Oid& known = known_counters[releases % kKnown];
+    if (known == releases)
+        return;
+    if (is_counter(releases))
+        known = releases;
+    else
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("\"%s\" is not the releases table of a counter", get_rel_name(releases)),

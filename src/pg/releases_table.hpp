@@ -13,6 +13,9 @@ namespace dp_counter::pg {
 inline constexpr AclMode kMayRecord = ACL_INSERT; ///< events
 inline constexpr AclMode kMayTick = ACL_UPDATE;   ///< close steps
 
+/// Prepares check_is_counter; called once by _PG_init.
+void initialize_known_counters();
+
 /// Raises undefined_table if there is no such table, insufficient_privilege if the current user
 /// does not have the privilege, and wrong_object_type if it is not the releases table of a counter.
 /// In this order: a role without the privilege does not learn which tables are counters'.
