@@ -43,7 +43,7 @@ std::int32_t own_slot() {
 }
 
 std::int64_t add(std::int64_t a, std::int64_t b) {
-    std::int64_t sum;
+    std::int64_t sum = 0;
     if (pg_add_s64_overflow(a, b, &sum))
         ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                         errmsg("too many events for one counter")));
@@ -51,7 +51,7 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
 }
 
 std::int64_t total_of(HeapTuple tuple, TupleDesc description) {
-    bool is_null;
+    bool is_null = false;
     return DatumGetInt64(heap_getattr(tuple, kTotal + 1, description, &is_null));
 }
 
@@ -104,7 +104,7 @@ bool add_to_row(Relation table, HeapTuple row, std::int64_t events, ItemPointer 
     HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
     ItemPointerData old = row->t_self;
     TM_FailureData failure;
-    LockTupleMode lock;
+    LockTupleMode lock = LockTupleNoKeyExclusive;
 #if PG_VERSION_NUM >= 160000
     TU_UpdateIndexes indexes;
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
@@ -128,7 +128,7 @@ bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std
                      ItemPointer place) {
     bool added = false;
     SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
-    HeapTuple row;
+    HeapTuple row = nullptr;
     while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
         added = add_to_row(table, row, events, place);
     systable_endscan(scan);
@@ -164,7 +164,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
     make_room(table, page);
     HeapTupleData row{};
     row.t_self = known.place;
-    Buffer buffer;
+    Buffer buffer = InvalidBuffer;
 #if PG_VERSION_NUM >= 150000
     const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer, false);
 #else
@@ -172,7 +172,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
 #endif
     if (!is_current)
         return false;
-    bool is_null;
+    bool is_null = false;
     const Datum owner = heap_getattr(&row, kReleases + 1, RelationGetDescr(table), &is_null);
     const bool added =
         DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
@@ -183,7 +183,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
 /// Locks the row, unless that would mean to wait for another transaction.
 bool lock_row(Relation table, HeapTuple row) {
     HeapTupleData target = *row;
-    Buffer buffer;
+    Buffer buffer = InvalidBuffer;
     TM_FailureData failure;
     const TM_Result result =
         heap_lock_tuple(table, &target, GetCurrentCommandId(true), LockTupleExclusive, LockWaitSkip,
@@ -196,9 +196,9 @@ bool lock_row(Relation table, HeapTuple row) {
 /// has changed them.
 template <class Unwanted>
 void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
-    HeapTuple row;
+    HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
-        bool is_null;
+        bool is_null = false;
         const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
         if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row))
             CatalogTupleDelete(table, &row->t_self);
@@ -261,7 +261,7 @@ std::int64_t total_events(Oid releases) {
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
-        HeapTuple row;
+        HeapTuple row = nullptr;
         while (HeapTupleIsValid(row = systable_getnext(scan)))
             total = add(total, total_of(row, RelationGetDescr(table)));
         systable_endscan(scan);
