@@ -8,6 +8,8 @@
 
 #include <sodium.h>
 
+#include "core/epochs.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -157,7 +159,7 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.raw(kMagic);
     writer.integer(kVersion);
 
-    const CounterRequest& request = state.request_;
+    const Request& request = state.request_;
     writer.integer(request.horizon);
     writer.real(request.epsilon.value());
     writer.integer(request.radix.value_or(0));
@@ -239,11 +241,11 @@ CounterState StateCodec::read_head(Reader& reader) {
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
     const auto radix = reader.chosen_radix();
     const auto mechanism = reader.chosen_mechanism();
-    const CounterRequest request{horizon, epsilon, radix, mechanism};
+    const Request request{horizon, epsilon, radix, mechanism};
 
     CounterState state(request, read_plan(reader, epsilon));
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
-    state.epoch_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<std::int64_t>(lowest, highest);
@@ -252,7 +254,7 @@ CounterState StateCodec::read_head(Reader& reader) {
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
 
     require(state.step_of_epoch() <= state.plan_.horizon);
-    if (request.is_bounded())
+    if (state.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
     require((state.epoch_ == 0) == (state.epoch_start_ == 0));
     if (state.epoch_ == 0)

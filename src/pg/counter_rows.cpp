@@ -116,14 +116,13 @@ bool read_counter(Oid releases, CounterRow& row) {
     return found;
 }
 
-void insert_counter(Oid releases, const CounterRequest& request, const Plan& plan,
-                    struct varlena* state) {
+void insert_counter(Oid releases, const Request& request, const Plan& plan, struct varlena* state) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
     values[kEpsilon] = Float8GetDatum(request.epsilon.value());
     values[kHorizon] = Int64GetDatum(request.horizon);
-    nulls[kHorizon] = !request.is_bounded();
+    nulls[kHorizon] = request.horizon == kUnbounded;
     values[kMechanism] = CStringGetTextDatum(mechanism_name(plan.mechanism));
     values[kK] = Int32GetDatum(plan.radix);
     nulls[kK] = plan.radix == 0; // a bridge or hats with chosen radices

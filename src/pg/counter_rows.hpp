@@ -36,8 +36,7 @@ void lock_counter(Oid releases);
 [[nodiscard]] bool read_counter(Oid releases, CounterRow& row);
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
-void insert_counter(Oid releases, const CounterRequest& request, const Plan& plan,
-                    struct varlena* state);
+void insert_counter(Oid releases, const Request& request, const Plan& plan, struct varlena* state);
 
 /// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
 void update_counter(Oid releases, const Plan& plan, const CounterRow& row);
