@@ -144,14 +144,33 @@ struct Place {
 constexpr int kPlaces = 8;
 Place places[kPlaces]; // found by the OID
 
-/// Prunes a page that runs out of space for new versions. Early: it takes a moment in which nobody
-/// else looks at the page.
-void make_room(Relation table, BlockNumber page) {
-    constexpr Size kRoom = 2048;
+/// Whether the page takes another version. Prunes it if it runs out of space; early, since that
+/// takes a moment in which nobody else looks at the page.
+bool has_room(Relation table, BlockNumber page) {
+    constexpr Size kEarly = 2048;
+    constexpr Size kRoom = 128;
     Buffer buffer = ReadBuffer(table, page);
-    if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < kRoom)
+    Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    if (space < kEarly) {
         heap_page_prune_opt(table, buffer);
+        space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    }
     ReleaseBuffer(buffer);
+    return space >= kRoom;
+}
+
+/// The page that this backend's row has last moved away from: by now its old versions can go.
+BlockNumber left_page = InvalidBlockNumber;
+
+/// Has a row on a full page move to the page it came from, so that it goes to and fro between two
+/// and the table does not grow.
+void make_room(Relation table, BlockNumber page) {
+    if (has_room(table, page))
+        return;
+    if (left_page != page && left_page < RelationGetNumberOfBlocks(table) &&
+        has_room(table, left_page))
+        RelationSetTargetBlock(table, left_page);
+    left_page = page;
 }
 
 bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
