@@ -51,6 +51,13 @@ for round in $(seq "$rounds"); do
 done
 echo "(ratio: dp_counter to no trigger, aim 0.7; times: dp_counter to a trigger that updates one row)"
 
+# On a machine that others use as well: both in one run, transaction by transaction.
+echo
+echo "mean latency in ms in a mixed run, no trigger and dp_counter:"
+for table in plain private; do echo "INSERT INTO dp_bench.$table VALUES (:client_id, 'flu', now());" >"$work/$table.sql"; done
+pgbench -n -M prepared -c "$clients" -j 2 -T "$seconds" -f "$work/plain.sql" -f "$work/private.sql" 2>/dev/null |
+	awk '/^ - latency average/ { print $5 }' | paste -sd' '
+
 # A tick with 100,000 pending events, each from a transaction of its own, and one bulk load.
 echo
 sql "CALL dp_counter_tick('dp_bench.releases')" >/dev/null
