@@ -1,27 +1,23 @@
 #include "core/counter_state.hpp"
 
-#include <algorithm>
 #include <new>
 #include <string>
+
+#include "core/epochs.hpp"
 
 namespace dp_counter {
 
 namespace {
 
-/// The plan of an epoch of a counter without a horizon: 1024, 4096, ... steps.
-Plan epoch_plan(const CounterRequest& request, std::int64_t epoch) {
-    constexpr std::int64_t kFirst = 1024;
-    constexpr std::int64_t kLast = 26; // 2^62 steps
-    const std::int64_t horizon = kFirst << (2 * std::min(epoch, kLast));
-    return make_plan({horizon, request.epsilon, request.radix, request.mechanism});
+Request to_request(const CounterRequest& request) {
+    return {request.horizon, request.epsilon, request.radix, request.mechanism};
 }
 
 } // namespace
 
 Plan CounterState::first_plan(const CounterRequest& request) {
-    if (request.is_bounded())
-        return make_plan({request.horizon, request.epsilon, request.radix, request.mechanism});
-    return epoch_plan(request, 0);
+    return request.is_bounded() ? make_plan(to_request(request))
+                                : make_epoch_plan(to_request(request), 0);
 }
 
 CounterState* CounterState::create(void* block, const CounterRequest& request,
@@ -40,9 +36,9 @@ std::optional<Plan> CounterState::next_epoch() const {
                         " steps",
                     "No event is lost: those of the open step stay recorded. Create another "
                     "counter, with a horizon that is long enough or without one.");
-    if (step_ > kMaxHorizon / 2) // 10^11 years of steps a second
+    if (epoch_ + 1 == kEpochs) // 10^11 years of steps a second
         throw_overflow();
-    return epoch_plan(request_, epoch_ + 1);
+    return make_epoch_plan(to_request(request_), static_cast<int>(epoch_) + 1);
 }
 
 CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,

@@ -35,9 +35,9 @@ struct CounterRelease {
 /// which moves the node sums that hold the step by one, as a bit does: all releases together are
 /// epsilon-differentially private (plan.hpp), even where later events depend on earlier releases.
 ///
-/// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of 1024,
-/// 4096, ... steps, each with all of epsilon: an event lies in one epoch. The last release of an
-/// epoch is where the next one starts; what is added to a release costs no privacy.
+/// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of growing
+/// length (epochs.hpp), each with all of epsilon: an event lies in one epoch. The last release of
+/// an epoch is where the next one starts; what is added to a release costs no privacy.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that may be moved with memcpy. Its size follows from the plan, never from the counts. Before

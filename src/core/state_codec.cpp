@@ -8,6 +8,8 @@
 
 #include <sodium.h>
 
+#include "core/epochs.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -236,7 +238,7 @@ CounterState StateCodec::read_head(Reader& reader) {
 
     CounterState state(request, read_plan(reader, epsilon));
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
-    state.epoch_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<std::int64_t>(lowest, highest);
@@ -247,7 +249,7 @@ CounterState StateCodec::read_head(Reader& reader) {
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (request.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
-    require((state.epoch_ == 0) == (state.epoch_start_ == 0));
+    require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
     return state;

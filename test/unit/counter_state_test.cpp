@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/epochs.hpp"
 #include "core/release_interval.hpp"
 #include "core/tree_error.hpp"
 #include "unit/live_support.hpp"
@@ -89,13 +90,15 @@ TEST(CounterState, ABoundedCounterUsesTheNodesOfItsTree) {
 }
 
 TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
-    // Beside the counter, the same streams one by one with the same draws.
-    Counter counter(counter_request(0, 1));
+    // Beside the counter, the same streams one by one with the same draws. (With k given, an
+    // epoch's plan is that of a counter with its length as horizon.)
+    Counter counter(counter_request(0, 1, 5));
     std::int64_t step = 0;
     std::int64_t carried = 0;
     double carried_variance = 0;
-    for (const std::int64_t horizon : {1024, 4096, 16384, 65536}) {
-        Counter epoch(counter_request(horizon, 1));
+    for (int number = 0; number < 5; ++number) {
+        const std::int64_t horizon = epoch_length(number);
+        Counter epoch(counter_request(horizon, 1, 5));
         std::int64_t z = horizon;
         std::int64_t mine = horizon;
         CounterRelease expected{};
@@ -112,7 +115,7 @@ TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
         carried = release.count;
         carried_variance = release.stddev * release.stddev;
     }
-    EXPECT_EQ(counter.epochs(), 4);
+    EXPECT_EQ(counter.epochs(), 5);
 }
 
 /// The noise of an event's step lies in `height` nodes of one tree: all epochs have all of epsilon.
