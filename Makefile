@@ -36,6 +36,16 @@ $(shlib): src/pg/exports.map
 
 # --- tests ----------------------------------------------------------------------------------------
 
+AUDIT_OBJS = $(patsubst test/audit/%.cpp,build/audit/%.o,\
+               $(filter-out %_main.cpp,$(sort $(wildcard test/audit/*.cpp))))
+
+build/audit/%.o: test/audit/%.cpp $(HEADERS_CORE) $(wildcard test/audit/*.hpp)
+	@mkdir -p build/audit
+	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
+
+build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
+	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
+
 UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
 UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
 

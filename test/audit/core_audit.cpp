@@ -1,0 +1,42 @@
+#include "audit/core_audit.hpp"
+
+#include "audit/audit.hpp"
+#include "audit/core_streams.hpp"
+
+namespace dp_counter::test {
+
+namespace {
+
+Audit audit_place(const PreparedPlan& prepared, std::int64_t place, std::size_t runs, double error,
+                  RandomSource& random) {
+    const Plan& plan = prepared.plan();
+    const std::vector<std::int64_t> steps = steps_to_watch(plan, place);
+    const auto releases = [&](bool bit) {
+        return release_streams(prepared, stream_of_bits(plan, place, bit), steps, runs, random);
+    };
+    return audit(releases(true), releases(false), error);
+}
+
+} // namespace
+
+Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_noise,
+                   RandomSource& random) {
+    const PreparedPlan right = prepare(make_plan(one.request));
+    const PreparedPlan half = prepare(with_half_the_noise(right.plan()));
+    const double share = error / static_cast<double>(one.places.size());
+    Verdict verdict{one.request.epsilon.value(), 0, 0, {}};
+    for (const std::int64_t place : one.places) {
+        const Audit result = audit_place(right, place, runs, share, random);
+        if (result.epsilon >= verdict.bound) {
+            verdict.bound = result.epsilon;
+            verdict.event = "bit " + std::to_string(place) + ": " +
+                            result.event.text(steps_to_watch(right.plan(), place));
+        }
+        if (half_noise)
+            verdict.half_noise = std::max(
+                verdict.half_noise, audit_place(half, place, runs, share, random).epsilon);
+    }
+    return verdict;
+}
+
+} // namespace dp_counter::test
