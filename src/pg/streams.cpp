@@ -5,9 +5,19 @@
 #include "pg/secret_memory.hpp"
 #include "pg/wall.hpp"
 
+extern "C" {
+#include "miscadmin.h"
+}
+
 namespace dp_counter::pg {
 
 namespace {
+
+/// Whether a cancel or a shutdown waits that CHECK_FOR_INTERRUPTS would act on.
+bool must_stop() {
+    return (QueryCancelPending || ProcDiePending) && InterruptHoldoffCount == 0 &&
+           CritSectionCount == 0;
+}
 
 PlanCache cache; // this backend's; constant-initialised, public values only
 
@@ -55,8 +65,11 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
             const PreparedPlan& prepared = cache.prepare(to_request(parameters, horizon));
-            release = release_last(prepared, progress,
-                                   [&](int level) { return prepared.sampler(level).draw(random); });
+            release = release_last(prepared, progress, [&](int level) {
+                if (must_stop()) [[unlikely]] // one level: a draw a row
+                    throw Interrupted{};
+                return prepared.sampler(level).draw(random);
+            });
         }))
         failure.raise();
     return release;
