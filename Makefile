@@ -53,10 +53,10 @@ build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
-build/unit/unit: $(UNIT_OBJS) $(CORE_OBJS)
+build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
 
-.PHONY: unit pgtap readme tap test
+.PHONY: unit pgtap readme tap audit-small test
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
 
@@ -72,8 +72,28 @@ readme:
 tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
+# The privacy audit through SQL, small; the unit tests hold one through the core.
+audit-small: build/audit/judge
+	prove --exec bash test/audit/sql :: -t small
+
 test: unit
-	$(MAKE) installcheck pgtap readme tap
+	$(MAKE) installcheck pgtap readme tap audit-small
+
+# --- evidence: minutes to hours, docs/evidence.md ---------------------------------------------------
+
+.PHONY: audit audit-power test-all-majors
+# The privacy audit in full (test/audit): server and extension as above.
+audit: build/audit/core build/audit/judge
+	build/audit/core all
+	test/audit/sql all
+
+# Every mutant of test/audit/mutants has to be flagged.
+audit-power: build/audit/core build/audit/judge
+	test/audit/power
+
+# Root, debootstrap and the network: roots with PostgreSQL 13 to 18, every suite in each.
+test-all-majors:
+	test/majors/run
 
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 
