@@ -17,7 +17,7 @@ PG_CONFIG ?= pg_config
 
 # The server's headers as system headers: our warnings are about our code alone.
 PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
-              -isystem $(shell $(PG_CONFIG) --includedir-server)
+              -isystem $(shell $(PG_CONFIG) --includedir-server) $(SANITIZE)
 SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
 
 # No bitcode: PGXS would compile every file a second time with clang, without PG_CXXFLAGS.
@@ -34,29 +34,21 @@ $(CORE_OBJS): $(HEADERS_CORE)
 $(PG_OBJS): $(HEADERS_CORE) $(wildcard src/pg/*.hpp)
 $(shlib): src/pg/exports.map
 
+include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all majors
+
 # --- tests ----------------------------------------------------------------------------------------
-
-AUDIT_OBJS = $(patsubst test/audit/%.cpp,build/audit/%.o,\
-               $(filter-out %_main.cpp,$(sort $(wildcard test/audit/*.cpp))))
-
-build/audit/%.o: test/audit/%.cpp $(HEADERS_CORE) $(wildcard test/audit/*.hpp)
-	@mkdir -p build/audit
-	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
-
-build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
-	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
 
 UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
 UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
 
-build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp)
+build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(CORE_OBJS)
-	$(CXX) $(CXXFLAGS) -o $@ $^ -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
+	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
 
-.PHONY: unit pgtap readme tap audit-small test
+.PHONY: unit pgtap readme tap test
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
 
@@ -72,28 +64,8 @@ readme:
 tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
-# The privacy audit through SQL, small; the unit tests hold one through the core.
-audit-small: build/audit/judge
-	prove --exec bash test/audit/sql :: -t small
-
 test: unit
 	$(MAKE) installcheck pgtap readme tap audit-small
-
-# --- evidence: minutes to hours, docs/evidence.md ---------------------------------------------------
-
-.PHONY: audit audit-power test-all-majors
-# The privacy audit in full (test/audit): server and extension as above.
-audit: build/audit/core build/audit/judge
-	build/audit/core all
-	test/audit/sql all
-
-# Every mutant of test/audit/mutants has to be flagged.
-audit-power: build/audit/core build/audit/judge
-	test/audit/power
-
-# Root, debootstrap and the network: roots with PostgreSQL 13 to 18, every suite in each.
-test-all-majors:
-	test/majors/run
 
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 
