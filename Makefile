@@ -41,11 +41,11 @@ include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all m
 UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
 UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
 
-build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp)
+build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
-build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(CORE_OBJS)
+build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
 
 .PHONY: unit pgtap readme tap test

@@ -30,10 +30,10 @@ audit-power: all build/audit/core build/audit/judge
 
 SANITIZED = build/sanitized
 SANITIZED_OBJS = $(patsubst %.cpp,$(SANITIZED)/%.o,$(sort $(wildcard src/core/*.cpp test/unit/*_test.cpp) \
-                   $(filter-out %_main.cpp,$(wildcard test/audit/*.cpp))))
+                   $(filter-out %_main.cpp %/entry.cpp,$(wildcard test/audit/*.cpp test/fuzz/*.cpp))))
 UNIT_LIBS = -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
 
-$(SANITIZED)/%.o: %.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp)
+$(SANITIZED)/%.o: %.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
 	  -fno-sanitize-recover=all -Itest -c -o $@ $<
@@ -67,3 +67,49 @@ valgrind-unit: build/unit/unit
 # Root, debootstrap and the network: roots with PostgreSQL 13 to 18, every suite in each.
 test-all-majors:
 	test/majors/run
+
+# --- fuzzing (test/fuzz): needs clang with its runtime, libclang-rt-14-dev -------------------------
+
+FUZZ_TARGETS    = planner sampler name
+FUZZ_SECONDS    ?= 600
+FUZZ_STATEMENTS ?= 50000
+FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))
+FUZZ_OBJS       = $(patsubst %,build/unit/fuzz_%.o,$(FUZZ_TARGETS)) # for the unit tests: the replay
+
+build/unit/fuzz_%.o: test/fuzz/%.cpp $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+	@mkdir -p build/unit
+	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
+
+FUZZ_FLAGS = -std=c++20 -O1 -g -fno-omit-frame-pointer -Isrc -Itest
+
+# A copy of the core for each: one step, and no object is shared with the other builds.
+build/fuzz/%: $(FUZZ_SRCS) $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+	@mkdir -p build/fuzz
+	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  -DFUZZ_TARGET=fuzz_$* -o $@ $(FUZZ_SRCS) -lsodium
+
+.PHONY: fuzz sql-fuzz
+# New inputs collect in build/fuzz/corpus; test/fuzz/corpus is replayed by the unit tests.
+fuzz: $(addprefix build/fuzz/,$(FUZZ_TARGETS))
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p build/fuzz/corpus/$$target && \
+	  build/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target test/fuzz/corpus/$$target || exit 1; \
+	done
+
+# SQL of our own making against a server with the extension.
+sql-fuzz: all
+	test/with_server test/fuzz/sql $(FUZZ_STATEMENTS) $(FUZZ_SEED)
+
+# --- faults (test/faults) -------------------------------------------------------------------------
+
+.PHONY: faults faults-small
+# Cancels at random instants, partitions by the million, failures by the ten thousand. Memory that runs
+# out is among the unit tests.
+faults: all
+	test/with_server prove -v test/faults/cancel.pl test/faults/memory.pl
+
+# The same in seconds, part of `make test`: extension installed, a server that libpq finds.
+faults-small:
+	prove test/faults/cancel.pl :: 200
+	prove test/faults/memory.pl :: 0.02
