@@ -60,8 +60,7 @@ AS 'MODULE_PATHNAME', 'dp_running_count_final';
 COMMENT ON FUNCTION dp_running_count_final(internal)
 IS 'internal: final function of the aggregate dp_running_count';
 
-CREATE AGGREGATE dp_running_count(
-    "bit" boolean, epsilon double precision, k integer, horizon bigint)
+CREATE AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 (
     SFUNC = dp_running_count_transition,
     STYPE = internal,
@@ -74,7 +73,7 @@ COMMENT ON AGGREGATE dp_running_count(boolean, double precision, integer, bigint
 IS 'differentially private running count without spooling: under OVER with a growing frame a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
 
 CREATE AGGREGATE dp_running_count(
-    "bit" boolean, epsilon double precision, k integer, horizon bigint, mechanism pg_catalog.text)
+    boolean, double precision, integer, bigint, pg_catalog.text)
 (
     SFUNC = dp_running_count_transition,
     STYPE = internal,

@@ -132,8 +132,11 @@ std::int64_t HatNoise::advance(const HatPlan& plan, Draw&& draw) {
     held_ += passed + slope_;
     const HatRow& weights = row(plan, leaf)[leaf.tick];
     ++leaf.tick;
-    if (++step_ == horizon_ && plan.is_closing(step_)) [[unlikely]]
-        return close(plan);
+    if (++step_ == horizon_) [[unlikely]] {
+        leaf.ticks = leaf.tick; // no step may follow, though the last block of a bridge goes on
+        if (plan.is_closing(step_))
+            return close(plan);
+    }
     int128 window = 0;
     for (int m = 0; m < kHatWindow; ++m)
         window += static_cast<int128>(leaf.window[m]) * weights.weight[m];
