@@ -29,17 +29,28 @@ std::vector<std::int64_t> places(std::int32_t k, std::int64_t horizon) {
     return {result.begin(), result.end()};
 }
 
+Case make_case(const char* mechanism, std::int32_t k, std::int64_t horizon, double epsilon,
+               std::vector<std::int64_t> places) {
+    return {request(mechanism, k, horizon, epsilon), horizon, std::move(places)};
+}
+
+/// No horizon: steps on both sides of the first epoch's end, after step 14.
+Case unbounded(double epsilon, std::vector<std::int64_t> places) {
+    return {request(nullptr, 0, kUnbounded, epsilon), 24, std::move(places)};
+}
+
 } // namespace
 
 std::vector<Case> small_cases() {
     std::vector<Case> cases;
+    cases.push_back(unbounded(1, {1, 14, 15}));
     for (const char* mechanism : kMechanisms) {
         if (mechanism == nullptr) {
-            cases.push_back({request(mechanism, 0, 60, 1), {1, 30}});
+            cases.push_back(make_case(mechanism, 0, 60, 1, {1, 30}));
             continue;
         }
-        cases.push_back({request(mechanism, 3, 8, 1), {1, 4}});
-        cases.push_back({request(mechanism, 2, 7, 1), {1, 4}});
+        cases.push_back(make_case(mechanism, 3, 8, 1, {1, 4}));
+        cases.push_back(make_case(mechanism, 2, 7, 1, {1, 4}));
     }
     return cases;
 }
@@ -52,38 +63,43 @@ std::vector<Case> all_cases() {
                 for (const std::int32_t k : {2, 3, 4, 19})
                     for (const std::int64_t horizon : {8, 40, 400})
                         if (k < horizon && (horizon < 400 || k == 19))
-                            cases.push_back({request(mechanism, k, horizon, epsilon),
-                                             places(k, horizon)});
+                            cases.push_back(
+                                make_case(mechanism, k, horizon, epsilon, places(k, horizon)));
             for (const std::int64_t horizon : {8, 60, 500})
-                cases.push_back({request(mechanism, 0, horizon, epsilon), places(0, horizon)});
+                cases.push_back(make_case(mechanism, 0, horizon, epsilon, places(0, horizon)));
         }
+    for (const double epsilon : {0.2, 1.0, 4.0})
+        cases.push_back(unbounded(epsilon, {1, 7, 14, 15, 24}));
     return cases;
 }
 
 std::string name_of(const Case& one) {
     const Request& request = one.request;
     char text[96];
-    (void)std::snprintf(text, sizeof text, "%-11s k=%-4s T=%-4lld",
+    const std::string horizon =
+        request.horizon == kUnbounded ? "none" : std::to_string(request.horizon);
+    (void)std::snprintf(text, sizeof text, "%-11s k=%-4s T=%-4s",
                         request.mechanism ? mechanism_name(*request.mechanism) : "(best)",
                         request.radix ? std::to_string(*request.radix).c_str() : "best",
-                        static_cast<long long>(request.horizon));
+                        horizon.c_str());
     return text;
 }
 
-std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t place) {
+std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last,
+                                         std::int64_t place) {
     constexpr std::int64_t kShort = 24;
     std::set<std::int64_t> steps;
     const auto watch = [&](std::int64_t step) {
-        if (step >= 1 && step <= plan.horizon)
+        if (step >= 1 && step <= last)
             steps.insert(step);
     };
-    if (plan.horizon <= kShort) {
-        for (std::int64_t t = 1; t <= plan.horizon; ++t)
+    if (last <= kShort) {
+        for (std::int64_t t = 1; t <= last; ++t)
             watch(t);
         return {steps.begin(), steps.end()};
     }
     for (const std::int64_t t : {std::int64_t{1}, std::int64_t{2}, place - 2, place - 1, place,
-                                 place + 1, place + 2, plan.horizon - 1, plan.horizon})
+                                 place + 1, place + 2, last - 1, last})
         watch(t);
     // Borders of blocks, in the paper's trees of this radix, and two siblings further.
     std::int64_t block = 1;
@@ -96,8 +112,8 @@ std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t place) {
     return {steps.begin(), steps.end()};
 }
 
-std::vector<bool> stream_of_bits(const Plan& plan, std::int64_t place, bool bit) {
-    std::vector<bool> bits(static_cast<std::size_t>(plan.horizon));
+std::vector<bool> stream_of_bits(std::int64_t steps, std::int64_t place, bool bit) {
+    std::vector<bool> bits(static_cast<std::size_t>(steps));
     for (std::size_t i = 0; i < bits.size(); ++i)
         bits[i] = i % 3 == 0;
     bits[static_cast<std::size_t>(place - 1)] = bit;

@@ -7,12 +7,13 @@ namespace dp_counter::test {
 
 namespace {
 
-Audit audit_place(const PreparedPlan& prepared, std::int64_t place, std::size_t runs, double error,
+Audit audit_place(const Mechanics& mechanics, std::int64_t place, std::size_t runs, double error,
                   RandomSource& random) {
-    const Plan& plan = prepared.plan();
-    const std::vector<std::int64_t> steps = steps_to_watch(plan, place);
+    const std::vector<std::int64_t> watched =
+        steps_to_watch(mechanics.plan(), mechanics.steps(), place);
     const auto releases = [&](bool bit) {
-        return release_streams(prepared, stream_of_bits(plan, place, bit), steps, runs, random);
+        return mechanics.release(stream_of_bits(mechanics.steps(), place, bit), watched, runs,
+                                 random);
     };
     return audit(releases(true), releases(false), error);
 }
@@ -21,8 +22,8 @@ Audit audit_place(const PreparedPlan& prepared, std::int64_t place, std::size_t 
 
 Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_noise,
                    RandomSource& random) {
-    const PreparedPlan right = prepare(make_plan(one.request));
-    const PreparedPlan half = prepare(with_half_the_noise(right.plan()));
+    const Mechanics right(one.request, one.steps);
+    const Mechanics half(one.request, one.steps, 0.5);
     const double share = error / static_cast<double>(one.places.size());
     Verdict verdict{one.request.epsilon.value(), 0, 0, {}};
     for (const std::int64_t place : one.places) {
@@ -30,7 +31,7 @@ Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_no
         if (result.epsilon >= verdict.bound) {
             verdict.bound = result.epsilon;
             verdict.event = "bit " + std::to_string(place) + ": " +
-                            result.event.text(steps_to_watch(right.plan(), place));
+                            result.event.text(steps_to_watch(right.plan(), one.steps, place));
         }
         if (half_noise)
             verdict.half_noise = std::max(

@@ -10,17 +10,25 @@
 
 namespace dp_counter::test {
 
-/// The plan with its samplers, whatever its epsilon: a plan may carry another epsilon than the one that
-/// it was chosen for.
-[[nodiscard]] PreparedPlan prepare(const Plan& plan);
+/// A mechanism ready to run: the plan of a request, or of the first epochs of an unbounded one, as far
+/// as `steps`. With `noise` below 1 its noise is smaller than the request asks for, by that factor.
+class Mechanics {
+public:
+    Mechanics(const Request& request, std::int64_t steps, double noise = 1);
 
-/// A plan that adds half the noise: what an audit has to be able to tell from the right one.
-[[nodiscard]] Plan with_half_the_noise(const Plan& plan);
+    /// Of the request, or of the first epoch.
+    [[nodiscard]] const Plan& plan() const { return epochs_.front().plan(); }
+    [[nodiscard]] std::int64_t steps() const { return steps_; }
 
-/// Releases `bits` (one a step, at most the horizon) `runs` times, each time as a new stream, and
-/// keeps what comes at `steps`.
-[[nodiscard]] Releases release_streams(const PreparedPlan& prepared, const std::vector<bool>& bits,
-                                       const std::vector<std::int64_t>& steps, std::size_t runs,
-                                       RandomSource& random);
+    /// Releases `bits` (one a step) `runs` times, each time as a new stream, and keeps what comes at
+    /// the steps `watched`.
+    [[nodiscard]] Releases release(const std::vector<bool>& bits,
+                                   const std::vector<std::int64_t>& watched, std::size_t runs,
+                                   RandomSource& random) const;
+
+private:
+    std::vector<PreparedPlan> epochs_;
+    std::int64_t steps_;
+};
 
 } // namespace dp_counter::test

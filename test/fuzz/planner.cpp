@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/epochs.hpp"
 #include "core/plan_cache.hpp"
 #include "core/running_count.hpp"
 #include "fuzz/input.hpp"
@@ -27,7 +28,11 @@ Request take_request(Input& input) {
 void check_plan(const Request& request, const Plan& plan) {
     require(plan.horizon == request.horizon && plan.epsilon == request.epsilon,
             "the plan is for the request");
-    require(!request.mechanism || plan.mechanism == *request.mechanism, "the mechanism is kept");
+    // Where hats do not fit or are no better, their relative without overlap stands in for them.
+    const bool stands_in =
+        request.mechanism == Mechanism::hat && plan.mechanism == Mechanism::bridge;
+    require(!request.mechanism || plan.mechanism == *request.mechanism || stands_in,
+            "the mechanism is kept");
     require(!request.radix || plan.radix == *request.radix, "k is kept");
     require(plan.height >= 1 && plan.height <= kMaxHeight, "the height is in range");
     require(!plan.is_tree() || plan.digits().capacity(plan.height) >= plan.horizon,
@@ -50,7 +55,7 @@ void run(const PreparedPlan& prepared, Input& input) {
     const std::int64_t steps = horizon < 300 ? horizon : 300;
     for (std::int64_t t = 1; t <= steps; ++t)
         (void)stream->advance(t % 3 == 0, random);
-    (void)release_last(prepared, {steps, 0},
+    (void)sample_noise(prepared, steps,
                        [&](int level) { return prepared.sampler(level).draw(random); });
     if (steps == horizon) {
         bool refused = false;
@@ -70,6 +75,10 @@ void fuzz_planner(Bytes bytes) {
     try {
         const Request request = take_request(input);
         static PlanCache cache; // as in a backend
+        if (request.horizon == kUnbounded) {
+            run(cache.prepare(request, input.take<std::uint8_t>() % kEpochs), input);
+            return;
+        }
         const PreparedPlan& prepared = cache.prepare(request);
         check_plan(request, prepared.plan());
         run(prepared, input);
