@@ -113,3 +113,14 @@ faults: all
 faults-small:
 	prove test/faults/cancel.pl :: 200
 	prove test/faults/memory.pl :: 0.02
+
+# --- timing (bench/timing.cpp) --------------------------------------------------------------------
+
+build/bench/timing: bench/timing.cpp $(CORE_OBJS)
+	@mkdir -p build/bench
+	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
+
+.PHONY: timing
+# Whether the time of a draw tells its value. A busy machine blurs, and does not feign, a difference.
+timing: build/bench/timing
+	$<
