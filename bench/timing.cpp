@@ -71,8 +71,8 @@ struct Moments {
 
 using Class = std::function<bool(std::int64_t)>;
 
-/// The greatest |t| between the values in and out of a class: over all measurements, and without the
-/// slowest ones, which interrupts make.
+/// The greatest |t| between the values in and out of a class, with the slowest measurements left out:
+/// they are interrupts, and too few and too long for the means to be normal.
 double greatest_t(const std::vector<Measurement>& all, const Class& in) {
     std::vector<std::uint64_t> ticks;
     ticks.reserve(all.size());
@@ -80,7 +80,7 @@ double greatest_t(const std::vector<Measurement>& all, const Class& in) {
         ticks.push_back(one.ticks);
     std::sort(ticks.begin(), ticks.end());
     double greatest = 0;
-    for (const double kept : {1.0, 0.999, 0.99, 0.9, 0.5}) {
+    for (const double kept : {0.999, 0.99, 0.9, 0.5}) {
         const std::uint64_t limit =
             ticks[static_cast<std::size_t>(kept * static_cast<double>(ticks.size() - 1))];
         Moments classes[2];
@@ -108,19 +108,25 @@ std::int64_t median_magnitude(const std::vector<Measurement>& all) {
 constexpr double kSuspicious = 4.5;
 int suspicious = 0;
 
-void report(const char* what, const std::vector<Measurement>& all, bool control) {
+using Measure = std::function<std::vector<Measurement>()>;
+
+/// A line of the table. A |t| that is too great has to be so twice: of hundreds some are, by chance.
+void report(const char* what, const Measure& run, bool control) {
+    const std::vector<Measurement> all = run();
     const std::int64_t median = median_magnitude(all);
-    const std::pair<const char*, Class> classes[] = {
-        {"large", [=](std::int64_t z) { return std::abs(z) > median; }},
-        {"huge", [=](std::int64_t z) { return std::abs(z) > 4 * median; }},
-        {"zero", [](std::int64_t z) { return z == 0; }},
-        {"negative", [](std::int64_t z) { return z < 0; }},
-        {"odd", [](std::int64_t z) { return z % 2 != 0; }},
-        {"last digit high", [](std::int64_t z) { return std::abs(z) % 16 >= 8; }},
+    const Class classes[] = {
+        [=](std::int64_t z) { return std::abs(z) > median; },
+        [=](std::int64_t z) { return std::abs(z) > 4 * median; },
+        [](std::int64_t z) { return z == 0; },
+        [](std::int64_t z) { return z < 0; },
+        [](std::int64_t z) { return z % 2 != 0; },
+        [](std::int64_t z) { return std::abs(z) % 16 >= 8; },
     };
     std::printf("%-34s", what);
-    for (const auto& [name, in] : classes) {
-        const double t = greatest_t(all, in);
+    for (const Class& in : classes) {
+        double t = greatest_t(all, in);
+        if (t > kSuspicious)
+            t = std::min(t, greatest_t(run(), in));
         std::printf(" %8.1f", t);
         suspicious += !control && t > kSuspicious ? 1 : 0;
     }
@@ -145,7 +151,7 @@ int main(int argc, char** argv) {
         (void)measure(draws / 20, draw); // warm
         char name[64];
         (void)std::snprintf(name, sizeof name, "draw, scale %g", scale);
-        report(name, measure(draws, draw), false);
+        report(name, [&] { return measure(draws, draw); }, false);
     }
 
     // A step of a stream, by its secret bit ("odd"): a coin decides it outside of the measured time.
@@ -154,13 +160,16 @@ int main(int argc, char** argv) {
     std::vector<std::max_align_t> block(RunningCount::bytes(prepared) / sizeof(std::max_align_t) + 1);
     RunningCount* stream = RunningCount::create(block.data(), prepared);
     Keystream coins;
-    std::vector<Measurement> steps;
-    for (std::size_t i = 0; i < draws; ++i) {
-        const bool bit = coins.next_bit();
-        const std::uint64_t begin = now();
-        (void)stream->advance(bit, random);
-        steps.push_back({bit ? 1 : 0, now() - begin});
-    }
+    const auto steps = [&] {
+        std::vector<Measurement> all;
+        for (std::size_t i = 0; i < draws; ++i) {
+            const bool bit = coins.next_bit();
+            const std::uint64_t begin = now();
+            (void)stream->advance(bit, random);
+            all.push_back({bit ? 1 : 0, now() - begin});
+        }
+        return all;
+    };
     report("step, by its bit (odd)", steps, false);
 
     // What a leak looks like: the same distribution by counting failures.
@@ -170,7 +179,7 @@ int main(int argc, char** argv) {
             ++z;
         return random.next_bit() ? z : -z;
     };
-    report("control: counting loop, scale 30", measure(draws / 10, counting), true);
+    report("control: counting loop, scale 30", [&] { return measure(draws / 10, counting); }, true);
 
     std::printf("\n%d values of |t| above %.1f, the control not counted\n", suspicious, kSuspicious);
     return suspicious == 0 ? 0 : 1;
