@@ -124,7 +124,8 @@ inline Int DiscreteLaplace::draw(RandomSource& random) const {
         for (int i = digit_count_ - 2; i >= 0; --i)
             magnitude = magnitude * kBase + static_cast<Unsigned>(draw_digit(i, random));
         const auto sign = static_cast<Unsigned>(random.next_bit() ? 1 : 0);
-        if ((magnitude | (sign ^ 1U)) != 0) [[likely]] // not minus zero
+        // Not minus zero. A sum, since compilers make a branch on the sign of (magnitude | ...).
+        if (magnitude + (sign ^ 1U) != 0) [[likely]]
             return static_cast<Int>((magnitude ^ (0 - sign)) + sign);
     }
 }
