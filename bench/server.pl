@@ -2,7 +2,7 @@
 # Measures queries on the server that libpq's environment variables name, and prints a line of CSV
 # for each measurement.
 #
-# Usage: server.pl ROUNDS ROWS ROWS_OF_GRID ROWS_OF_FLIGHTS [GROUP...]
+# Usage: server.pl ROUNDS ROWS ROWS_OF_SMALL_GROUPS ROWS_OF_FLIGHTS [GROUP...]
 #
 # The series of a group run interleaved, a b c, c b a, a b c, ..., so that a slower minute of the
 # machine meets all of them. A warm-up on a tenth of the rows comes first and is not counted.
@@ -14,12 +14,12 @@ use lib "$FindBin::Bin/lib";
 use Series  ();
 use Session ();
 
-my ($rounds, $rows, $grid_rows, $flights, @wanted) = @ARGV;
+my ($rounds, $rows, $small_rows, $flights, @wanted) = @ARGV;
 
 my @groups = (
     Series::ordered($rows),           Series::partitions($rows, 100),
     Series::partitions($rows, 10),    Series::groups_of_100($rows),
-    Series::grid($grid_rows),         Series::scaling($rows),
+    Series::grid($small_rows),        Series::scaling(2 * $small_rows),
     ($flights ? Series::flights($flights) : ()),
 );
 

@@ -28,7 +28,9 @@ my @columns = (['k = 19', k => 19], [$default]);
 my $in_order = 'OVER (ORDER BY t)';
 my $by_rows  = 'OVER (ORDER BY t ROWS UNBOUNDED PRECEDING)';
 
-# One stream over the whole table, under every amount of memory.
+# One stream over the whole table, under both frames and every amount of memory. The window function
+# ignores the frame, PostgreSQL does not: under RANGE, the default, it compares each row with the
+# next to find the frame's end.
 sub ordered
 {
     my ($rows) = @_;
@@ -41,32 +43,30 @@ sub ordered
             query  => sub { "SELECT $expression FROM stream" . ($_[0] ? " WHERE t <= $_[0]" : '') },
         };
     };
-    $add->('sum RANGE', "sum(b::int) $in_order");
-    for (@columns)
+    for (['RANGE', $in_order], ['ROWS', $by_rows])
     {
-        my ($label, %o) = @$_;
-        $add->("window, horizon, $label", window_call(%o, horizon => $rows) . " $in_order");
-        $add->("aggregate RANGE, $label", aggregate_call(%o, horizon => $rows) . " $in_order");
-    }
-    $add->('sum ROWS', "sum(b::int) $by_rows");
-    for (@columns)
-    {
-        my ($label, %o) = @$_;
-        $add->("aggregate ROWS, $label", aggregate_call(%o, horizon => $rows) . " $by_rows");
-    }
-    for my $memory ('1GB', '256MB', '4MB')
-    {
+        my ($frame, $over) = @$_;
+        $add->("sum, $frame", "sum(b::int) $over");
         for (@columns)
         {
             my ($label, %o) = @$_;
-            $add->("window, row count, $memory, $label", window_call(%o) . " $in_order", $memory);
+            $add->("window, horizon, $label, $frame", window_call(%o, horizon => $rows) . " $over");
+            $add->("aggregate, $label, $frame", aggregate_call(%o, horizon => $rows) . " $over");
+        }
+        for my $memory ('1GB', $frame eq 'RANGE' ? '256MB' : (), '4MB')
+        {
+            for (@columns)
+            {
+                my ($label, %o) = @$_;
+                $add->(
+                    "window, row count, $memory, $label, $frame", window_call(%o) . " $over",
+                    $memory
+                );
+            }
         }
     }
-    $add->('count FILTER RANGE', "count(*) FILTER (WHERE b) $in_order");
-    $add->('row_number',         "row_number() $in_order");
-    $add->('sum RANGE, bit(1)',  "sum(b1::int) $in_order");
-    $add->('window, horizon, bit(1), k = 19',
-        window_call(bit => 'b1', k => 19, horizon => $rows) . " $in_order");
+    $add->('count FILTER, RANGE', "count(*) FILTER (WHERE b) $in_order");
+    $add->('row_number, RANGE',   "row_number() $in_order");
     return { name => 'ordered', rows => $rows, series => \@series };
 }
 
@@ -86,7 +86,7 @@ sub partitions
         name   => "partitions of $size",
         rows   => $rows,
         series => [
-            { name => 'sum RANGE', query => $query->('sum(b::int)') },
+            { name => 'sum', query => $query->('sum(b::int)') },
             map {
                 my ($label, %o) = @$_;
                 +{ name => "window, $label", query => $query->(window_call(%o)) }
@@ -134,7 +134,14 @@ sub grid
         my ($expression) = @_;
         return sub { "SELECT $expression $in_order FROM stream WHERE t <= " . ($_[0] || $rows) };
     };
-    my @series = ({ name => 'sum RANGE', query => $query->('sum(b::int)') });
+    my @series = (
+        { name => 'sum',         query => $query->('sum(b::int)') },
+        { name => 'sum, bit(1)', query => $query->('sum(b1::int)') },
+        {
+            name  => 'window, bit(1), k = 19',
+            query => $query->(window_call(bit => 'b1', k => 19, horizon => $rows))
+        }
+    );
     for my $mechanism (qw(subtraction plain bridge hat))
     {
         for my $k (2, 7, 19, 101, undef)
@@ -169,12 +176,12 @@ sub scaling
     {
         my $horizon = 10**$exponent;
         my $length  = $horizon < $rows ? $horizon : $rows;
-        for (['sum ROWS', 'sum((t % 3 = 0)::int) OVER (ROWS UNBOUNDED PRECEDING)'],
+        for (['sum', 'sum((t % 3 = 0)::int) OVER (ROWS UNBOUNDED PRECEDING)'],
             map { my ($label, %o) = @$_;
                 [$label, window_call(%o, bit => 't % 3 = 0', horizon => $horizon) . ' OVER ()'] } @columns)
         {
             my ($label, $expression) = @$_;
-            next if $label eq 'sum ROWS' && $length < $horizon;
+            next if $label eq 'sum' && $exponent > 3;
             push @series, {
                 name  => "T = 1e$exponent, $label",
                 query => sub {
@@ -201,7 +208,7 @@ sub flights
         name   => 'flights',
         rows   => $rows,
         series => [
-            { name => 'sum RANGE', query => $query->('sum((delay > 15)::int)') },
+            { name => 'sum', query => $query->('sum((delay > 15)::int)') },
             map {
                 my ($label, %o) = @$_;
                 +{
