@@ -45,7 +45,7 @@ for my $group (@groups)
             printf qq{"%s","%s",%d,%d,%.3f,%.3f,%d,%d\n}, $group->{name}, $series->{name},
                 $group->{rows}, $round, @$result{qw(ms cpu_ms temp_bytes peak_bytes)};
         }
-        @order = reverse @order;
+        @order = reverse @order if $round > 0;
     }
     $session->close_session;
 }
