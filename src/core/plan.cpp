@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hat_choice.hpp"
 #include "core/tree_error.hpp"
 
 namespace dp_counter {
@@ -19,7 +20,9 @@ struct Name {
     const char* text;
 };
 
-constexpr std::array<Name, 2> kNames{{
+constexpr std::array<Name, 4> kNames{{
+    {Mechanism::hat, "hat"},
+    {Mechanism::bridge, "bridge"},
     {Mechanism::subtraction, "subtraction"},
     {Mechanism::plain, "plain"},
 }};
@@ -113,7 +116,7 @@ std::vector<Range> ranges(Mechanism mechanism, std::int64_t horizon) {
 void search(Best& best, const Request& request, Mechanism mechanism) {
     const std::vector<Range> all = ranges(mechanism, request.horizon);
     const auto plan = [&](const Range& range, std::int32_t radix) {
-        return Plan{mechanism, radix, range.height, request.horizon, request.epsilon};
+        return Plan{mechanism, radix, range.height, request.horizon, request.epsilon, {}};
     };
     for (const Range& range : all) // the least radix is nearly the best: later searches end early
         best.offer(plan(range, range.first));
@@ -125,6 +128,43 @@ void search(Best& best, const Request& request, Mechanism mechanism) {
             best.offer(plan(range, radix));
         }
     }
+}
+
+Plan with_levels(const Request& request, std::int32_t radix, const HatSpec& levels) {
+    const Mechanism mechanism =
+        levels.rule == HatSpec::Rule::hat ? Mechanism::hat : Mechanism::bridge;
+    return {mechanism, radix, levels.height, request.horizon, request.epsilon, levels};
+}
+
+Plan with_radix(const Request& request, std::int32_t radix) {
+    const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
+    if (mechanism == Mechanism::bridge || mechanism == Mechanism::hat) {
+        const auto rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+        return with_levels(request, radix,
+                           uniform_hat(rule, request.horizon, radix, request.epsilon));
+    }
+    const int height = digit_system(mechanism, radix).height(request.horizon);
+    return {mechanism, radix, height, request.horizon, request.epsilon, {}};
+}
+
+/// Up to this epsilon discrete noise is like continuous noise, and hats are better than any tree
+/// (tests hold this at many horizons). Above, noise of few integers may favour a tree.
+constexpr double kHatsWin = 0.5;
+
+Plan best_of_all(const Request& request) {
+    Best best;
+    std::optional<Plan> hats;
+    try {
+        hats = with_levels(request, 0, choose_hat(request.horizon, request.epsilon));
+    } catch (const Error&) { // their lattices are too fine for this epsilon: the trees are left
+    }
+    if (hats && request.epsilon.value() <= kHatsWin && hats->height > 1)
+        return *hats;
+    for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
+        search(best, request, mechanism);
+    if (hats)
+        best.offer(*hats);
+    return best.plan();
 }
 
 } // namespace
@@ -151,27 +191,36 @@ DigitSystem Plan::digits() const {
     return digit_system(mechanism, radix);
 }
 
-LaplaceScale Plan::scale() const noexcept {
-    return {epsilon, static_cast<uint128>(height)};
+LaplaceScale Plan::scale(int level) const noexcept {
+    if (is_tree())
+        return {epsilon, static_cast<uint128>(height)};
+    return hat_scale(levels, epsilon, level);
 }
 
-double Plan::mse() const noexcept {
+double Plan::mse() const {
+    if (!is_tree())
+        return hat_spec_mse(levels, epsilon) + (height > 1 ? kRoundingVariance : 0);
     const auto nodes = static_cast<double>(total_nodes(digits(), horizon));
     return scale().variance() * nodes / static_cast<double>(horizon);
 }
 
 Plan make_plan(const Request& request) {
     check(request);
-    if (request.radix) {
-        const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
-        const DigitSystem digits = digit_system(mechanism, *request.radix);
-        return {mechanism, *request.radix, digits.height(request.horizon), request.horizon,
-                request.epsilon};
+    if (request.radix)
+        return with_radix(request, *request.radix);
+    if (!request.mechanism)
+        return best_of_all(request);
+    switch (*request.mechanism) {
+    case Mechanism::bridge:
+        return with_levels(request, 0, choose_bridge(request.horizon, request.epsilon));
+    case Mechanism::hat:
+        return with_levels(request, 0, choose_hat(request.horizon, request.epsilon));
+    case Mechanism::subtraction:
+    case Mechanism::plain:
+        break;
     }
     Best best;
-    for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
-        if (request.mechanism.value_or(mechanism) == mechanism)
-            search(best, request, mechanism);
+    search(best, request, *request.mechanism);
     return best.plan();
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/digit_system.hpp"
+#include "core/hat_spec.hpp"
 #include "core/laplace_scale.hpp"
 
 namespace dp_counter {
@@ -14,6 +15,8 @@ namespace dp_counter {
 enum class Mechanism : std::uint8_t {
     subtraction, ///< k-ary tree with negative digits: the paper's Algorithm 2, odd and even k
     plain,       ///< k-ary tree without subtraction; k = 2 is the binary tree mechanism
+    bridge,      ///< the same tree, every node's noise weighted along a line between block ends
+    hat,         ///< overlapping nodes with least-squares weights: the most accurate
 };
 
 [[nodiscard]] const char* mechanism_name(Mechanism mechanism) noexcept;
@@ -31,27 +34,42 @@ struct Request {
     friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// A mechanism with all its parameters. Every one of the releases at steps 1 .. horizon together is
-/// epsilon-differentially private: each bit lies in exactly `height` tree nodes (the l1
-/// sensitivity), and each node's count carries discrete Laplace noise of scale height / epsilon.
+/// A mechanism with all its parameters. All the releases at steps 1 .. horizon together are
+/// epsilon-differentially private: each bit has weight 1 on each of `height` levels of nodes, so
+/// the l1 sensitivity is the height, and each node carries discrete Laplace noise of scale height /
+/// epsilon.
 struct Plan {
     Mechanism mechanism;
-    std::int32_t radix;
+    std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
     int height;
     std::int64_t horizon;
     Epsilon epsilon;
+    HatSpec levels; ///< of bridge and hat
 
+    /// Whether it is one of the paper's mechanisms, described by digits().
+    [[nodiscard]] bool is_tree() const noexcept {
+        return mechanism == Mechanism::subtraction || mechanism == Mechanism::plain;
+    }
+
+    /// Of subtraction and plain.
     [[nodiscard]] DigitSystem digits() const;
-    [[nodiscard]] LaplaceScale scale() const noexcept;
 
-    /// Mean of the releases' variances over steps 1 .. horizon.
-    [[nodiscard]] double mse() const noexcept;
+    /// What the noise of a node of this level is drawn from. The paper's mechanisms have one scale
+    /// for all levels; the levels of hats have lattices of their own (hat_spec.hpp).
+    [[nodiscard]] LaplaceScale scale(int level = 0) const noexcept;
+
+    /// The number of scales: 1, or the height.
+    [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : height; }
+
+    /// Mean of the releases' variances over steps 1 .. horizon. For hats it takes up to
+    /// milliseconds.
+    [[nodiscard]] double mse() const;
 };
 
-/// Completes a request. Without k and mechanism: the least exact MSE of all radices of both
-/// mechanisms; without k: of all radices of that mechanism; with k alone: subtraction. Ties go to
-/// the lower height, then to the smaller radix, then to the smaller state (plain): equal requests
-/// always have equal plans. Throws Error (parameter) for values out of range.
+/// Completes a request. Without k and mechanism: the least exact MSE of all; without k: the least
+/// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
+/// the smaller radix, then to the smaller state: equal requests always have equal plans. Throws
+/// Error (parameter) for values out of range.
 [[nodiscard]] Plan make_plan(const Request& request);
 
 } // namespace dp_counter

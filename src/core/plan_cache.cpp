@@ -1,22 +1,30 @@
 #include "core/plan_cache.hpp"
 
+#include <utility>
+#include <vector>
+
 namespace dp_counter {
 
-const Plan& PlanCache::plan(const Request& request) {
+const PreparedPlan& PlanCache::prepare(const Request& request) {
     auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
-    if (!entry || !(entry->request == request))
-        entry.emplace(PlanEntry{request, make_plan(request)});
-    return entry->plan;
+    if (!entry || !(entry->request == request)) {
+        const Plan plan = make_plan(request);
+        std::vector<PreparedPlan::Sampler> samplers;
+        for (int level = 0; level < plan.scales(); ++level)
+            samplers.push_back(sampler(plan.scale(level)));
+        entry.emplace(Entry{request, PreparedPlan(plan, std::move(samplers))});
+    }
+    return entry->prepared;
 }
 
-const DiscreteLaplace& PlanCache::sampler(const LaplaceScale& scale) {
-    for (const auto& entry : samplers_)
-        if (entry && entry->scale() == scale)
-            return *entry;
-    auto& entry = samplers_[oldest_sampler_];
-    entry.emplace(scale); // on a throw the entry is empty and stays the next to be filled
+PreparedPlan::Sampler PlanCache::sampler(const LaplaceScale& scale) {
+    for (const PreparedPlan::Sampler& known : samplers_)
+        if (known && known->scale() == scale)
+            return known;
+    PreparedPlan::Sampler made = std::make_shared<const DiscreteLaplace>(scale);
+    samplers_[oldest_sampler_] = made;
     oldest_sampler_ = (oldest_sampler_ + 1) % kSamplers;
-    return *entry;
+    return made;
 }
 
 } // namespace dp_counter

@@ -1,37 +1,36 @@
-// Remembers plans and samplers: many partitions ask for the same ones.
+// Remembers prepared plans and samplers: many partitions ask for the same ones.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
-#include "core/discrete_laplace.hpp"
-#include "core/plan.hpp"
+#include "core/prepared_plan.hpp"
 
 namespace dp_counter {
 
-/// A cache of public values: a plan costs up to 200 microseconds to choose and a sampler up to 200
-/// to set up, against 20 nanoseconds a row. It never grows. A reference that it returns is good
-/// until the next call of the same function.
+/// A cache of public values. It holds a fixed number of entries; the largest, for horizons near
+/// 1e9, take some 100 kB. A reference that it returns is good until the next call.
 class PlanCache {
 public:
-    /// make_plan(request)
-    [[nodiscard]] const Plan& plan(const Request& request);
+    /// The prepared plan of make_plan(request). Throws as make_plan does.
+    [[nodiscard]] const PreparedPlan& prepare(const Request& request);
 
-    /// DiscreteLaplace(scale)
-    [[nodiscard]] const DiscreteLaplace& sampler(const LaplaceScale& scale);
+    /// A sampler of this scale.
+    [[nodiscard]] PreparedPlan::Sampler sampler(const LaplaceScale& scale);
 
 private:
-    struct PlanEntry {
+    struct Entry {
         Request request;
-        Plan plan;
+        PreparedPlan prepared;
     };
 
-    static constexpr std::size_t kPlans = 256;
-    static constexpr std::size_t kSamplers = 16;
+    static constexpr std::size_t kPlans = 128;
+    static constexpr std::size_t kSamplers = 32;
 
-    std::array<std::optional<PlanEntry>, kPlans> plans_;
-    std::array<std::optional<DiscreteLaplace>, kSamplers> samplers_;
+    std::array<std::optional<Entry>, kPlans> plans_; ///< found by the horizon
+    std::array<PreparedPlan::Sampler, kSamplers> samplers_;
     std::size_t oldest_sampler_ = 0;
 };
 

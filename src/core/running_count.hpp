@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/discrete_laplace.hpp"
-#include "core/plan.hpp"
-#include "core/tree_noise.hpp"
+#include "core/noise_engine.hpp"
+#include "core/prepared_plan.hpp"
+#include "core/random_source.hpp"
 
 namespace dp_counter {
 
@@ -28,55 +28,57 @@ struct Progress {
     [[noreturn]] static void throw_beyond(std::int64_t horizon);
 };
 
-/// The streaming form. After every row the count so far plus the noise of that step's tree nodes:
-/// all releases together are epsilon-differentially private (plan.hpp).
+/// The streaming form. After every row the count so far plus the noise of that step's nodes: all
+/// releases together are epsilon-differentially private (plan.hpp).
 ///
-/// Contract: the object is the head of one block of bytes(...) bytes, aligned to kAlignment, that
-/// holds all of the state: plan, sampler, digits, live noise. It may be moved with memcpy. Its size
-/// never depends on the step.
+/// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
+/// that holds all of the state: samplers, weights, digits or places, live noise. It may be moved
+/// with memcpy. Its size never depends on the step.
 class RunningCount {
 public:
-    static constexpr std::size_t kAlignment = 16;
+    static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    [[nodiscard]] static std::size_t bytes(const Plan& plan, const DiscreteLaplace& sampler);
+    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared);
 
-    /// Lays a stream at step 0 into block. The sampler's scale must be the plan's.
-    static RunningCount* create(void* block, const Plan& plan, const DiscreteLaplace& sampler);
+    /// Lays a stream at step 0 into block.
+    static RunningCount* create(void* block, const PreparedPlan& prepared) noexcept;
 
     /// Takes in one row and returns its release. Throws Error (data, overflow); the stream must not
     /// be used after a throw.
-    [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random);
+    [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random) {
+        progress_.record(bit, horizon_);
+        return checked_add(progress_.count, at<NoiseEngine>(engine_)->advance([&](int level) {
+            return at<const DiscreteLaplace>(sampler_[level])->draw(random);
+        }));
+    }
 
 private:
-    [[nodiscard]] const DiscreteLaplace& sampler() const noexcept {
-        return *reinterpret_cast<const DiscreteLaplace*>(reinterpret_cast<const char*>(this) +
-                                                         sampler_offset());
+    template <class Object>
+    [[nodiscard]] Object* at(std::size_t offset) noexcept {
+        return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
     }
-    TreeNoise& noise() noexcept {
-        return *reinterpret_cast<TreeNoise*>(reinterpret_cast<char*>(this) + noise_offset_);
-    }
-    static constexpr std::size_t sampler_offset() noexcept;
 
     Progress progress_;
     std::int64_t horizon_;
-    std::size_t noise_offset_; ///< from the head of the block
+    std::size_t engine_;                  ///< offset from the head of the block
+    std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
 };
 
 static_assert(std::is_trivially_copyable_v<RunningCount>);
 
-constexpr std::size_t RunningCount::sampler_offset() noexcept {
-    return (sizeof(RunningCount) + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-inline std::int64_t RunningCount::advance(bool bit, RandomSource& random) {
-    progress_.record(bit, horizon_);
-    const DiscreteLaplace& laplace = sampler();
-    return checked_add(progress_.count, noise().advance([&] { return laplace.draw(random); }));
-}
-
 /// The release of a stream that was not read before: the count after `progress.step` rows with the
-/// noise of that step's nodes alone. At step 0 nothing is hidden and the answer is 0.
-[[nodiscard]] std::int64_t release_last(const Plan& plan, const Progress& progress,
-                                        const DiscreteLaplace& sampler, RandomSource& random);
+/// noise of that step's nodes alone. At step 0 nothing is hidden and the answer is 0. draw(level)
+/// gives the noise of one node.
+template <class Draw>
+[[nodiscard]] std::int64_t release_last(const PreparedPlan& prepared, const Progress& progress,
+                                        Draw&& draw) {
+    const Plan& plan = prepared.plan();
+    if (progress.step == 0)
+        return 0;
+    if (!plan.is_tree())
+        return checked_add(progress.count, HatNoise::sample(*prepared.hats(), progress.step, draw));
+    return checked_add(progress.count, TreeNoise::sample(plan.digits(), plan.height, progress.step,
+                                                         [&] { return draw(0); }));
+}
 
 } // namespace dp_counter

@@ -5,9 +5,19 @@
 #include "pg/secret_memory.hpp"
 #include "pg/wall.hpp"
 
+extern "C" {
+#include "miscadmin.h"
+}
+
 namespace dp_counter::pg {
 
 namespace {
+
+/// Whether a cancel or a shutdown waits that CHECK_FOR_INTERRUPTS would act on.
+bool must_stop() {
+    return (QueryCancelPending || ProcDiePending) && InterruptHoldoffCount == 0 &&
+           CritSectionCount == 0;
+}
 
 PlanCache cache; // this backend's; constant-initialised, public values only
 
@@ -16,20 +26,15 @@ PlanCache cache; // this backend's; constant-initialised, public values only
 RunningCount* open_stream(MemoryContext context, const Parameters& parameters,
                           std::int64_t horizon) {
     Failure failure;
-    const Plan* plan = nullptr;
-    const DiscreteLaplace* sampler = nullptr;
+    const PreparedPlan* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            plan = &cache.plan(to_request(parameters, horizon));
-            sampler = &cache.sampler(plan->scale());
-            bytes = RunningCount::bytes(*plan, *sampler);
+            prepared = &cache.prepare(to_request(parameters, horizon));
+            bytes = RunningCount::bytes(*prepared);
         }))
         failure.raise();
     void* block = allocate_secret(context, bytes);
-    RunningCount* stream = nullptr;
-    if (!guarded(failure, [&] { stream = RunningCount::create(block, *plan, *sampler); }))
-        failure.raise();
-    return stream;
+    return RunningCount::create(block, *prepared);
 }
 
 std::int64_t advance(RunningCount* stream, bool bit) {
@@ -49,7 +54,7 @@ void record(Progress& progress, bool bit, std::int64_t horizon) {
 
 void check_parameters(const Parameters& parameters, std::int64_t horizon) {
     Failure failure;
-    if (!guarded(failure, [&] { (void)cache.plan(to_request(parameters, horizon)); }))
+    if (!guarded(failure, [&] { (void)cache.prepare(to_request(parameters, horizon)); }))
         failure.raise();
 }
 
@@ -59,8 +64,12 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
-            const Plan& plan = cache.plan(to_request(parameters, horizon));
-            release = release_last(plan, progress, cache.sampler(plan.scale()), random);
+            const PreparedPlan& prepared = cache.prepare(to_request(parameters, horizon));
+            release = release_last(prepared, progress, [&](int level) {
+                if (must_stop()) [[unlikely]] // one level: a draw a row
+                    throw Interrupted{};
+                return prepared.sampler(level).draw(random);
+            });
         }))
         failure.raise();
     return release;
@@ -71,8 +80,8 @@ std::int64_t release_count(double epsilon, std::int64_t count) {
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
-            const DiscreteLaplace& sampler = cache.sampler({Epsilon(epsilon), 1});
-            release = checked_add(count, sampler.draw(random));
+            const LaplaceScale scale{Epsilon(epsilon), 1};
+            release = checked_add(count, cache.sampler(scale)->draw(random));
         }))
         failure.raise();
     return release;

@@ -4,6 +4,10 @@
 
 #include "pg/postgres_api.hpp"
 
+extern "C" {
+#include "miscadmin.h"
+}
+
 namespace dp_counter::pg {
 
 namespace {
@@ -41,6 +45,12 @@ void Failure::capture_out_of_memory() noexcept {
     copy(hint, "");
 }
 
+void Failure::capture_interrupt() noexcept {
+    sqlstate = ERRCODE_QUERY_CANCELED;
+    copy(message, "canceling statement while it was drawing noise");
+    copy(hint, "");
+}
+
 void Failure::capture_unexpected(const char* what) noexcept {
     sqlstate = ERRCODE_INTERNAL_ERROR;
     snprintf(message, sizeof message, "unexpected failure in dp_counter: %s", what);
@@ -48,6 +58,8 @@ void Failure::capture_unexpected(const char* what) noexcept {
 }
 
 void Failure::raise() const {
+    if (sqlstate == ERRCODE_QUERY_CANCELED)
+        CHECK_FOR_INTERRUPTS(); // says why: a cancel, a timeout, a shutdown
     ereport(ERROR,
             (errcode(sqlstate), errmsg("%s", message), hint[0] != '\0' ? errhint("%s", hint) : 0));
     pg_unreachable();

@@ -7,6 +7,10 @@
 
 namespace dp_counter::pg {
 
+/// Thrown by an adapter's callback out of a long run of the core when a cancel or a shutdown waits.
+/// After a guarded call that failed with it, raise() handles the interrupt.
+struct Interrupted {};
+
 /// What a guarded call left behind when it failed: plain memory, so that ereport may longjmp over
 /// it. Uninitialised until capture() fills it.
 struct Failure {
@@ -16,9 +20,10 @@ struct Failure {
 
     void capture(const Error& error) noexcept;
     void capture_out_of_memory() noexcept;
+    void capture_interrupt() noexcept;
     void capture_unexpected(const char* what) noexcept;
 
-    /// Raises the failure as a PostgreSQL error.
+    /// Raises the failure as a PostgreSQL error: the interrupt's own if that was the reason.
     [[noreturn]] void raise() const;
 };
 
@@ -31,6 +36,8 @@ template <class Call>
         return true;
     } catch (const Error& error) {
         failure.capture(error);
+    } catch (const Interrupted&) {
+        failure.capture_interrupt();
     } catch (const std::bad_alloc&) {
         failure.capture_out_of_memory();
     } catch (const std::exception& error) {

@@ -8,35 +8,39 @@
 #include <gtest/gtest.h>
 
 #include "core/keystream.hpp"
+#include "core/plan_cache.hpp"
 #include "core/tree_error.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {
 namespace {
 
+PlanCache& cache() {
+    static PlanCache instance;
+    return instance;
+}
+
 /// A stream in memory of its own.
 class Stream {
 public:
     explicit Stream(const Request& request)
-        : plan_(make_plan(request)), sampler_(plan_.scale()),
+        : prepared_(cache().prepare(request)),
           memory_(static_cast<char*>(std::aligned_alloc(64, size()))),
-          count_(RunningCount::create(memory_, plan_, sampler_)) {}
+          count_(RunningCount::create(memory_, prepared_)) {}
     ~Stream() { std::free(memory_); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
     std::int64_t advance(bool bit, RandomSource& random) { return count_->advance(bit, random); }
-    [[nodiscard]] const Plan& plan() const { return plan_; }
-    [[nodiscard]] const DiscreteLaplace& sampler() const { return sampler_; }
-    void restart() { count_ = RunningCount::create(memory_, plan_, sampler_); }
+    [[nodiscard]] const Plan& plan() const { return prepared_.plan(); }
+    void restart() { count_ = RunningCount::create(memory_, prepared_); }
 
 private:
     [[nodiscard]] std::size_t size() const {
-        return (RunningCount::bytes(plan_, sampler_) + 63) / 64 * 64;
+        return (RunningCount::bytes(prepared_) + 63) / 64 * 64;
     }
 
-    Plan plan_;
-    DiscreteLaplace sampler_;
+    const PreparedPlan& prepared_;
     char* memory_;
     RunningCount* count_;
 };
@@ -125,20 +129,23 @@ TEST(RunningCount, ReleasesVaryTogetherAsTheirNodesSay) {
 TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
     constexpr int kReleases = 50000;
     Keystream random;
-    const Plan plan = make_plan(request(1000, 0.5, 19));
-    const DiscreteLaplace sampler(plan.scale());
+    const PreparedPlan& prepared = cache().prepare(request(1000, 0.5, 19));
+    const Plan& plan = prepared.plan();
+    const auto release = [&](std::int64_t t, std::int64_t count) {
+        return release_last(prepared, {t, count},
+                            [&](int level) { return prepared.sampler(level).draw(random); });
+    };
     for (const std::int64_t t : {1, 9, 10, 500, 999}) {
         double squares = 0;
         for (int i = 0; i < kReleases; ++i) {
-            const auto noise =
-                static_cast<double>(release_last(plan, {t, 100}, sampler, random) - 100);
+            const auto noise = static_cast<double>(release(t, 100) - 100);
             squares += noise * noise;
         }
         const double expected =
             plan.scale().variance() * static_cast<double>(nodes_at(plan.digits(), t));
         EXPECT_NEAR(squares / kReleases / expected, 1, 7 * std::sqrt(5.0 / kReleases)) << t;
     }
-    EXPECT_EQ(release_last(plan, {0, 0}, sampler, random), 0);
+    EXPECT_EQ(release(0, 0), 0);
 }
 
 } // namespace

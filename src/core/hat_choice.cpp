@@ -1,0 +1,148 @@
+#include "core/hat_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+namespace dp_counter {
+
+namespace {
+
+constexpr int kTableLevels = 12;
+
+struct TableEntry {
+    std::int64_t from;
+    std::size_t levels;
+    HatShape shape[kTableLevels];
+};
+
+constexpr TableEntry kTable[] = {
+#include "core/hat_table.inc"
+};
+
+constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
+constexpr double kContinuous = 2; ///< up to this epsilon discrete noise is like continuous noise
+
+/// The table's hats for this horizon.
+HatSpec table_hat(std::int64_t horizon) {
+    const TableEntry* entry =
+        std::upper_bound(std::begin(kTable), std::end(kTable), horizon,
+                         [](std::int64_t t, const TableEntry& e) { return t < e.from; });
+    if (entry != std::begin(kTable))
+        --entry;
+    std::vector<HatShape> shapes(entry->shape, entry->shape + entry->levels);
+    // Past the table: more levels like the lower ones while the top has more than a radix of knots.
+    for (;;) {
+        HatSpec spec = hat_spec(horizon, shapes);
+        if (spec.level[spec.height - 2].knots <= shapes.front().radix)
+            return spec;
+        shapes.insert(shapes.begin(), HatShape{shapes.front().radix, shapes.front().offset});
+    }
+}
+
+double cost(const HatSpec& spec, Epsilon epsilon) {
+    return hat_spec_mse(spec, epsilon) + (spec.height > 1 ? kRoundingVariance : 0);
+}
+
+/// Keeps the better one.
+class Best {
+public:
+    explicit Best(Epsilon epsilon) : epsilon_(epsilon) {}
+
+    void offer(const HatSpec& spec) {
+        if (!hat_fits(spec, epsilon_))
+            return;
+        const double here = cost(spec, epsilon_);
+        if (!spec_ || here < cost_) {
+            spec_ = spec;
+            cost_ = here;
+        }
+    }
+    [[nodiscard]] const HatSpec& get() const {
+        if (!spec_)
+            throw Error(Fault::parameter, "epsilon is too small for this horizon",
+                        "Choose a larger epsilon or a smaller horizon.");
+        return *spec_;
+    }
+
+private:
+    Epsilon epsilon_;
+    std::optional<HatSpec> spec_;
+    double cost_ = 0;
+};
+
+} // namespace
+
+double hat_spec_mse(const HatSpec& spec, Epsilon epsilon) {
+    if (spec.height == 1)
+        return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, epsilon, 0);
+    if (spec.rule == HatSpec::Rule::bridge)
+        return bridge_mean_energy(spec).variance(spec, epsilon);
+    std::vector<std::uint64_t> block(HatPlan::bytes(spec) / sizeof(std::uint64_t) + 1);
+    return hat_mse(*HatPlan::create(block.data(), spec), epsilon);
+}
+
+HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon) {
+    const HatSpec flat = bridge_spec(horizon, {});
+    const HatSpec hat = table_hat(horizon);
+    const bool fits = hat_fits(hat, epsilon);
+    if (fits && horizon > kAlwaysCompared && epsilon.value() <= kContinuous)
+        return hat;
+    Best best(epsilon);
+    best.offer(flat);
+    best.offer(hat);
+    if (!fits || epsilon.value() > kContinuous)
+        best.offer(choose_bridge(horizon, epsilon));
+    return best.get();
+}
+
+HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
+    Best best(epsilon);
+    best.offer(bridge_spec(horizon, {}));
+    const auto t = static_cast<double>(horizon);
+    for (int levels = 1; levels < HatSpec::kMaxHeight; ++levels) {
+        // Radix r leaves t / r^levels top nodes: from 2 to 2 r.
+        const double most = std::min(std::pow(t / 2, 1.0 / levels), double{kMaxRadix});
+        const double least = std::max(2.0, std::pow(t / 2, 1.0 / (levels + 1)));
+        if (most < 2)
+            break;
+        const double ratio = std::max(1.02, std::pow(most / least, 1.0 / 24));
+        std::int32_t last = 0;
+        for (double r = least; r <= most * ratio; r *= ratio) {
+            const auto radix = static_cast<std::int32_t>(std::clamp(r, 2.0, double{kMaxRadix}));
+            if (radix == last)
+                continue;
+            last = radix;
+            std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
+            best.offer(bridge_spec(horizon, radices));
+            radices.back() = radix + 1;
+            if (radix < kMaxRadix)
+                best.offer(bridge_spec(horizon, radices));
+            radices.back() = radix - 1;
+            if (radix > kMinRadix)
+                best.offer(bridge_spec(horizon, radices));
+        }
+    }
+    return best.get();
+}
+
+HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k, Epsilon epsilon) {
+    // The tower up to at most k knots on top, one level less, and one more.
+    const auto make = [&](int levels) {
+        const auto n = static_cast<std::size_t>(levels);
+        if (rule == HatSpec::Rule::bridge)
+            return bridge_spec(horizon, std::vector<std::int32_t>(n, k));
+        return hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}));
+    };
+    int levels = 1;
+    while (make(levels).level[levels - 1].knots > k)
+        ++levels;
+    require_hat_fits(make(levels), epsilon);
+    Best best(epsilon);
+    for (int n = std::max(1, levels - 1); n <= levels; ++n)
+        best.offer(make(n));
+    return best.get();
+}
+
+} // namespace dp_counter

@@ -1,0 +1,35 @@
+// Which bridge or hat mechanism to take: the one with the least mean variance for a horizon and an
+// epsilon. The choice is a function of public values, the same on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/hat_error.hpp"
+#include "core/hat_spec.hpp"
+
+namespace dp_counter {
+
+/// A released number with fractional weights in it is rounded to an integer, which adds this to its
+/// variance wherever the noise is spread over several integers. Noise per step (height 1) has none.
+inline constexpr double kRoundingVariance = 1.0 / 12;
+
+/// The best of hats (hat_table.inc), bridges and noise per step. Takes below 1 microsecond for
+/// horizons above 64 and epsilon at most 2; otherwise a few plans are made and compared by their
+/// exact errors: some 10 microseconds for small horizons, milliseconds at 1e9. Throws Error
+/// (parameter) if the horizon is out of range or epsilon is too small for it.
+[[nodiscard]] HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon);
+
+/// The best bridge: among uniform radices of every height, and those with one radix less or more on
+/// top, by the exact error.
+[[nodiscard]] HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon);
+
+/// Radix k on every level, with the height (and thus the number of top nodes) that is best for it;
+/// hats sit at 0.7 k. Throws Error (parameter) where bridge_spec or hat_spec does, and if epsilon is
+/// too small.
+[[nodiscard]] HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k,
+                                  Epsilon epsilon);
+
+/// The mean variance of a spec, by way of a temporary plan.
+[[nodiscard]] double hat_spec_mse(const HatSpec& spec, Epsilon epsilon);
+
+} // namespace dp_counter

@@ -1,0 +1,79 @@
+// Which bridge or hat mechanism: its levels, and nothing random.
+//
+// Level 0 are the steps. The nodes of level l ("knots") are weighted sums of the nodes of level
+// l - 1 ("children") in which every child has total weight 1, so a step has total weight 1 on every
+// level and the l1 sensitivity of all nodes together is the height (docs/derivation.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "core/digit_system.hpp"
+#include "core/laplace_scale.hpp"
+
+namespace dp_counter {
+
+/// One level above the steps. Knot j sits at child number offset + radix * j.
+struct HatLevel {
+    std::int32_t radix;  ///< children from one knot to the next, at least 2 (hat) or 1 (bridge)
+    std::int32_t offset; ///< children before the first knot (bridge: 0)
+    std::int64_t knots;
+};
+
+/// A mechanism. Make one with bridge_spec(), hat_spec() or uniform_spec(): they keep the contract
+/// that the levels cover the horizon.
+struct HatSpec {
+    enum class Rule : std::int32_t {
+        bridge, ///< a child belongs to the one knot whose block it lies in
+        hat,    ///< a child is shared by the knots left and right of it, in proportion
+    };
+
+    static constexpr int kMaxHeight = dp_counter::kMaxHeight;
+
+    Rule rule;
+    std::int32_t height;       ///< levels with the steps; the l1 sensitivity. 1: noise per step
+    std::int32_t lattice_bits; ///< shares are multiples of 2^-lattice_bits (bridge: 0)
+    std::int32_t unused;       ///< zero
+    std::int64_t horizon;
+    HatLevel level[kMaxHeight - 1]; ///< level[l - 1] is level l; height - 1 are in use
+
+    friend bool operator==(const HatSpec& a, const HatSpec& b) noexcept;
+};
+
+static_assert(std::is_trivially_copyable_v<HatSpec>);
+
+/// Distance, place and number of the knots of one hat level.
+struct HatShape {
+    std::int32_t radix;
+    std::int32_t offset;
+    std::int32_t extra = 0; ///< knots more (or less) than the usual number
+};
+
+/// Blocks of radices[0] steps, of radices[1] such blocks, and so on; no radices: noise per step.
+/// Throws Error (parameter) unless 1 <= horizon <= kMaxHorizon, every radix is in
+/// [kMinRadix, kMaxRadix] and the height is at most kMaxHeight.
+[[nodiscard]] HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices);
+
+/// Hats. The usual number of knots is the least of which the last is at most half a radix before
+/// the end; it is changed by `extra` as far as there are children for them.
+/// Throws Error (parameter) where bridge_spec does, for radices above kMaxHatRadix, offsets outside
+/// [0, 4 * radix] and towers so high that no lattice is left for them.
+inline constexpr std::int32_t kMaxHatRadix = 4096;
+[[nodiscard]] HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes);
+
+/// What one noise value of a level is drawn from: P(Z) proportional to exp(-|Z| epsilon /
+/// (height * 2^(lattice_bits * level))); the node gets the noise Z / 2^(lattice_bits * level).
+[[nodiscard]] LaplaceScale hat_scale(const HatSpec& spec, Epsilon epsilon, int level) noexcept;
+
+/// The variance of a node's noise: that of Z / 2^(lattice_bits * level). For reports.
+[[nodiscard]] double hat_node_variance(const HatSpec& spec, Epsilon epsilon, int level) noexcept;
+
+/// True if every noise value and every sum of them fits the integers of HatNoise, except with
+/// probability below exp(-100).
+[[nodiscard]] bool hat_fits(const HatSpec& spec, Epsilon epsilon) noexcept;
+
+/// Throws Error (parameter) unless hat_fits.
+void require_hat_fits(const HatSpec& spec, Epsilon epsilon);
+
+} // namespace dp_counter

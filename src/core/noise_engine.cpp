@@ -1,0 +1,39 @@
+#include "core/noise_engine.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "core/alignment.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+std::size_t state_offset(const PreparedPlan& prepared) noexcept {
+    return sizeof(NoiseEngine) + align_up(prepared.hats_bytes(), NoiseEngine::kAlignment);
+}
+
+} // namespace
+
+std::size_t NoiseEngine::bytes(const PreparedPlan& prepared) noexcept {
+    const Plan& plan = prepared.plan();
+    return state_offset(prepared) + (plan.is_tree() ? TreeNoise::bytes(plan.digits(), plan.height)
+                                                    : HatNoise::bytes(*prepared.hats()));
+}
+
+NoiseEngine* NoiseEngine::create(void* block, const PreparedPlan& prepared) noexcept {
+    const Plan& plan = prepared.plan();
+    auto* engine = new (block) NoiseEngine;
+    engine->is_tree_ = plan.is_tree() ? 1 : 0;
+    engine->state_ = state_offset(prepared);
+    void* state = engine->at<void>(engine->state_);
+    if (plan.is_tree()) {
+        TreeNoise::create(state, plan.digits(), plan.height);
+    } else {
+        std::memcpy(engine->at<void>(sizeof(NoiseEngine)), prepared.hats(), prepared.hats_bytes());
+        HatNoise::create(state, *prepared.hats());
+    }
+    return engine;
+}
+
+} // namespace dp_counter

@@ -1,0 +1,42 @@
+// A plan with everything that can be computed before the first row.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/discrete_laplace.hpp"
+#include "core/hat_plan.hpp"
+#include "core/plan.hpp"
+
+namespace dp_counter {
+
+/// A plan, the samplers of its levels and, for bridge and hat, the tables of its weights. Public
+/// values alone, immutable, shared by all streams of one shape. Making one takes from some ten
+/// microseconds to some milliseconds (horizons near 1e9); see plan_cache.hpp.
+class PreparedPlan {
+public:
+    using Sampler = std::shared_ptr<const DiscreteLaplace>;
+
+    /// samplers[l] serves plan.scale(l), l = 0 .. plan.scales() - 1.
+    PreparedPlan(const Plan& plan, std::vector<Sampler> samplers);
+
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] const DiscreteLaplace& sampler(int level) const noexcept {
+        return *samplers_[plan_.is_tree() ? 0 : static_cast<std::size_t>(level)];
+    }
+
+    /// Null for the paper's mechanisms.
+    [[nodiscard]] const HatPlan* hats() const noexcept {
+        return reinterpret_cast<const HatPlan*>(tables_.get());
+    }
+    [[nodiscard]] std::size_t hats_bytes() const noexcept { return tables_bytes_; }
+
+private:
+    Plan plan_;
+    std::vector<Sampler> samplers_;
+    std::size_t tables_bytes_ = 0;
+    std::unique_ptr<std::uint64_t[]> tables_;
+};
+
+} // namespace dp_counter
