@@ -17,6 +17,7 @@
 #include "bench/double_laplace.hpp"
 #include "bench/rejection_sampler.hpp"
 #include "core/keystream.hpp"
+#include "core/plan_cache.hpp"
 #include "core/running_count.hpp"
 
 namespace dp_counter::bench {
@@ -55,9 +56,8 @@ void register_draws() {
 /// A stream in memory of its own, started again at its end.
 class Stream {
 public:
-    explicit Stream(const Request& request)
-        : plan_(make_plan(request)), sampler_(plan_.scale()),
-          bytes_(RunningCount::bytes(plan_, sampler_)),
+    explicit Stream(const PreparedPlan& prepared)
+        : prepared_(prepared), bytes_(RunningCount::bytes(prepared)),
           block_(std::aligned_alloc(64, (bytes_ + 63) / 64 * 64)) {
         if (block_ == nullptr)
             throw std::bad_alloc();
@@ -68,23 +68,21 @@ public:
     Stream& operator=(const Stream&) = delete;
 
     std::int64_t step(RandomSource& random) {
-        if (step_ == plan_.horizon) [[unlikely]]
+        if (step_ == prepared_.plan().horizon) [[unlikely]]
             start();
         ++step_;
         return count_->advance(step_ % 3 == 0, random);
     }
 
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
-    [[nodiscard]] const Plan& plan() const { return plan_; }
 
 private:
     void start() {
-        count_ = RunningCount::create(block_, plan_, sampler_);
+        count_ = RunningCount::create(block_, prepared_);
         step_ = 0;
     }
 
-    Plan plan_;
-    DiscreteLaplace sampler_;
+    const PreparedPlan& prepared_;
     std::size_t bytes_;
     void* block_;
     RunningCount* count_ = nullptr;
@@ -92,12 +90,14 @@ private:
 };
 
 void measure_steps(benchmark::State& state, const Request& request) {
-    Stream stream(request);
+    static PlanCache cache;
+    const PreparedPlan& prepared = cache.prepare(request);
+    Stream stream(prepared);
     Keystream random;
     for (auto _ : state)
         benchmark::DoNotOptimize(stream.step(random));
     state.counters["bytes"] = static_cast<double>(stream.bytes());
-    state.SetLabel(std::string(mechanism_name(stream.plan().mechanism)));
+    state.SetLabel(mechanism_name(prepared.plan().mechanism));
 }
 
 /// The mechanisms that this build knows, and "auto".
