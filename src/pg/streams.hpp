@@ -15,8 +15,15 @@ namespace dp_counter::pg {
 /// Takes in one row and returns its release; raises a PostgreSQL error beyond the horizon.
 [[nodiscard]] std::int64_t advance(RunningCount* stream, bool bit);
 
+/// Raises data_exception: the horizon has been reached.
+[[noreturn]] void raise_beyond(std::int64_t horizon);
+
 /// Takes in one row of a stream that is released at its end only; raises as advance() does.
-void record(Progress& progress, bool bit, std::int64_t horizon);
+inline void record(Progress& progress, bool bit, std::int64_t horizon) {
+    if (progress.step >= horizon) [[unlikely]]
+        raise_beyond(horizon);
+    progress.record(bit, horizon); // does not throw
+}
 
 /// Checks the parameters as open_stream does.
 void check_parameters(const Parameters& parameters, std::int64_t horizon);
