@@ -43,8 +43,8 @@ void register_draws() {
             measure_draws(state, [&](RandomSource& random) { return laplace.draw(random); });
         });
         benchmark::RegisterBenchmark(name("rejection").c_str(), [whole](benchmark::State& state) {
-            measure_draws(state,
-                          [&](RandomSource& random) { return draw_by_rejection(whole, 1, random); });
+            measure_draws(
+                state, [&](RandomSource& random) { return draw_by_rejection(whole, 1, random); });
         });
         benchmark::RegisterBenchmark(name("insecure").c_str(), [scale](benchmark::State& state) {
             measure_draws(state,
@@ -159,9 +159,9 @@ void register_streams(double longest) {
             const Request request = request_for(mechanism, k, rows, 1.0);
             char name[64];
             (void)std::snprintf(name, sizeof name, "stream/%s/%s/%g", mechanism, k, horizon);
-            benchmark::RegisterBenchmark(
-                name, [request](benchmark::State& state) { measure_steps(state, request); })
-                ->Iterations(std::max<std::int64_t>(rows, 2000000));
+            benchmark::RegisterBenchmark(name, [request](benchmark::State& state) {
+                measure_steps(state, request);
+            })->Iterations(std::max<std::int64_t>(rows, 2000000));
         }
     }
 }
