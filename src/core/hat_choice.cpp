@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -22,23 +23,22 @@ constexpr TableEntry kTable[] = {
 };
 
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
-constexpr double kContinuous = 2; ///< up to this epsilon discrete noise is like continuous noise
 
 /// The table's hats for this horizon.
 HatSpec table_hat(std::int64_t horizon) {
+    // Past the table: levels of radix 18 below those for a smaller horizon.
+    constexpr HatShape usual{18, 13};
+    std::vector<HatShape> shapes;
+    std::int64_t t = horizon;
+    for (; t > std::rbegin(kTable)->from / 10 * 12; t = (t + usual.radix - 1) / usual.radix)
+        shapes.push_back(usual);
     const TableEntry* entry =
-        std::upper_bound(std::begin(kTable), std::end(kTable), horizon,
-                         [](std::int64_t t, const TableEntry& e) { return t < e.from; });
+        std::upper_bound(std::begin(kTable), std::end(kTable), t,
+                         [](std::int64_t at, const TableEntry& e) { return at < e.from; });
     if (entry != std::begin(kTable))
         --entry;
-    std::vector<HatShape> shapes(entry->shape, entry->shape + entry->levels);
-    // Past the table: more levels like the lower ones while the top has more than a radix of knots.
-    for (;;) {
-        HatSpec spec = hat_spec(horizon, shapes);
-        if (spec.level[spec.height - 2].knots <= shapes.front().radix)
-            return spec;
-        shapes.insert(shapes.begin(), HatShape{shapes.front().radix, shapes.front().offset});
-    }
+    shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
+    return hat_spec(horizon, shapes);
 }
 
 double cost(const HatSpec& spec, Epsilon epsilon) {
@@ -79,20 +79,19 @@ double hat_spec_mse(const HatSpec& spec, Epsilon epsilon) {
         return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, epsilon, 0);
     if (spec.rule == HatSpec::Rule::bridge)
         return bridge_mean_energy(spec).variance(spec, epsilon);
-    std::vector<std::uint64_t> block(HatPlan::bytes(spec) / sizeof(std::uint64_t) + 1);
-    return hat_mse(*HatPlan::create(block.data(), spec), epsilon);
+    return hat_mse(HatPlanBlock(spec).get(), epsilon);
 }
 
 HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon) {
     const HatSpec flat = bridge_spec(horizon, {});
     const HatSpec hat = table_hat(horizon);
     const bool fits = hat_fits(hat, epsilon);
-    if (fits && horizon > kAlwaysCompared && epsilon.value() <= kContinuous)
+    if (fits && horizon > kAlwaysCompared && is_nearly_continuous(epsilon))
         return hat;
     Best best(epsilon);
     best.offer(flat);
     best.offer(hat);
-    if (!fits || epsilon.value() > kContinuous)
+    if (!fits || !is_nearly_continuous(epsilon))
         best.offer(choose_bridge(horizon, epsilon));
     return best.get();
 }

@@ -13,6 +13,12 @@ namespace dp_counter {
 /// variance wherever the noise is spread over several integers. Noise per step (height 1) has none.
 inline constexpr double kRoundingVariance = 1.0 / 12;
 
+/// Whether discrete noise is so much like continuous noise, on integers as on finer lattices, that
+/// one order of the mechanisms serves all such epsilons.
+[[nodiscard]] inline bool is_nearly_continuous(Epsilon epsilon) noexcept {
+    return epsilon.value() <= 2;
+}
+
 /// The best of hats (hat_table.inc), bridges and noise per step. Takes below 1 microsecond for
 /// horizons above 64 and epsilon at most 2; otherwise a few plans are made and compared by their
 /// exact errors: some 10 microseconds for small horizons, milliseconds at 1e9. Throws Error

@@ -1,5 +1,6 @@
 #include "core/hat_noise.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -8,7 +9,8 @@ namespace dp_counter {
 std::size_t HatNoise::bytes(const HatPlan& plan) noexcept {
     std::size_t size = sizeof(HatNoise);
     for (int l = 1; l < plan.height(); ++l)
-        size += sizeof(Level) + static_cast<std::size_t>(plan.level(l).queue) * sizeof(std::int64_t);
+        size +=
+            sizeof(Level) + static_cast<std::size_t>(plan.level(l).queue) * sizeof(std::int64_t);
     return size;
 }
 
@@ -78,6 +80,45 @@ std::int64_t HatNoise::close(const HatPlan& plan) noexcept {
         }
     }
     return rounded(settled_);
+}
+
+/// The integers that tell where in the tree the stream is follow from the step alone.
+bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
+    std::int64_t tick = t - 1; // of the level in turn
+    std::int64_t passed = t;   // children of the level in turn that have been used
+    for (int l = 1; l < plan.height(); ++l) {
+        const HatPlanLevel& shape = plan.level(l);
+        const Level& here = level(l);
+        if (t == 0) {
+            if ((here.cell | here.tick | here.ticks | here.row | here.head | here.tail) != 0)
+                return false;
+            continue;
+        }
+        const std::int64_t cell = shape.cell_of(tick);
+        const std::int64_t drawn = cell + plan.reach(); // the last cell with children drawn
+        const std::int64_t row =
+            shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
+        if (here.cell != cell || here.tick != tick - shape.start(cell) + 1 ||
+            here.ticks != shape.ticks(cell) || here.row != row ||
+            here.head != passed % here.queue_size ||
+            here.tail != shape.end_child(drawn) % here.queue_size)
+            return false;
+        tick = cell;
+        passed = std::max<std::int64_t>(0, std::min(drawn, shape.knots - 1) + 1);
+    }
+    return true;
+}
+
+bool HatNoise::is_state_at(const HatPlan& plan, std::int64_t t) noexcept {
+    if (step_ != t || !is_place_at(plan, t))
+        return false;
+    if (levels_ == 0)
+        return settled_ >> 64 == 0 && held_ == 0 && slope_ == 0;
+    for (int l = 1; l < plan.height(); ++l)
+        for (const std::int64_t value : level(l).window)
+            if (value >= kWindowLimit || value <= -kWindowLimit)
+                return false;
+    return true;
 }
 
 void HatNoise::throw_past_horizon() {

@@ -1,6 +1,7 @@
 // The bridge and hat mechanisms as a stream: the noise of the release at each step.
 //
-// With Z the noise of the nodes and W_j = Z_j - (the shares' sum of the noise of knot j's children),
+// With Z the noise of the nodes and W_j = Z_j - (the shares' sum of the noise of knot j's
+// children),
 //     noise at t = sum of Z over the steps passed + sum over levels and knots of lambda_j(t) W_j
 // (docs/derivation.md: the telescoping sum, summed the other way). So a level needs the sum of the
 // W_j whose lambda has reached 1, the W_j of the window of knots, and a queue of children that
@@ -38,8 +39,8 @@ public:
     template <class Draw>
     std::int64_t advance(const HatPlan& plan, Draw&& draw);
 
-    /// The noise of a release at step t alone, 1 <= t <= horizon, for a stream that releases nothing
-    /// else: one draw for each node whose weight at t is not zero.
+    /// The noise of a release at step t alone, 1 <= t <= horizon, for a stream that releases
+    /// nothing else: one draw for each node whose weight at t is not zero.
     template <class Draw>
     [[nodiscard]] static std::int64_t sample(const HatPlan& plan, std::int64_t t, Draw&& draw);
 
@@ -50,7 +51,13 @@ public:
     template <class Visit>
     void for_each_integer(const HatPlan& plan, Visit&& visit);
 
+    /// Whether the integers can be those of a stream at step t. To be asked before a state that was
+    /// read from storage is used: otherwise it could do harm.
+    [[nodiscard]] bool is_state_at(const HatPlan& plan, std::int64_t t) noexcept;
+
 private:
+    static constexpr std::int64_t kWindowLimit = std::int64_t{1} << 58;
+
     struct Level {
         std::int64_t window[kHatWindow]; ///< W of the knots J - kHatLeft ..; 0 where there is none
         std::int64_t partial;            ///< shares so far of the knot after the window
@@ -92,6 +99,7 @@ private:
     template <class Draw>
     std::int64_t advance_flat(const HatPlan& plan, Draw& draw);
     void enter(const HatPlan& plan, int l) noexcept;
+    [[nodiscard]] bool is_place_at(const HatPlan& plan, std::int64_t t) noexcept;
     void settle(const HatPlan& plan, int l, std::int64_t value) noexcept;
     void interpolate(const HatPlan& plan) noexcept;
     [[nodiscard]] std::int64_t close(const HatPlan& plan) noexcept;
@@ -132,8 +140,11 @@ std::int64_t HatNoise::advance(const HatPlan& plan, Draw&& draw) {
     held_ += passed + slope_;
     const HatRow& weights = row(plan, leaf)[leaf.tick];
     ++leaf.tick;
-    if (++step_ == horizon_ && plan.is_closing(step_)) [[unlikely]]
-        return close(plan);
+    if (++step_ == horizon_) [[unlikely]] {
+        leaf.ticks = leaf.tick; // no step may follow, though the last block of a bridge goes on
+        if (plan.is_closing(step_))
+            return close(plan);
+    }
     int128 window = 0;
     for (int m = 0; m < kHatWindow; ++m)
         window += static_cast<int128>(leaf.window[m]) * weights.weight[m];
@@ -183,8 +194,7 @@ void HatNoise::draw_children(const HatPlan& plan, int l, std::int64_t cell, Draw
     if (cell >= 0 && cell < shape.knots) {
         const std::int64_t own = l < plan.height() - 1 ? pop(level(l + 1)) : draw(l);
         const int128 w = own - (here.partial + (all - right));
-        constexpr int128 limit = int128{1} << 58;
-        if (w >= limit || w <= -limit) [[unlikely]]
+        if (w >= kWindowLimit || w <= -kWindowLimit) [[unlikely]]
             throw_overflow();
         difference = static_cast<std::int64_t>(w);
     }
@@ -234,8 +244,8 @@ std::int64_t HatNoise::sample(const HatPlan& plan, std::int64_t t, Draw&& draw) 
     }
     uint128 total = 0; // modulo 2^128: only the result has to fit
     hat_weights(plan, t, [&](int l, std::int64_t, int128 coefficient) {
-        total += static_cast<uint128>(coefficient) *
-                 static_cast<uint128>(static_cast<int128>(draw(l)));
+        total +=
+            static_cast<uint128>(coefficient) * static_cast<uint128>(static_cast<int128>(draw(l)));
     });
     return static_cast<std::int64_t>(
         static_cast<std::uint64_t>((total + (uint128{1} << 63)) >> 64));

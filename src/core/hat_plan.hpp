@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include "core/hat_spec.hpp"
@@ -172,6 +173,21 @@ void HatPlan::for_each_parent(int l, std::int64_t k, Give&& give) const {
     if (right != 0)
         give(knot + 1, right);
 }
+
+/// A plan with the block it lies in.
+class HatPlanBlock {
+public:
+    explicit HatPlanBlock(const HatSpec& spec)
+        : words_(new uint128[HatPlan::bytes(spec) / sizeof(uint128) + 1]) {
+        HatPlan::create(words_.get(), spec);
+    }
+    [[nodiscard]] const HatPlan& get() const noexcept {
+        return *reinterpret_cast<const HatPlan*>(words_.get());
+    }
+
+private:
+    std::unique_ptr<uint128[]> words_;
+};
 
 /// The place of step t in the tree, and the weights of the knots around it.
 struct HatPosition {

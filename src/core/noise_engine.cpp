@@ -36,4 +36,10 @@ NoiseEngine* NoiseEngine::create(void* block, const PreparedPlan& prepared) noex
     return engine;
 }
 
+bool NoiseEngine::is_state_at(const Plan& plan, std::int64_t t) noexcept {
+    if (is_tree_ != 0)
+        return at<TreeNoise>(state_)->is_state_at(plan.digits(), t);
+    return at<HatNoise>(state_)->is_state_at(*at<const HatPlan>(sizeof(NoiseEngine)), t);
+}
+
 } // namespace dp_counter

@@ -34,6 +34,20 @@ public:
         return at<HatNoise>(state_)->advance(*at<const HatPlan>(sizeof(NoiseEngine)), draw);
     }
 
+    /// Calls visit(std::int64_t&) for every integer of the state in an order that the plan fixes,
+    /// to write or to read it. Those of an equal plan make the same state.
+    template <class Visit>
+    void for_each_integer(Visit&& visit) {
+        if (is_tree_ != 0)
+            at<TreeNoise>(state_)->for_each_integer(visit);
+        else
+            at<HatNoise>(state_)->for_each_integer(*at<const HatPlan>(sizeof(NoiseEngine)), visit);
+    }
+
+    /// Whether the integers can be those of a stream with this plan at step t. To be asked before a
+    /// state that was read from storage is used.
+    [[nodiscard]] bool is_state_at(const Plan& plan, std::int64_t t) noexcept;
+
 private:
     template <class Object>
     [[nodiscard]] Object* at(std::size_t offset) noexcept {

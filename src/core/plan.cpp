@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/epochs.hpp"
 #include "core/error.hpp"
 #include "core/hat_choice.hpp"
 #include "core/tree_error.hpp"
@@ -222,6 +223,18 @@ Plan make_plan(const Request& request) {
     Best best;
     search(best, request, *request.mechanism);
     return best.plan();
+}
+
+Plan make_epoch_plan(const Request& request, int epoch) {
+    Request bounded = request;
+    bounded.horizon = epoch_length(epoch);
+    const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
+    if (!request.radix && hats) {
+        const HatSpec levels = epoch_spec(epoch, request.epsilon);
+        if (hat_fits(levels, request.epsilon))
+            return with_levels(bounded, 0, levels);
+    }
+    return make_plan(bounded);
 }
 
 } // namespace dp_counter

@@ -5,14 +5,17 @@
 
 namespace dp_counter {
 
-const PreparedPlan& PlanCache::prepare(const Request& request) {
-    auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
-    if (!entry || !(entry->request == request)) {
-        const Plan plan = make_plan(request);
+const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
+    const auto place =
+        static_cast<std::uint64_t>(request.horizon) + static_cast<std::uint64_t>(epoch);
+    auto& entry = plans_[place % kPlans];
+    if (!entry || !(entry->request == request) || entry->epoch != epoch) {
+        const Plan plan =
+            request.horizon == kUnbounded ? make_epoch_plan(request, epoch) : make_plan(request);
         std::vector<PreparedPlan::Sampler> samplers;
         for (int level = 0; level < plan.scales(); ++level)
             samplers.push_back(sampler(plan.scale(level)));
-        entry.emplace(Entry{request, PreparedPlan(plan, std::move(samplers))});
+        entry.emplace(Entry{request, epoch, PreparedPlan(plan, std::move(samplers))});
     }
     return entry->prepared;
 }

@@ -14,8 +14,9 @@ namespace dp_counter {
 /// 1e9, take some 100 kB. A reference that it returns is good until the next call.
 class PlanCache {
 public:
-    /// The prepared plan of make_plan(request). Throws as make_plan does.
-    [[nodiscard]] const PreparedPlan& prepare(const Request& request);
+    /// The prepared plan of make_plan(request); of make_epoch_plan(request, epoch) if the request
+    /// is unbounded. Throws as these do.
+    [[nodiscard]] const PreparedPlan& prepare(const Request& request, int epoch = 0);
 
     /// A sampler of this scale.
     [[nodiscard]] PreparedPlan::Sampler sampler(const LaplaceScale& scale);
@@ -23,13 +24,14 @@ public:
 private:
     struct Entry {
         Request request;
+        int epoch;
         PreparedPlan prepared;
     };
 
     static constexpr std::size_t kPlans = 128;
     static constexpr std::size_t kSamplers = 32;
 
-    std::array<std::optional<Entry>, kPlans> plans_; ///< found by the horizon
+    std::array<std::optional<Entry>, kPlans> plans_; ///< found by the horizon or the epoch
     std::array<PreparedPlan::Sampler, kSamplers> samplers_;
     std::size_t oldest_sampler_ = 0;
 };

@@ -2,7 +2,33 @@
 
 #include <utility>
 
+#include "core/hat_choice.hpp"
+#include "core/hat_error.hpp"
+#include "core/tree_error.hpp"
+
 namespace dp_counter {
+
+namespace {
+
+std::vector<PreparedPlan::Sampler> make_samplers(const Plan& plan) {
+    std::vector<PreparedPlan::Sampler> samplers;
+    for (int level = 0; level < plan.scales(); ++level)
+        samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));
+    return samplers;
+}
+
+} // namespace
+
+PreparedPlan::PreparedPlan(const Plan& plan) : PreparedPlan(plan, make_samplers(plan)) {}
+
+double PreparedPlan::variance_at(std::int64_t t) const {
+    if (t == 0)
+        return 0;
+    if (!plan_.is_tree())
+        return hat_variance_at(*hats(), plan_.epsilon, t) +
+               (plan_.height > 1 ? kRoundingVariance : 0);
+    return plan_.scale().variance() * static_cast<double>(nodes_at(plan_.digits(), t));
+}
 
 PreparedPlan::PreparedPlan(const Plan& plan, std::vector<Sampler> samplers)
     : plan_(plan), samplers_(std::move(samplers)) {

@@ -21,7 +21,13 @@ public:
     /// samplers[l] serves plan.scale(l), l = 0 .. plan.scales() - 1.
     PreparedPlan(const Plan& plan, std::vector<Sampler> samplers);
 
+    /// With samplers of its own. Throws Error (parameter) where a scale is too large.
+    explicit PreparedPlan(const Plan& plan);
+
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+
+    /// The variance of the release at step t; 0 at step 0.
+    [[nodiscard]] double variance_at(std::int64_t t) const;
     [[nodiscard]] const DiscreteLaplace& sampler(int level) const noexcept {
         return *samplers_[plan_.is_tree() ? 0 : static_cast<std::size_t>(level)];
     }

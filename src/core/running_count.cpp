@@ -24,7 +24,9 @@ RunningCount* RunningCount::create(void* block, const PreparedPlan& prepared) no
     const Plan& plan = prepared.plan();
     auto* stream = new (block) RunningCount;
     stream->progress_ = {0, 0};
-    stream->horizon_ = plan.horizon;
+    stream->end_ = plan.horizon;
+    stream->carried_ = 0;
+    stream->noise_ = 0;
     std::size_t offset = align_up(sizeof(RunningCount), kAlignment);
     for (int level = 0; level < plan.scales(); ++level) {
         const DiscreteLaplace& sampler = prepared.sampler(level);
@@ -34,6 +36,16 @@ RunningCount* RunningCount::create(void* block, const PreparedPlan& prepared) no
     }
     stream->engine_ = offset;
     NoiseEngine::create(stream->at<void>(offset), prepared);
+    return stream;
+}
+
+RunningCount* RunningCount::create_next(void* block, const PreparedPlan& prepared,
+                                        const RunningCount& previous) {
+    RunningCount* stream = create(block, prepared);
+    stream->progress_ = previous.progress_;
+    stream->end_ = checked_add(previous.end_, prepared.plan().horizon);
+    stream->carried_ = previous.noise_;
+    stream->noise_ = previous.noise_;
     return stream;
 }
 

@@ -43,13 +43,22 @@ public:
     /// Lays a stream at step 0 into block.
     static RunningCount* create(void* block, const PreparedPlan& prepared) noexcept;
 
+    /// Lays the next epoch of an unbounded stream into another block; `previous` is over. The total
+    /// of the closed epoch is carried on with the noise that it was released with.
+    static RunningCount* create_next(void* block, const PreparedPlan& prepared,
+                                     const RunningCount& previous);
+
+    /// Whether all steps of the plan have been taken: of the horizon, or of the epoch.
+    [[nodiscard]] bool is_over() const noexcept { return progress_.step == end_; }
+
     /// Takes in one row and returns its release. Throws Error (data, overflow); the stream must not
     /// be used after a throw.
     [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random) {
-        progress_.record(bit, horizon_);
-        return checked_add(progress_.count, at<NoiseEngine>(engine_)->advance([&](int level) {
-            return at<const DiscreteLaplace>(sampler_[level])->draw(random);
-        }));
+        progress_.record(bit, end_);
+        const std::int64_t noise = at<NoiseEngine>(engine_)->advance(
+            [&](int level) { return at<const DiscreteLaplace>(sampler_[level])->draw(random); });
+        noise_ = checked_add(carried_, noise);
+        return checked_add(progress_.count, noise_);
     }
 
 private:
@@ -59,26 +68,27 @@ private:
     }
 
     Progress progress_;
-    std::int64_t horizon_;
+    std::int64_t end_;                    ///< the step at which the plan ends
+    std::int64_t carried_;                ///< noise of the closed epochs' totals
+    std::int64_t noise_;                  ///< of the last release
     std::size_t engine_;                  ///< offset from the head of the block
     std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
 };
 
 static_assert(std::is_trivially_copyable_v<RunningCount>);
 
-/// The release of a stream that was not read before: the count after `progress.step` rows with the
-/// noise of that step's nodes alone. At step 0 nothing is hidden and the answer is 0. draw(level)
-/// gives the noise of one node.
+/// The noise of the release at `step` of a stream that releases nothing else: that of the nodes
+/// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one
+/// node.
 template <class Draw>
-[[nodiscard]] std::int64_t release_last(const PreparedPlan& prepared, const Progress& progress,
+[[nodiscard]] std::int64_t sample_noise(const PreparedPlan& prepared, std::int64_t step,
                                         Draw&& draw) {
     const Plan& plan = prepared.plan();
-    if (progress.step == 0)
+    if (step == 0)
         return 0;
     if (!plan.is_tree())
-        return checked_add(progress.count, HatNoise::sample(*prepared.hats(), progress.step, draw));
-    return checked_add(progress.count, TreeNoise::sample(plan.digits(), plan.height, progress.step,
-                                                         [&] { return draw(0); }));
+        return HatNoise::sample(*prepared.hats(), step, draw);
+    return TreeNoise::sample(plan.digits(), plan.height, step, [&] { return draw(0); });
 }
 
 } // namespace dp_counter

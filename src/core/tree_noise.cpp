@@ -14,4 +14,26 @@ TreeNoise* TreeNoise::create(void* block, const DigitSystem& system, int height)
     return noise;
 }
 
+bool TreeNoise::is_state_at(const DigitSystem& system, std::int64_t t) noexcept {
+    int128 total = 0;
+    for (int i = 0; i < height_; ++i) {
+        const Level& level = levels()[i];
+        if (level.digit != system.split(t))
+            return false;
+        if (level.digit == 0 && level.sum != 0)
+            return false;
+        const std::int64_t live = level.digit < 0 ? -level.digit : 0;
+        int128 terms = 0;
+        for (std::int64_t j = 0; j < stack_size_ && i + 1 < height_; ++j) {
+            if (j >= live && stack(i)[j] != 0)
+                return false; // taken back and forgotten
+            terms += stack(i)[j];
+        }
+        if (live > 0 && terms != level.sum)
+            return false;
+        total += level.sum;
+    }
+    return t == 0 && total == total_;
+}
+
 } // namespace dp_counter

@@ -44,6 +44,15 @@ public:
     [[nodiscard]] static std::int64_t sample(const DigitSystem& system, int height, std::int64_t t,
                                              Draw&& draw);
 
+    /// Calls visit(std::int64_t&) for every integer that changes from step to step, in a fixed
+    /// order, to write or to read it.
+    template <class Visit>
+    void for_each_integer(Visit&& visit);
+
+    /// Whether the integers can be those of a stream at step t. To be asked before a state that was
+    /// read from storage is used: otherwise it could do harm.
+    [[nodiscard]] bool is_state_at(const DigitSystem& system, std::int64_t t) noexcept;
+
 private:
     struct Level {
         std::int64_t sum;   ///< of the live terms of this level
@@ -99,6 +108,17 @@ std::int64_t TreeNoise::advance(Draw&& draw) {
         total_ = checked_add(total_, level.sum);
     }
     throw_overflow();
+}
+
+template <class Visit>
+void TreeNoise::for_each_integer(Visit&& visit) {
+    visit(total_);
+    for (int i = 0; i < height_; ++i) {
+        visit(levels()[i].digit);
+        visit(levels()[i].sum);
+        for (std::int64_t j = 0; j < stack_size_ && i + 1 < height_; ++j)
+            visit(stack(i)[j]);
+    }
 }
 
 template <class Draw>

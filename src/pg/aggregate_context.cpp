@@ -21,7 +21,7 @@ namespace {
 [[noreturn]] void refuse_filter() {
     refuse("FILTER is not supported for a private count",
            "A row that is filtered out would not advance time. Write the condition into the bit: "
-           "dp_running_count(bit AND condition, ...).");
+           "bit AND condition.");
 }
 
 void check_group(FunctionCallInfo fcinfo) {

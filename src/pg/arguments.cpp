@@ -47,11 +47,11 @@ void read_mechanism(Parameters& parameters, const Argument& argument) {
 }
 
 void read_horizon(Parameters& parameters, const Argument& argument) {
-    parameters.horizon = 0;
+    parameters.horizon = kUnbounded;
     if (argument.isnull)
         return;
     parameters.horizon = DatumGetInt64(argument.value);
-    if (parameters.horizon == 0) // would read as "not given"
+    if (parameters.horizon == kUnbounded) // would read as "not given"
         ereport(
             ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -13,7 +13,7 @@ struct Parameters {
     static constexpr int kMaxMechanismName = 31;
 
     double epsilon;
-    std::int64_t horizon; ///< 0 where NULL
+    std::int64_t horizon; ///< kUnbounded where NULL
     std::int32_t k;       ///< 0 where NULL
     bool has_mechanism;
     char mechanism[kMaxMechanismName + 1]; ///< ends in zeros

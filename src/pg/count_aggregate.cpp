@@ -27,20 +27,19 @@ struct State {
     std::int64_t release;
 };
 
-/// The epsilon of a call that saw no row, from the query's text: the second argument, unless it is
-/// computed from the rows that are not there.
-Argument epsilon_of_empty_input(FunctionCallInfo fcinfo) {
-    Argument epsilon{0, true};
+/// The epsilon of a call that saw no row, from the query's text: the second argument. False if it
+/// is computed from the rows that are not there.
+bool epsilon_of_empty_input(FunctionCallInfo fcinfo, Argument& epsilon) {
     const Aggref* call = AggGetAggref(fcinfo);
     if (call == nullptr || list_length(call->args) < 2)
-        return epsilon;
+        return false;
     Expr* expression = static_cast<TargetEntry*>(lsecond(call->args))->expr;
     if (contain_var_clause(reinterpret_cast<Node*>(expression)))
-        return epsilon;
+        return false;
     auto* parent = reinterpret_cast<PlanState*>(fcinfo->context);
     epsilon.value = ExecEvalExprSwitchContext(ExecInitExpr(expression, parent),
                                               parent->ps_ExprContext, &epsilon.isnull);
-    return epsilon;
+    return true;
 }
 
 } // namespace
@@ -54,6 +53,7 @@ DP_FUNCTION(dp_count_transition) {
     if (PG_ARGISNULL(kState)) {
         MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
+        check_epsilon(parameters.epsilon);
         state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
         state->parameters = parameters;
     } else {
@@ -71,8 +71,8 @@ DP_FUNCTION(dp_count_final) {
         MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
         Parameters parameters{};
-        const Argument epsilon = epsilon_of_empty_input(fcinfo);
-        if (epsilon.isnull)
+        Argument epsilon;
+        if (!epsilon_of_empty_input(fcinfo, epsilon))
             PG_RETURN_NULL();
         read_epsilon(parameters, epsilon);
         PG_RETURN_INT64(release_count(parameters.epsilon, 0));

@@ -1,6 +1,8 @@
 // The module: its magic block and what happens when it is loaded.
 #include "pg/backend_random.hpp"
+#include "pg/pending_events.hpp"
 #include "pg/postgres_api.hpp"
+#include "pg/releases_table.hpp"
 
 extern "C" {
 #include "utils/guc.h"
@@ -12,6 +14,8 @@ PGDLLEXPORT void _PG_init(void); // NOLINT: the name is PostgreSQL's
 
 void _PG_init(void) {
     dp_counter::pg::initialize_random();
+    dp_counter::pg::initialize_pending_events();
+    dp_counter::pg::initialize_known_counters();
     // There is no setting, above all no seed; the prefix is taken so that none can be pretended.
 #if PG_VERSION_NUM >= 150000
     MarkGUCPrefixReserved("dp_counter");

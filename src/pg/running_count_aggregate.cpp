@@ -18,9 +18,9 @@ enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism, kArgument
 /// row. In GROUP BY only the last release is: the rows are counted, and the final function draws
 /// the noise of the last step's nodes, once; PostgreSQL may run it again on the same state.
 struct State {
-    RunningCount* stream; ///< null in GROUP BY
-    Progress progress;    ///< used in GROUP BY
-    bool released;        ///< `release` holds the release at this step
+    Stream stream;     ///< stream.count is null in GROUP BY
+    Progress progress; ///< used in GROUP BY
+    bool released;     ///< `release` holds the release at this step
     std::int64_t release;
     Parameters parameters;
     Argument arguments[kArguments]; ///< of the first row: the parameters as they came
@@ -41,11 +41,6 @@ State* open_state(FunctionCallInfo fcinfo) {
     read_parameters(fcinfo, parameters);
     MemoryContext memory = nullptr;
     const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
-    if (parameters.horizon == 0)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                        errmsg("horizon must not be null in the aggregate dp_running_count"),
-                        errhint("Give the greatest number of rows, or use the window function "
-                                "dp_running_count(bit, epsilon).")));
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
     state->parameters = parameters;
     for (int i = kEpsilon; i < fcinfo->nargs; ++i)
@@ -92,11 +87,13 @@ DP_FUNCTION(dp_running_count_transition) {
             check_same_parameters(fcinfo, state);
     }
     const bool bit = bit_from_boolean(fcinfo->args[kBit]);
-    if (state->stream != nullptr) {
-        state->release = advance(state->stream, bit);
+    if (state->stream.count != nullptr) {
+        state->release = advance(state->stream, state->parameters, bit);
         state->released = true;
     } else {
-        record(state->progress, bit, state->parameters.horizon);
+        const std::int64_t horizon = state->parameters.horizon;
+        record(state->progress, bit,
+               horizon == dp_counter::kUnbounded ? dp_counter::kMaxHorizon : horizon);
         state->released = false;
     }
     PG_RETURN_POINTER(state);

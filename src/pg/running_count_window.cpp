@@ -19,7 +19,7 @@ enum ArgumentIndex { kBit, kEpsilon, kK, kMechanism, kHorizon, kArguments };
 
 /// Per partition, zeroed by PostgreSQL when one starts.
 struct Partition {
-    RunningCount* stream;
+    Stream stream;
     bool rows_are_spooled; ///< by WinGetPartitionRowCount
     bool may_vary;         ///< some parameter is neither a constant nor a query parameter
     std::int64_t row;
@@ -44,7 +44,7 @@ void open_partition(WindowObject window, FmgrInfo* function, Partition* partitio
     for (int i = kEpsilon; i < kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
     std::int64_t horizon = partition->parameters.horizon;
-    if (horizon == 0) {
+    if (horizon == kUnbounded) {
         horizon = WinGetPartitionRowCount(window);
         partition->rows_are_spooled = true;
     }
@@ -58,7 +58,7 @@ Datum running_count(FunctionCallInfo fcinfo) {
     WindowObject window = PG_WINDOW_OBJECT();
     auto* partition =
         static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
-    if (partition->stream == nullptr) {
+    if (partition->stream.count == nullptr) {
         open_partition(window, fcinfo->flinfo, partition);
     } else if (partition->may_vary) {
         Parameters parameters;
@@ -66,7 +66,8 @@ Datum running_count(FunctionCallInfo fcinfo) {
         if (!(parameters == partition->parameters))
             raise_not_constant();
     }
-    const std::int64_t release = advance(partition->stream, read_bit(current(window, kBit)));
+    const std::int64_t release =
+        advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
 
     // The tuplestore need not keep passed rows, unless it holds the whole partition anyway, where
     // trimming costs 40 ns a row once it has spilled.

@@ -1,5 +1,8 @@
+#include <sodium.h>
+
 #include "pg/streams.hpp"
 
+#include "core/epochs.hpp"
 #include "core/plan_cache.hpp"
 #include "pg/backend_random.hpp"
 #include "pg/secret_memory.hpp"
@@ -21,27 +24,62 @@ bool must_stop() {
 
 PlanCache cache; // this backend's; constant-initialised, public values only
 
-} // namespace
-
-RunningCount* open_stream(MemoryContext context, const Parameters& parameters,
-                          std::int64_t horizon) {
+/// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
+/// is reset: epochs grow, so all of them together are hardly more than the last.
+void open_epoch(Stream& stream, const Parameters& parameters) {
     Failure failure;
     const PreparedPlan* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared = &cache.prepare(to_request(parameters, horizon));
+            prepared = &cache.prepare(to_request(parameters, stream.horizon), stream.epoch);
             bytes = RunningCount::bytes(*prepared);
         }))
         failure.raise();
-    void* block = allocate_secret(context, bytes);
-    return RunningCount::create(block, *prepared);
+    void* block = allocate_secret(stream.context, bytes);
+    RunningCount* const previous = stream.count;
+    if (previous == nullptr) {
+        stream.count = RunningCount::create(block, *prepared);
+        return;
+    }
+    if (!guarded(failure,
+                 [&] { stream.count = RunningCount::create_next(block, *prepared, *previous); }))
+        failure.raise();
+    sodium_memzero(previous, sizeof *previous);
 }
 
-std::int64_t advance(RunningCount* stream, bool bit) {
+/// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
+template <class Draw>
+std::int64_t sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
+    const int last = request.horizon == kUnbounded && step > 0 ? epoch_of(step) : 0;
+    std::int64_t noise = 0;
+    for (int epoch = 0; epoch <= last; ++epoch) {
+        const PreparedPlan& prepared = cache.prepare(request, epoch);
+        const std::int64_t at =
+            epoch < last ? prepared.plan().horizon : step - (last > 0 ? epoch_begin(last) : 0);
+        noise = checked_add(noise, sample_noise(prepared, at, [&](int level) {
+                                return draw(prepared.sampler(level));
+                            }));
+    }
+    return noise;
+}
+
+} // namespace
+
+Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
+    Stream stream{nullptr, horizon, 0, context};
+    open_epoch(stream, parameters);
+    return stream;
+}
+
+std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
+    if (stream.horizon == kUnbounded && stream.count->is_over()) [[unlikely]] {
+        ++stream.epoch;
+        open_epoch(stream, parameters);
+    }
     static Failure failure; // off the stack: a function with arrays there pays for a guard a row
     RandomSource& random = backend_random();
     std::int64_t release = 0;
-    if (!guarded(failure, [&] { release = stream->advance(bit, random); })) [[unlikely]]
+    if (!guarded(failure, [&] { release = stream.count->advance(bit, random); })) [[unlikely]]
         failure.raise();
     return release;
 }
@@ -64,15 +102,22 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
-            const PreparedPlan& prepared = cache.prepare(to_request(parameters, horizon));
-            release = release_last(prepared, progress, [&](int level) {
-                if (must_stop()) [[unlikely]] // one level: a draw a row
+            const auto draw = [&](const DiscreteLaplace& sampler) {
+                if (must_stop()) [[unlikely]] // noise per step: as many draws as rows
                     throw Interrupted{};
-                return prepared.sampler(level).draw(random);
-            });
+                return sampler.draw(random);
+            };
+            release = checked_add(progress.count, sample_all_noise(to_request(parameters, horizon),
+                                                                   progress.step, draw));
         }))
         failure.raise();
     return release;
+}
+
+void check_epsilon(double epsilon) {
+    Failure failure;
+    if (!guarded(failure, [&] { (void)Epsilon(epsilon); }))
+        failure.raise();
 }
 
 std::int64_t release_count(double epsilon, std::int64_t count) {

@@ -7,13 +7,22 @@
 
 namespace dp_counter::pg {
 
-/// A stream at step 0 for these parameters and this horizon, in secret memory of `context`. Raises
-/// a PostgreSQL error for parameters out of range.
-[[nodiscard]] RunningCount* open_stream(MemoryContext context, const Parameters& parameters,
-                                        std::int64_t horizon);
+/// A running count in secret memory of one context, with what it takes to go on for ever.
+struct Stream {
+    RunningCount* count;
+    std::int64_t horizon; ///< kUnbounded: in epochs
+    std::int32_t epoch;
+    MemoryContext context;
+};
+
+/// A stream at step 0 for these parameters and this horizon (kUnbounded: none), in secret memory of
+/// `context`. Raises a PostgreSQL error for parameters out of range.
+[[nodiscard]] Stream open_stream(MemoryContext context, const Parameters& parameters,
+                                 std::int64_t horizon);
 
 /// Takes in one row and returns its release; raises a PostgreSQL error beyond the horizon.
-[[nodiscard]] std::int64_t advance(RunningCount* stream, bool bit);
+/// `parameters` are those that opened the stream.
+[[nodiscard]] std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit);
 
 /// Raises data_exception: the horizon has been reached.
 [[noreturn]] void raise_beyond(std::int64_t horizon);
@@ -28,9 +37,13 @@ inline void record(Progress& progress, bool bit, std::int64_t horizon) {
 /// Checks the parameters as open_stream does.
 void check_parameters(const Parameters& parameters, std::int64_t horizon);
 
-/// One release of a stream that was never read (release_last, running_count.hpp).
+/// The release after `progress.step` rows of a stream that was not read before: its noise is that
+/// of the last step alone (sample_noise, running_count.hpp).
 [[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                                         const Progress& progress);
+
+/// Checks the epsilon of release_count.
+void check_epsilon(double epsilon);
 
 /// count + discrete Laplace noise of scale 1/epsilon.
 [[nodiscard]] std::int64_t release_count(double epsilon, std::int64_t count);

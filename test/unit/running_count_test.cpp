@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/epochs.hpp"
 #include "core/keystream.hpp"
 #include "core/plan_cache.hpp"
 #include "core/tree_error.hpp"
@@ -131,21 +132,70 @@ TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
     Keystream random;
     const PreparedPlan& prepared = cache().prepare(request(1000, 0.5, 19));
     const Plan& plan = prepared.plan();
-    const auto release = [&](std::int64_t t, std::int64_t count) {
-        return release_last(prepared, {t, count},
+    const auto sample = [&](std::int64_t t) {
+        return sample_noise(prepared, t,
                             [&](int level) { return prepared.sampler(level).draw(random); });
     };
     for (const std::int64_t t : {1, 9, 10, 500, 999}) {
         double squares = 0;
         for (int i = 0; i < kReleases; ++i) {
-            const auto noise = static_cast<double>(release(t, 100) - 100);
+            const auto noise = static_cast<double>(sample(t));
             squares += noise * noise;
         }
         const double expected =
             plan.scale().variance() * static_cast<double>(nodes_at(plan.digits(), t));
         EXPECT_NEAR(squares / kReleases / expected, 1, 7 * std::sqrt(5.0 / kReleases)) << t;
     }
-    EXPECT_EQ(release(0, 0), 0);
+    EXPECT_EQ(sample(0), 0);
+}
+
+TEST(RunningCount, GoesOnInEpochs) {
+    // Noise vanishes: the counts are right across the borders. And a closed epoch's noise stays: at
+    // large noise the first release of an epoch is near the last one of the epoch before.
+    Keystream random;
+    const Request unbounded = request(kUnbounded, 1e9, 3, Mechanism::subtraction);
+    char* memory[6] = {};
+    RunningCount* count = nullptr;
+    std::int64_t truth = 0;
+    std::int64_t t = 0;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        const PreparedPlan& prepared = cache().prepare(unbounded, epoch);
+        EXPECT_EQ(prepared.plan().horizon, epoch_length(epoch));
+        memory[epoch] = static_cast<char*>(
+            std::aligned_alloc(64, (RunningCount::bytes(prepared) + 63) / 64 * 64));
+        count = epoch == 0 ? RunningCount::create(memory[epoch], prepared)
+                           : RunningCount::create_next(memory[epoch], prepared, *count);
+        while (!count->is_over()) {
+            ++t;
+            truth += t % 3 == 0 ? 1 : 0;
+            ASSERT_EQ(count->advance(t % 3 == 0, random), truth);
+        }
+        EXPECT_EQ(t, epoch_begin(epoch + 1));
+        EXPECT_THROW((void)RunningCount(*count).advance(true, random), Error);
+    }
+    for (char* block : memory)
+        std::free(block);
+}
+
+TEST(RunningCount, CarriesTheNoiseOfClosedEpochs) {
+    // Epoch 0 ends with the release n; the first release of epoch 1 is n + bit + that epoch's first
+    // noise. With another epsilon for the second epoch, whose noise vanishes, it is n + bit.
+    Keystream random;
+    const PreparedPlan& noisy = cache().prepare(request(9, 0.01, 19));
+    const std::unique_ptr<char, decltype(&std::free)> first(
+        static_cast<char*>(std::aligned_alloc(64, (RunningCount::bytes(noisy) + 63) / 64 * 64)),
+        &std::free);
+    RunningCount* count = RunningCount::create(first.get(), noisy);
+    std::int64_t last = 0;
+    while (!count->is_over())
+        last = count->advance(true, random);
+    const PreparedPlan& exact = cache().prepare(request(5, 1e9, 19));
+    const std::unique_ptr<char, decltype(&std::free)> second(
+        static_cast<char*>(std::aligned_alloc(64, (RunningCount::bytes(exact) + 63) / 64 * 64)),
+        &std::free);
+    count = RunningCount::create_next(second.get(), exact, *count);
+    for (int i = 1; i <= 5; ++i)
+        EXPECT_EQ(count->advance(true, random), last + i);
 }
 
 } // namespace

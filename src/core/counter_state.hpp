@@ -1,0 +1,123 @@
+// A live counter: a private running count that goes on for as long as events arrive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "core/checked.hpp"
+#include "core/noise_engine.hpp"
+#include "core/prepared_plan.hpp"
+
+namespace dp_counter {
+
+/// What the owner of a counter asked for.
+struct CounterRequest {
+    std::int64_t horizon; ///< the most steps, 1 .. kMaxHorizon; 0: no limit
+    Epsilon epsilon;
+    std::optional<std::int32_t> radix;
+    std::optional<Mechanism> mechanism;
+
+    [[nodiscard]] bool is_bounded() const noexcept { return horizon != 0; }
+};
+
+/// What a closed step publishes: nothing in it is secret.
+struct CounterRelease {
+    std::int64_t step;
+    std::int64_t count;
+    double stddev; ///< of count's noise, exact up to floating point
+};
+
+/// The secret state of a live counter: what was counted, and the live noise of its mechanism.
+///
+/// A step may hold any number of events. Neighbours differ by one event more or less in one step,
+/// which moves the node sums that hold the step by one, as a bit does: all releases together are
+/// epsilon-differentially private (plan.hpp), even where later events depend on earlier releases.
+///
+/// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of 1024,
+/// 4096, ... steps, each with all of epsilon: an event lies in one epoch. The last release of an
+/// epoch is where the next one starts; what is added to a release costs no privacy.
+///
+/// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
+/// that may be moved with memcpy. Its size follows from the plan, never from the counts. Before
+/// advance() an epoch that is over must be followed by open_epoch(), in another block.
+class alignas(NoiseEngine::kAlignment) CounterState {
+public:
+    static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
+
+    /// The plan of a counter's first epoch. Throws Error (parameter).
+    [[nodiscard]] static Plan first_plan(const CounterRequest& request);
+
+    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared) noexcept {
+        return sizeof(CounterState) + NoiseEngine::bytes(prepared);
+    }
+
+    /// Lays a counter at step 0 into block; the plan is first_plan(request).
+    static CounterState* create(void* block, const CounterRequest& request,
+                                const PreparedPlan& prepared) noexcept;
+
+    /// The plan of the next epoch if the current one is over and the counter goes on. Throws Error
+    /// (data) at the horizon of a counter that has one.
+    [[nodiscard]] std::optional<Plan> next_epoch() const;
+
+    /// Lays the counter `before`, whose epoch is over, into block, with a fresh tree.
+    static CounterState* open_epoch(void* block, const PreparedPlan& prepared,
+                                    const CounterState& before) noexcept;
+
+    /// Closes a step: `total` events were recorded since the counter was made. `prepared` is that
+    /// of the epoch; draw(level) gives the noise of one node, from plan().scale(level). Throws
+    /// Error (data) past the epoch, (corrupt) if events that were counted are missing now,
+    /// (overflow); the state must not be used after a throw.
+    template <class Draw>
+    [[nodiscard]] CounterRelease advance(const PreparedPlan& prepared, std::int64_t total,
+                                         Draw&& draw);
+
+    [[nodiscard]] const CounterRequest& request() const noexcept { return request_; }
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+
+private:
+    friend class StateCodec;
+
+    CounterState(const CounterRequest& request, const Plan& plan)
+        : request_(request), plan_(plan) {}
+
+    [[nodiscard]] NoiseEngine& engine() noexcept {
+        return *reinterpret_cast<NoiseEngine*>(this + 1);
+    }
+    [[nodiscard]] std::int64_t step_of_epoch() const noexcept { return step_ - epoch_start_; }
+    [[noreturn]] static void throw_missing_events();
+    [[noreturn]] static void throw_past_epoch();
+
+    CounterRequest request_;
+    Plan plan_; ///< of the current epoch
+    std::int64_t step_ = 0;
+    std::int64_t epoch_ = 0;       ///< number of the current epoch
+    std::int64_t epoch_start_ = 0; ///< steps before it
+    std::int64_t count_ = 0;       ///< events counted; secret
+    std::int64_t noise_ = 0;       ///< of the last release; secret
+    std::int64_t carried_ = 0;     ///< noise of the last release before the current epoch; secret
+    double variance_ = 0;          ///< of the last release; public
+    double carried_variance_ = 0;  ///< of the carried noise; public
+};
+
+static_assert(std::is_trivially_copyable_v<CounterState>);
+static_assert(alignof(CounterState) <= CounterState::kAlignment);
+static_assert(sizeof(CounterState) % NoiseEngine::kAlignment == 0);
+
+template <class Draw>
+CounterRelease CounterState::advance(const PreparedPlan& prepared, std::int64_t total,
+                                     Draw&& draw) {
+    if (step_of_epoch() >= plan_.horizon) [[unlikely]]
+        throw_past_epoch();
+    if (total < count_) [[unlikely]]
+        throw_missing_events();
+    noise_ = checked_add(carried_, engine().advance(draw));
+    count_ = total;
+    ++step_;
+    variance_ = carried_variance_ + prepared.variance_at(step_of_epoch());
+    return {step_, checked_add(count_, noise_), __builtin_sqrt(variance_)};
+}
+
+} // namespace dp_counter

@@ -1,0 +1,53 @@
+// The stored counters: parameters, secret state and the last release of each.
+#pragma once
+
+#include <cstdint>
+
+#include "core/counter_state.hpp"
+#include "pg/postgres_api.hpp"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+/// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
+struct CounterRow {
+    std::int64_t steps;
+    struct varlena* state; ///< a copy in plain memory; wipe with forget_state
+    // The release of the last step; of meaning if steps > 0.
+    TimestampTz released_at;
+    std::int64_t count;
+    double stddev;
+    std::int64_t low;
+    std::int64_t high;
+    bool published; ///< the release is in the releases table
+};
+
+/// Takes the lock that whoever changes the counter holds to the end of the transaction. What is
+/// read after it is the last committed row.
+void lock_counter(Oid releases);
+
+[[nodiscard]] bool is_counter(Oid releases);
+
+/// Reads the row; false if there is none. The caller has an active snapshot.
+[[nodiscard]] bool read_counter(Oid releases, CounterRow& row);
+
+/// Stores a counter at step 0. Raises unique_violation if there is one.
+void insert_counter(Oid releases, const CounterRequest& request, const Plan& plan,
+                    struct varlena* state);
+
+/// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
+void update_counter(Oid releases, const Plan& plan, const CounterRow& row);
+
+/// Stores that the release of the last step is in the releases table.
+void mark_published(Oid releases);
+
+/// Deletes the row if there is one.
+void delete_counter(Oid releases);
+
+/// Overwrites and frees the copy of the state.
+void forget_state(CounterRow& row);
+
+} // namespace dp_counter::pg

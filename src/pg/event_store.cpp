@@ -1,0 +1,285 @@
+#include "pg/event_store.hpp"
+
+#include "pg/quiet_statistics.hpp"
+#include "pg/secret_tables.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/proc.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kReleases, kSlot, kTotal, kColumns };
+
+/// As many transactions can commit events of one counter at the same time without a new slot.
+constexpr std::int32_t kSlots = 64;
+
+/// This backend's first choice: another one than that of the backends that started next to it, and
+/// most often on another page.
+std::int32_t own_slot() {
+    constexpr std::int32_t kStride = 19;
+#if PG_VERSION_NUM >= 170000
+    return MyProcNumber * kStride % kSlots;
+#else
+    return MyBackendId * kStride % kSlots;
+#endif
+}
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+    std::int64_t sum;
+    if (pg_add_s64_overflow(a, b, &sum))
+        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                        errmsg("too many events for one counter")));
+    return sum;
+}
+
+std::int64_t total_of(HeapTuple tuple, TupleDesc description) {
+    bool is_null;
+    return DatumGetInt64(heap_getattr(tuple, kTotal + 1, description, &is_null));
+}
+
+/// A scan of the counter's rows, or of one slot's.
+SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, Snapshot snapshot) {
+    ScanKeyData keys[2];
+    ScanKeyInit(&keys[0], kReleases + 1, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(releases));
+    if (slot != nullptr)
+        ScanKeyInit(&keys[1], kSlot + 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(*slot));
+    return systable_beginscan(table, secret_relation(kEvents.index), true, snapshot,
+                              slot != nullptr ? 2 : 1, keys);
+}
+
+void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int64_t total) {
+    Datum values[kColumns] = {ObjectIdGetDatum(releases), Int32GetDatum(slot),
+                              Int64GetDatum(total)};
+    bool nulls[kColumns] = {};
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+    CatalogTupleInsert(table, tuple);
+    heap_freetuple(tuple);
+}
+
+/// Gives a new version of a slot its index entry; needed where it moved to another page.
+void insert_index_entry(Relation table, HeapTuple tuple) {
+    Datum values[2];
+    bool nulls[2];
+    values[0] = heap_getattr(tuple, kReleases + 1, RelationGetDescr(table), &nulls[0]);
+    values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
+    Relation index = index_open(secret_relation(kEvents.index), RowExclusiveLock);
+    IndexInfo* info = BuildIndexInfo(index);
+#if PG_VERSION_NUM >= 140000
+    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
+#else
+    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, info);
+#endif
+    pfree(info);
+    index_close(index, RowExclusiveLock);
+}
+
+/// Adds events to the slot in this row, unless another open transaction has changed it. `place`
+/// becomes the place of the new version.
+bool add_to_row(Relation table, HeapTuple row, std::int64_t events, ItemPointer place) {
+    TupleDesc description = RelationGetDescr(table);
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replaces[kColumns] = {};
+    values[kTotal] = Int64GetDatum(add(total_of(row, description), events));
+    replaces[kTotal] = true;
+    HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
+    ItemPointerData old = row->t_self;
+    TM_FailureData failure;
+    LockTupleMode lock;
+#if PG_VERSION_NUM >= 160000
+    TU_UpdateIndexes indexes;
+    const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
+                                         InvalidSnapshot, false, &failure, &lock, &indexes);
+#else
+    const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
+                                         InvalidSnapshot, false, &failure, &lock);
+#endif
+    if (result == TM_Ok) {
+        if (!HeapTupleIsHeapOnly(updated))
+            insert_index_entry(table, updated);
+        *place = updated->t_self;
+    }
+    heap_freetuple(updated);
+    return result == TM_Ok;
+}
+
+/// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
+/// sees the last committed version, whatever the transaction's own snapshot is.
+bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int64_t events,
+                     ItemPointer place) {
+    bool added = false;
+    SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
+    HeapTuple row;
+    while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
+        added = add_to_row(table, row, events, place);
+    systable_endscan(scan);
+    return added;
+}
+
+/// Where this backend has last added to a counter. Most often that row's version is still the
+/// current one, and the index need not be asked.
+struct Place {
+    Oid releases;
+    ItemPointerData place;
+};
+constexpr int kPlaces = 8;
+Place places[kPlaces]; // found by the OID
+
+/// Prunes a page that runs out of space for new versions. Early: it takes a moment in which nobody
+/// else looks at the page.
+void make_room(Relation table, BlockNumber page) {
+    constexpr Size kRoom = 2048;
+    Buffer buffer = ReadBuffer(table, page);
+    if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < kRoom)
+        heap_page_prune_opt(table, buffer);
+    ReleaseBuffer(buffer);
+}
+
+bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
+    Place& known = places[releases % kPlaces];
+    if (known.releases != releases)
+        return false;
+    const BlockNumber page = ItemPointerGetBlockNumber(&known.place);
+    if (page >= RelationGetNumberOfBlocks(table))
+        return false; // a rewritten table
+    make_room(table, page);
+    HeapTupleData row{};
+    row.t_self = known.place;
+    Buffer buffer;
+#if PG_VERSION_NUM >= 150000
+    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer, false);
+#else
+    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer);
+#endif
+    if (!is_current)
+        return false;
+    bool is_null;
+    const Datum owner = heap_getattr(&row, kReleases + 1, RelationGetDescr(table), &is_null);
+    const bool added =
+        DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
+    ReleaseBuffer(buffer);
+    return added;
+}
+
+/// Locks the row, unless that would mean to wait for another transaction.
+bool lock_row(Relation table, HeapTuple row) {
+    HeapTupleData target = *row;
+    Buffer buffer;
+    TM_FailureData failure;
+    const TM_Result result =
+        heap_lock_tuple(table, &target, GetCurrentCommandId(true), LockTupleExclusive, LockWaitSkip,
+                        false, &buffer, &failure);
+    ReleaseBuffer(buffer);
+    return result == TM_Ok;
+}
+
+/// Ends the scan after deleting its rows, as far as they are unwanted and no other open transaction
+/// has changed them.
+template <class Unwanted>
+void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
+    HeapTuple row;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        bool is_null;
+        const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
+        if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row))
+            CatalogTupleDelete(table, &row->t_self);
+    }
+    systable_endscan(scan);
+}
+
+/// What VACUUM would do for pages whose rows have moved on, as far as that goes without a change of
+/// the index: prunes them and offers their space. Autovacuum knows nothing of this table.
+void tidy(Relation table) {
+    constexpr BlockNumber kSmall = 64;
+    const BlockNumber pages = RelationGetNumberOfBlocks(table);
+    for (BlockNumber page = 0; pages > kSmall && page < pages; ++page) {
+        Buffer buffer = ReadBuffer(table, page);
+        heap_page_prune_opt(table, buffer);
+        LockBuffer(buffer, BUFFER_LOCK_SHARE);
+        const Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+        UnlockReleaseBuffer(buffer);
+        RecordPageWithFreeSpace(table, page, space);
+    }
+    if (pages > kSmall)
+        FreeSpaceMapVacuum(table);
+}
+
+} // namespace
+
+void create_event_slots(Oid releases) {
+    drop_event_slots(releases);
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        // A recorder that commits after its counter was dropped leaves a slot behind.
+        delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
+                    [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner); });
+        for (std::int32_t slot = 0; slot < kSlots; ++slot)
+            insert_slot(table, releases, slot, 0);
+        close_secret(table);
+    });
+    CommandCounterIncrement();
+}
+
+void add_events(Oid releases, std::int64_t events) {
+    without_statistics([&] {
+        const std::int32_t slot = own_slot();
+        ItemPointerData place;
+        Relation table = open_secret(kEvents);
+        if (add_at_known_place(table, releases, events)) {
+            // the place is known
+        } else if (add_to_free_row(table, releases, &slot, events, &place) ||
+                   add_to_free_row(table, releases, nullptr, events, &place)) {
+            places[releases % kPlaces] = {releases, place};
+        } else {
+            insert_slot(table, releases, slot, events);
+        }
+        close_secret(table);
+    });
+}
+
+std::int64_t total_events(Oid releases) {
+    std::int64_t total = 0;
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
+        HeapTuple row;
+        while (HeapTupleIsValid(row = systable_getnext(scan)))
+            total = add(total, total_of(row, RelationGetDescr(table)));
+        systable_endscan(scan);
+        tidy(table);
+        close_secret(table);
+    });
+    return total;
+}
+
+void drop_event_slots(Oid releases) {
+    CommandCounterIncrement(); // so that rows of this very command can be deleted
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        delete_rows(table, begin_scan(table, releases, nullptr, SnapshotSelf),
+                    [](Oid) { return true; });
+        close_secret(table);
+    });
+    CommandCounterIncrement();
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,85 @@
+-- A snapshot of every object of the extension: what there is, and what each may do.
+BEGIN;
+SET LOCAL client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS dp_counter;
+RESET client_min_messages;
+SELECT plan(21);
+
+CREATE TEMP VIEW members AS
+    SELECT classid, objid, objsubid FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+          AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
+CREATE TEMP VIEW functions AS
+    SELECT p.*, proname || '(' || coalesce((SELECT string_agg(format_type(a, NULL), ', ' ORDER BY i)
+                                             FROM unnest(proargtypes::oid[]) WITH ORDINALITY u (a, i)), '') || ')' AS signature
+    FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid;
+
+SELECT has_extension('dp_counter');
+SELECT is((SELECT extversion FROM pg_extension WHERE extname = 'dp_counter'),
+          (SELECT default_version FROM pg_available_extensions WHERE name = 'dp_counter'), 'the default version is installed');
+
+SELECT set_eq(
+    'SELECT signature, prokind::text, prorettype::regtype::text FROM functions',
+    $$ VALUES
+        ('dp_running_count(boolean, double precision, integer, text, bigint)', 'w', 'bigint'),
+        ('dp_running_count(bit, double precision, integer, text, bigint)', 'w', 'bigint'),
+        ('dp_running_count(boolean, double precision, integer, bigint)', 'a', 'bigint'),
+        ('dp_running_count(boolean, double precision, integer, bigint, text)', 'a', 'bigint'),
+        ('dp_running_count_transition(internal, boolean, double precision, integer, bigint)', 'f', 'internal'),
+        ('dp_running_count_transition(internal, boolean, double precision, integer, bigint, text)', 'f', 'internal'),
+        ('dp_running_count_final(internal)', 'f', 'bigint'),
+        ('dp_count(boolean, double precision)', 'a', 'bigint'),
+        ('dp_count_transition(internal, boolean, double precision)', 'f', 'internal'),
+        ('dp_count_final(internal)', 'f', 'bigint') $$,
+    'the functions, their kinds and results');
+SELECT is_empty('SELECT * FROM members WHERE classid <> ''pg_proc''::regclass', 'there is nothing else');
+
+-- documentation
+SELECT is_empty('SELECT signature FROM functions WHERE length(obj_description(oid, ''pg_proc'')) >= 40 IS NOT TRUE', 'every function has a comment');
+SELECT is_empty('SELECT signature FROM functions WHERE prokind IN (''a'', ''w'') AND obj_description(oid, ''pg_proc'') NOT LIKE ''%-DP%''',
+                'every counting function says what it guarantees');
+SELECT isnt((SELECT comment FROM pg_available_extensions WHERE name = 'dp_counter'), NULL, 'the extension has a comment');
+
+-- names and defaults: the window functions take named notation
+SELECT set_eq(
+    $$ SELECT signature, proargnames::text, pronargdefaults::integer, pg_get_function_arguments(oid) ~ 'DEFAULT NULL::integer.*DEFAULT NULL::text.*DEFAULT NULL::bigint'
+       FROM functions WHERE prokind = 'w' $$,
+    $$ VALUES
+        ('dp_running_count(boolean, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true),
+        ('dp_running_count(bit, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true) $$,
+    'named arguments and defaults of the window functions');
+SELECT is_empty('SELECT signature FROM functions WHERE proname = ''dp_running_count'' AND prokind = ''a'' AND ''horizon'' = ANY (proargnames)',
+                'the aggregates'' arguments have no such names: a call with named arguments reaches the window function');
+
+-- ownership and privileges: whoever installs owns; no grant is needed or made
+SELECT is_empty(
+    'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
+    'the owner of the extension owns its functions');
+SELECT is_empty('SELECT signature FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may use them, by default');
+SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
+SELECT is_empty('SELECT signature FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting');
+
+-- what the planner may do
+SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');
+SELECT is_empty('SELECT signature FROM functions WHERE proisstrict', 'none is STRICT: a NULL bit is a step');
+SELECT is_empty('SELECT signature FROM functions WHERE proparallel <> ''r''',
+                'all are PARALLEL RESTRICTED: a worker would see a part of the stream');
+SELECT is_empty('SELECT signature FROM functions WHERE prokind <> ''a'' AND provolatile <> ''s''',
+                'all are STABLE: identical calls share a release, and none is computed before the query');
+SELECT is_empty('SELECT signature FROM functions WHERE prosupport <> 0', 'none has a support function: noisy counts are not monotone');
+SELECT is_empty('SELECT signature FROM functions WHERE proretset', 'none returns a set');
+
+-- the aggregates: no way to combine, to move, to serialise or to change the state behind their back
+SELECT is_empty(
+    $$ SELECT aggfnoid FROM pg_aggregate JOIN functions f ON f.oid = aggfnoid
+       WHERE aggcombinefn <> 0 OR aggserialfn <> 0 OR aggdeserialfn <> 0 OR aggmtransfn <> 0 OR aggminvtransfn <> 0 OR aggmfinalfn <> 0
+             OR aggsortop <> 0 OR aggtranstype <> 'internal'::regtype OR agginitval IS NOT NULL OR aggkind <> 'n' OR aggfinalmodify <> 'r' $$,
+    'the aggregates have a transition and a final function that only reads, and nothing else');
+
+-- the C functions stand in the extension's library
+SELECT is_empty('SELECT signature FROM functions WHERE prokind <> ''a'' AND (probin <> ''$libdir/dp_counter'' OR prolang <> (SELECT oid FROM pg_language WHERE lanname = ''c''))',
+                'all of it is in $libdir/dp_counter');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,67 @@
+-- Create, move and drop the extension. In a transaction that is rolled back: the other tests use it.
+
+SELECT extname, extversion = default_version AS current, extrelocatable
+FROM pg_extension JOIN pg_available_extensions ON name = extname WHERE extname = 'dp_counter';
+
+-- it holds functions and aggregates alone: no table, no type, no setting
+SELECT DISTINCT classid::regclass::text COLLATE "C" AS holds
+FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') ORDER BY 1;
+
+BEGIN;
+DROP EXTENSION dp_counter;
+SELECT count(*) FROM pg_proc WHERE proname LIKE 'dp\_%';
+SAVEPOINT dropped;
+\set VERBOSITY sqlstate
+SELECT dp_count(true, 1e9);
+ROLLBACK TO dropped;
+\set VERBOSITY default
+
+-- into a schema of choice, whatever the search path
+CREATE SCHEMA dp_private;
+CREATE EXTENSION dp_counter SCHEMA dp_private;
+SELECT DISTINCT nspname FROM pg_proc p JOIN pg_namespace n ON pronamespace = n.oid WHERE proname LIKE 'dp\_%';
+SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10) FROM (VALUES (true), (true)) v (b);
+SELECT dp_private.dp_running_count(b, 1e9, horizon => 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);
+SELECT dp_private.dp_running_count(b, 1e9) OVER () FROM (VALUES (B'1'), (B'1')) v (b);
+SET LOCAL search_path = pg_catalog;
+SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10, 'plain') FROM (VALUES (true), (true)) v (b);
+SELECT dp_private.dp_running_count(b, 1e9, 3, 'plain', 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);
+RESET search_path;
+
+-- it can be moved
+CREATE SCHEMA dp_public;
+ALTER EXTENSION dp_counter SET SCHEMA dp_public;
+SELECT dp_public.dp_count(b, 1e9), dp_public.dp_running_count(b, 1e9, 3, 10) FROM (VALUES (true), (true)) v (b);
+
+-- what uses it keeps it
+CREATE VIEW dp_public.total AS SELECT dp_public.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
+SAVEPOINT in_use;
+\set VERBOSITY sqlstate
+DROP EXTENSION dp_counter;
+ROLLBACK TO in_use;
+-- and its parts are not dropped one by one
+DROP AGGREGATE dp_public.dp_count(boolean, float8);
+ROLLBACK TO in_use;
+\set VERBOSITY default
+SELECT * FROM dp_public.total;
+SET LOCAL client_min_messages = warning;
+DROP EXTENSION dp_counter CASCADE;
+SELECT count(*) FROM pg_class WHERE relname = 'total' AND relnamespace = 'dp_public'::regnamespace;
+RESET client_min_messages;
+
+-- again and again in one session
+CREATE EXTENSION dp_counter;
+DROP EXTENSION dp_counter;
+CREATE EXTENSION dp_counter;
+SELECT dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
+
+-- A function that stands in the way is not taken over.
+DROP EXTENSION dp_counter;
+CREATE FUNCTION dp_count_final(internal) RETURNS bigint LANGUAGE internal AS 'int8inc';
+\set VERBOSITY sqlstate
+CREATE EXTENSION dp_counter;
+\set VERBOSITY default
+ROLLBACK;
+
+SELECT dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);

@@ -1,0 +1,68 @@
+-- Window frames. An aggregate sees its frame: one that moves, or excludes rows, would make
+-- PostgreSQL count again with fresh noise for every row, and is refused.
+
+CREATE TEMP TABLE visits (t integer, flu boolean);
+INSERT INTO visits SELECT t, t % 2 = 0 FROM generate_series(1, 8) t;
+
+-- frames that only grow
+SELECT t,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t) AS "default",
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE UNBOUNDED PRECEDING) AS "range",
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) AS "rows",
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS UNBOUNDED PRECEDING) AS "groups",
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) AS ahead,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS behind,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) AS range_ahead,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS groups_behind,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) AS no_others,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS whole,
+       dp_running_count(flu, 1e9, 3, 8) OVER () AS no_order
+FROM visits ORDER BY t;
+
+-- Frames that do not move on repeat their release: there are as many releases as frames.
+SELECT count(DISTINCT whole) AS whole, count(DISTINCT pairs) AS pairs, count(DISTINCT ahead) AS ahead,
+       count(DISTINCT behind) AS behind, min(behind) FILTER (WHERE t <= 6) = 0 AND max(behind) FILTER (WHERE t <= 6) = 0 AS nothing_yet
+FROM (SELECT t,
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS whole,
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY (t + 1) / 2) AS pairs,
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 6 FOLLOWING) AS ahead,
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 6 PRECEDING) AS behind
+      FROM visits) s;
+
+-- frames that move
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM visits;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS 1000 PRECEDING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE 2 PRECEDING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS 1 PRECEDING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ROWS CURRENT ROW) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8, 'plain') OVER (ORDER BY t ROWS 2 PRECEDING) FROM visits;
+
+-- frames with holes
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM visits;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) FROM visits;
+
+-- FILTER, where PostgreSQL would let it through
+SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE flu) OVER (ORDER BY t) FROM visits;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE false) OVER (ORDER BY t) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE true) OVER (ORDER BY t) FROM visits;
+-- its neighbour in the window may have none either: they cannot be told apart
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER w, dp_running_count(flu, 1e9, 4, 8) FILTER (WHERE flu) OVER w
+FROM visits WINDOW w AS (ORDER BY t);
+-- other functions may
+SELECT t, dp_running_count(flu, 1e9, 3, 8) OVER w, count(*) FILTER (WHERE flu) OVER w
+FROM visits WINDOW w AS (ORDER BY t) ORDER BY t LIMIT 3;
+SELECT t, dp_running_count(flu, 1e9, 3, 8) OVER w, sum(t) OVER (w ROWS 1 PRECEDING)
+FROM visits WINDOW w AS (ORDER BY t) ORDER BY t LIMIT 3;
+
+-- DISTINCT is not for windows at all
+\set VERBOSITY sqlstate
+SELECT dp_running_count(DISTINCT flu, 1e9, 3, 8) OVER (ORDER BY t) FROM visits;
+SELECT dp_count(DISTINCT flu, 1e9) OVER () FROM visits;

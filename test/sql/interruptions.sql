@@ -1,0 +1,98 @@
+-- Errors, cancels and timeouts in the middle of a count: the session goes on, and the next count
+-- starts afresh.
+
+CREATE TEMP TABLE visits (t integer, flu boolean);
+INSERT INTO visits SELECT t, t % 2 = 0 FROM generate_series(1, 1000) t;
+
+-- true at even rows, until something happens at this one
+CREATE FUNCTION pg_temp.fails(t integer, at integer) RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN IF t = at THEN RAISE EXCEPTION 'the bit of row % is broken', t; END IF; RETURN t % 2 = 0; END $$;
+CREATE FUNCTION pg_temp.cancels(t integer, at integer) RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN IF t = at THEN PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(60); END IF; RETURN t % 2 = 0; END $$;
+CREATE FUNCTION pg_temp.waits(t integer, at integer) RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN IF t = at THEN PERFORM pg_sleep(60); END IF; RETURN t % 2 = 0; END $$;
+CREATE TEMP VIEW counts AS
+    SELECT max(a) AS "window", max(b) AS told, max(c) AS aggregate
+    FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS a,
+                 dp_running_count(flu, 1e9, horizon => 1000) OVER (ORDER BY t) AS b,
+                 dp_running_count(flu, 1e9, 3, 1000) OVER (ORDER BY t) AS c
+          FROM visits) s;
+\set SHOW_CONTEXT never
+SELECT * FROM counts;
+
+-- an error in the middle
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT * FROM counts;
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 500), 1e9, horizon => 1000) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 500), 1e9, 3, 1000) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT dp_running_count(pg_temp.fails(t, 500), 1e9, 3, 1000) FROM visits;
+SELECT dp_count(pg_temp.fails(t, 500), 1e9) FROM visits;
+SELECT t % 10, dp_count(pg_temp.fails(t, 500), 1e9), dp_running_count(pg_temp.fails(t, 1000), 1e9, 3, 1000) FROM visits GROUP BY 1;
+SELECT * FROM counts;
+-- in the first row and in the last
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 1), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 1000), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+-- in another column while the count is running
+SELECT max(n), min(x) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n, 1 / (t - 700) AS x FROM visits) s;
+SELECT * FROM counts;
+
+-- our own errors in the middle
+SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9, horizon => 999) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9 - t / 1000) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT * FROM counts;
+
+-- caught, and gone on in the same transaction
+DO $$
+DECLARE
+    failures integer := 0;
+    n bigint;
+BEGIN
+    FOR i IN 1..200 LOOP
+        BEGIN
+            PERFORM dp_running_count(flu, 1e9, horizon => i) OVER (ORDER BY t) FROM visits WHERE t <= i + 1;
+        EXCEPTION WHEN data_exception THEN failures := failures + 1;
+        END;
+        BEGIN
+            PERFORM dp_running_count(pg_temp.fails(t, i), 1e9, 3, 1000) FROM visits;
+        EXCEPTION WHEN raise_exception THEN failures := failures + 1;
+        END;
+        SELECT dp_running_count(flu, 1e9, 3, i) INTO n FROM visits WHERE t <= i;
+        IF n <> i / 2 THEN RAISE EXCEPTION 'counted % of %', n, i / 2; END IF;
+    END LOOP;
+    RAISE NOTICE '% failures caught', failures;
+END $$;
+SELECT * FROM counts;
+
+-- a cancel in the middle
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.cancels(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.cancels(t, 500), 1e9, 3, 1000) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT dp_count(pg_temp.cancels(t, 500), 1e9) FROM visits;
+SELECT * FROM counts;
+
+-- a timeout in the middle, while a bit is awaited
+SET statement_timeout = '50ms';
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.waits(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.waits(t, 500), 1e9, 3, 1000) OVER (ORDER BY t) AS n FROM visits) s;
+SELECT dp_running_count(pg_temp.waits(t, 500), 1e9, 3, 1000) FROM visits;
+-- and while it counts without end: a stream can be stopped
+SET statement_timeout = '200ms';
+SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1, horizon => 1000000000000) OVER () AS n
+                    FROM (SELECT generate_series(1, 1000000000000) t) g) s;
+SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1, NULL, 1000000000000) OVER (ROWS UNBOUNDED PRECEDING) AS n
+                    FROM (SELECT generate_series(1, 1000000000000) t) g) s;
+SELECT dp_count(t % 2 = 0, 1) FROM (SELECT generate_series(1, 1000000000000) t) g;
+RESET statement_timeout;
+SELECT * FROM counts;
+
+-- a failed transaction, a rolled back subtransaction
+BEGIN;
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+ROLLBACK;
+BEGIN;
+SAVEPOINT s;
+SELECT max(n) FROM (SELECT dp_running_count(pg_temp.fails(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
+ROLLBACK TO s;
+SELECT * FROM counts;
+COMMIT;

@@ -1,0 +1,154 @@
+-- Live counters: the whole surface, with an epsilon so large that the noise vanishes.
+\set VERBOSITY terse
+CREATE SCHEMA live;
+SET search_path = live, public;
+
+-- a counter is a table
+SELECT dp_counter_create('flu', 1e9, 100);
+SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'live' AND table_name = 'flu' ORDER BY ordinal_position;
+SELECT dp_counter_create('unbounded', epsilon => 1e9);
+SELECT dp_counter_create('live."With ""quotes"" and spaces"', 1e9, k => 3);
+SELECT dp_counter_create('hats', 1e9, 1000, mechanism => 'hat');
+SELECT releases, epsilon, horizon, steps, steps_left, mechanism, k, stddev, last_tick FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY releases::text;
+
+-- recording by a call
+SELECT dp_counter_record('flu');
+SELECT dp_counter_record('flu', 41);
+SELECT dp_counter_record('flu', events => 0);
+CALL dp_counter_tick('flu');
+CALL dp_counter_tick('flu');
+SELECT step, count, stddev, low, high FROM flu ORDER BY step;
+SELECT bool_and(released_at BETWEEN now() - interval '1 minute' AND now()) FROM flu;
+CALL dp_counter_tick('"With ""quotes"" and spaces"');
+TABLE flu LIMIT 0;
+
+-- recording by triggers
+CREATE TABLE visits (id integer, diagnosis text);
+CREATE TRIGGER each_row AFTER INSERT ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu') EXECUTE FUNCTION dp_counter_record('flu');
+CREATE TRIGGER each_statement AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('live.unbounded');
+INSERT INTO visits SELECT i, CASE WHEN i % 3 = 0 THEN 'flu' ELSE 'cold' END FROM generate_series(1, 300) AS i;
+INSERT INTO visits SELECT 1, 'flu' WHERE false;
+CALL dp_counter_tick('flu');
+CALL dp_counter_tick('unbounded');
+-- the argument is the schema's own table, whatever the session's path
+CREATE SCHEMA other;
+SELECT dp_counter_create('other.flu', 1e9);
+SET search_path = other, public;
+INSERT INTO live.visits VALUES (301, 'flu');
+CALL dp_counter_tick('live.flu');
+CALL dp_counter_tick('flu');
+SET search_path = live, public;
+-- updates are events too, one per firing
+CREATE TRIGGER corrected AFTER UPDATE OF diagnosis ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu' AND OLD.diagnosis <> 'flu') EXECUTE FUNCTION dp_counter_record('flu');
+UPDATE visits SET diagnosis = 'flu' WHERE id <= 5;
+CALL dp_counter_tick('flu');
+-- COPY, deferred triggers, partitions
+COPY visits FROM STDIN;
+1000	flu
+1001	cold
+\.
+CALL dp_counter_tick('flu');
+CREATE TABLE parted (id integer) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (10) TO (20);
+CREATE TRIGGER r AFTER INSERT ON parted FOR EACH ROW EXECUTE FUNCTION dp_counter_record('flu');
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON visits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION dp_counter_record('flu');
+INSERT INTO parted VALUES (1), (11), (12);
+INSERT INTO visits VALUES (7, 'cold');
+CALL dp_counter_tick('flu');
+
+-- transactions
+BEGIN;
+SELECT dp_counter_record('flu', 1000);
+ROLLBACK;
+BEGIN;
+SELECT dp_counter_record('flu', 1);
+SAVEPOINT a;
+SELECT dp_counter_record('flu', 10);
+SAVEPOINT b;
+SELECT dp_counter_record('flu', 100), dp_counter_record('unbounded', 5);
+ROLLBACK TO b;
+SELECT dp_counter_record('flu', 1000);
+RELEASE a;
+COMMIT;
+CALL dp_counter_tick('flu');
+DO $$
+BEGIN
+    PERFORM dp_counter_record('live.flu', 10000);
+    BEGIN
+        PERFORM dp_counter_record('live.flu', 100000);
+        RAISE division_by_zero;
+    EXCEPTION WHEN division_by_zero THEN
+        PERFORM dp_counter_record('live.flu', 20000);
+    END;
+    COMMIT;
+    PERFORM dp_counter_record('live.flu', 500000);
+    ROLLBACK;
+END $$;
+CALL dp_counter_tick('flu');
+CALL dp_counter_tick('unbounded');
+-- in the transaction that makes the counter
+BEGIN;
+SELECT dp_counter_create('fresh', 1e9);
+SELECT dp_counter_record('fresh', 3);
+COMMIT;
+CALL dp_counter_tick('fresh');
+BEGIN;
+SELECT dp_counter_create('undone', 1e9);
+SELECT dp_counter_record('undone', 3);
+ROLLBACK;
+SELECT dp_counter_record('undone');
+-- and in the one that drops it
+BEGIN;
+SELECT dp_counter_record('fresh', 3);
+DROP TABLE fresh;
+COMMIT;
+
+-- many events
+SELECT count(dp_counter_record('unbounded', 2147483647)) FROM generate_series(1, 1000);
+CALL dp_counter_tick('unbounded');
+
+-- the owner may write releases: what stands in the way is replaced, and old ones may go
+INSERT INTO flu VALUES ((SELECT max(step) + 1 FROM flu), now(), -7, 0, 0, 0);
+CALL dp_counter_tick('flu');
+DELETE FROM flu WHERE step < 9;
+TRUNCATE other.flu;
+CALL dp_counter_tick('other.flu');
+SELECT step, count FROM flu ORDER BY step;
+SELECT step, count FROM other.flu ORDER BY step;
+
+-- rename and move
+ALTER TABLE flu RENAME TO influenza;
+CREATE SCHEMA elsewhere;
+ALTER TABLE influenza SET SCHEMA elsewhere;
+SELECT dp_counter_record('elsewhere.influenza', 1);
+CALL dp_counter_tick('elsewhere.influenza');
+INSERT INTO visits VALUES (9, 'flu');
+
+-- drop, by every way
+SELECT dp_counter_drop('elsewhere.influenza');
+SELECT count(*) FROM pg_class WHERE relname = 'influenza';
+DROP TABLE unbounded;
+DROP SCHEMA elsewhere;
+DROP SCHEMA other CASCADE;
+CREATE ROLE live_owner;
+GRANT CREATE, USAGE ON SCHEMA live TO live_owner;
+SET ROLE live_owner;
+SELECT dp_counter_create('live.owned', 1e9);
+RESET ROLE;
+DROP OWNED BY live_owner;
+DROP ROLE live_owner;
+SELECT releases::text FROM dp_counters ORDER BY 1;
+SELECT DISTINCT releases::text FROM dp_counter_private.events ORDER BY 1;
+DROP TABLE visits, parted;
+BEGIN;
+DROP TABLE hats;
+ROLLBACK;
+CALL dp_counter_tick('hats');
+\set VERBOSITY sqlstate
+DROP EXTENSION dp_counter;
+\set VERBOSITY terse
+SET client_min_messages = warning;
+DROP SCHEMA live CASCADE;
+SELECT count(*) FROM dp_counter_private.counters;
+SELECT count(*) FROM dp_counter_private.events;

@@ -1,0 +1,153 @@
+# Crashes at random instants during recording and ticking lose nothing, repeat nothing and draw nothing
+# again. DP_CRASH_CYCLES sets their number.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $cycles = $ENV{DP_CRASH_CYCLES} // 8;
+
+# Recorders commit asynchronously: a tick must not count what a crash can undo.
+my $node = new_node('crash', conf => q{
+	synchronous_commit = off
+	fsync = on
+	restart_after_crash = on
+	autovacuum_naptime = 1
+});
+$node->safe_psql('postgres', q{
+	CREATE TABLE ledger (id bigserial, n integer);
+	SELECT dp_counter_create('exact', 1e9);
+	SELECT dp_counter_create('noisy', 0.01, 1000000);
+	CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM dp_counter_record('exact', NEW.n);
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER exact AFTER INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION record();
+	CREATE TRIGGER noisy AFTER INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION dp_counter_record('noisy');
+});
+
+# A transaction of two rows, one of them after a savepoint that may be rolled back.
+my $load = $node->basedir . '/load.sql';
+append_to_file($load, q{
+\set n random(1, 5)
+\set undo random(0, 1)
+BEGIN;
+INSERT INTO ledger (n) VALUES (:n);
+SAVEPOINT s;
+INSERT INTO ledger (n) VALUES (1);
+\if :undo
+ROLLBACK TO s;
+\endif
+COMMIT;
+});
+
+# Ticks both counters and shows what a reader can see, for as long as the server lives. Beside the table it
+# prints what the ticks return.
+my $clock = $node->basedir . '/clock.sql';
+append_to_file($clock, join("\n", ('CALL dp_counter_tick(\'exact\');',
+	q{CALL dp_counter_tick('noisy') \gset},
+	q{SELECT 'seen', 'returned', :released;},
+	q{SELECT 'seen', step, count FROM noisy ORDER BY step DESC LIMIT 2;}) x 3000) . "\n");
+my $second_clock = $node->basedir . '/second_clock.sql';
+append_to_file($second_clock, "CALL dp_counter_tick('noisy');\n" x 3000);
+my @psql = ('psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f');
+
+my %seen;
+my $late = 0;
+for my $cycle (1 .. $cycles)
+{
+	my $seen_file = $node->basedir . "/seen.$cycle";
+	my $loader = start_program($node->basedir . '/load.out', 'pgbench', '-n', '-c', 4, '-T', 60, '-f', $load,
+		'-d', $node->connstr('postgres'));
+	my $ticker = start_program($seen_file, @psql, $clock);
+	my $second = start_program($node->basedir . '/second.out', @psql, $second_clock);
+	sleep(0.15 + rand(0.7));
+
+	my $kind = $cycle % 3;
+	if ($kind == 0)
+	{
+		$node->stop('immediate');
+	}
+	elsif ($kind == 1)
+	{
+		$node->kill9;
+	}
+	else # one backend dies, the postmaster restarts all
+	{
+		my ($pid) = $node->safe_psql('postgres', q{
+			SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+			ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
+		kill 'KILL', $pid if $pid;
+	}
+	$_->kill_kill for $loader, $ticker, $second;
+	if ($kind == 2)
+	{
+		for (1 .. 600)
+		{
+			last if system('pg_isready', '-q', '-d', $node->connstr('postgres')) == 0;
+			sleep(0.1);
+		}
+	}
+	else
+	{
+		for (1 .. 100) # orphans of a killed postmaster still hold the shared memory for a moment
+		{
+			last if $node->start(fail_ok => 1);
+			$node->{_pid} = undef;
+			sleep(0.1);
+		}
+	}
+
+	my $now = releases($node, 'noisy');
+	my $out = slurp_file($seen_file);
+	# A release that a reader has seen is there, with the same count.
+	while ($out =~ /^seen\|(\d+)\|(-?\d+)$/mg)
+	{
+		my ($step, $count) = ($1, $2);
+		fail("step $step was $seen{$step} and became $count") if exists $seen{$step} && $seen{$step} != $count;
+		$seen{$step} = $count;
+	}
+	for my $step (keys %seen)
+	{
+		next if defined $now->{$step} && $now->{$step} == $seen{$step};
+		fail("release of step $step was seen and is gone or changed after crash $cycle");
+	}
+	my %counts = map { $_ => 1 } values %$now;
+	while ($out =~ /^seen\|returned\|(-?\d+)$/mg)
+	{
+		$counts{$1} or fail("a tick returned what is not in the table after crash $cycle");
+	}
+	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters WHERE NOT published');
+
+	# The next tick counts exactly what is committed.
+	$node->safe_psql('postgres', "CALL dp_counter_tick('exact')");
+	$node->safe_psql('postgres', "CALL dp_counter_tick('noisy')");
+	my $equal = $node->safe_psql('postgres',
+		'SELECT (SELECT sum(n) FROM ledger) = (SELECT count FROM exact ORDER BY step DESC LIMIT 1)');
+	if ($equal ne 't' && $node->safe_psql('postgres', 'SELECT count(*) FROM ledger') > 0)
+	{
+		fail("events lost or counted twice after crash $cycle");
+	}
+	for my $table (qw(exact noisy))
+	{
+		my $ok = $node->safe_psql('postgres', "SELECT count(*) = max(step) AND min(step) = 1 FROM $table");
+		fail("steps of $table have a gap after crash $cycle") if $ok ne 't';
+	}
+	my $falls = $node->safe_psql('postgres',
+		'SELECT count(*) FROM exact a JOIN exact b ON b.step = a.step + 1 WHERE b.count < a.count');
+	fail("an exact count fell after crash $cycle") if $falls != 0;
+}
+pass("$cycles crash cycles");
+
+my ($rows, $steps) = split /\|/, $node->safe_psql('postgres',
+	'SELECT (SELECT count(*) FROM ledger), (SELECT max(step) FROM noisy)');
+cmp_ok($rows, '>', 10 * $cycles, "there was load: $rows rows");
+cmp_ok($steps, '>', 2 * $cycles, "and ticks: $steps steps, " . scalar(keys %seen) . " of them seen by a reader");
+note("a crash came between a tick's two commits $late times");
+done_testing();

@@ -1,0 +1,195 @@
+# Ticks that fail in every way: cancelled, out of disk space, refused by the releases table, inside a
+# transaction. A step is closed once, and its release is drawn once.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $orphans = q{SELECT count(*) FROM dp_counter_private.events WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = releases)};
+my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+# --- not where it could be rolled back
+sql(q{SELECT dp_counter_create('c', 1e9)});
+like(failure($node, q{BEGIN; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'not in a transaction block');
+like(failure($node, q{SELECT 1 \; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'nor in an implicit one');
+sql(q{CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_definer() LANGUAGE plpgsql SECURITY DEFINER AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_set() LANGUAGE plpgsql SET work_mem = '1MB' AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); END $$;
+	CREATE PROCEDURE p_block() LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
+	CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN CALL dp_counter_tick('c', n); RAISE NOTICE 'released %', n; END $$;});
+for my $call ('SELECT f()', 'CALL p_definer()', 'CALL p_set()', 'CALL p_block()')
+{
+	like(failure($node, $call), qr/cannot run inside a transaction block/, "not by $call");
+}
+is(sql('SELECT count(*) FROM c'), 0, 'nothing was released');
+is(sql('SELECT steps FROM dp_counters'), 0, 'and no step closed');
+sql('CALL p()');
+is(sql('SELECT max(step) FROM c'), 1, 'a procedure that may commit may call it');
+like(failure($node, q{SET default_transaction_read_only = on; CALL dp_counter_tick('c')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'PostgreSQL\'s own read-only error');
+like(failure($node, q{BEGIN READ ONLY; SELECT dp_counter_record('c')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'for recorders too');
+
+# --- whatever the session's defaults are
+for my $level ('repeatable read', 'serializable')
+{
+	sql("SELECT dp_counter_record('c', 3)");
+	sql("SET default_transaction_isolation = '$level'; SET synchronous_commit = off; CALL dp_counter_tick('c')");
+}
+is(sql('SELECT count FROM c ORDER BY step DESC LIMIT 1'), 6, 'isolation levels change nothing');
+sql('SELECT dp_counter_drop($$c$$)');
+
+# --- a releases table that refuses the release: it is kept, not drawn again
+sql(q{
+	SELECT dp_counter_create('n', 0.01, 1000);
+	CREATE TABLE peeked (step bigint, count bigint);
+	CREATE SEQUENCE peek;  -- not transactional: what a trigger saw outlives the rollback
+	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM pg_catalog.setval('public.peek', abs(NEW.count) + 1);
+		RAISE EXCEPTION 'no room for %', NEW.count;
+	END $$;
+	CREATE TRIGGER refuse BEFORE INSERT ON n FOR EACH ROW EXECUTE FUNCTION refuse();
+});
+my %peeked;
+for (1 .. 5)
+{
+	my $error = failure($node, q{CALL dp_counter_tick('n')});
+	like($error, qr/no room for -?\d+.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
+	$error =~ /no room for (-?\d+)/ and $peeked{$1} = 1;
+}
+is(scalar(keys %peeked), 1, 'a trigger that refuses sees the same release every time');
+is(sql('SELECT steps FROM dp_counters'), 1, 'no further step is closed meanwhile');
+sql('DROP TRIGGER refuse ON n');
+sql(q{CALL dp_counter_tick('n')});
+is(sql('SELECT max(step) FROM n'), 2, 'the next tick publishes both');
+is(sql('SELECT count FROM n WHERE step = 1'), (keys %peeked)[0], 'and what the trigger saw');
+
+sql(q{ALTER TABLE n ADD CHECK (count > 1000000000) NOT VALID});
+my %detail;
+for (1 .. 5)
+{
+	failure($node, q{CALL dp_counter_tick('n')}) =~ /Failing row contains \((.*?)\)/ and $detail{$1} = 1;
+}
+is(scalar(keys %detail), 1, 'a constraint\'s message shows the same release every time');
+sql(q{ALTER TABLE n DROP CONSTRAINT n_count_check});
+
+sql(q{CREATE RULE nothing AS ON INSERT TO n DO INSTEAD NOTHING});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/rule/i, 'a rule that turns releases away is an error');
+sql(q{DROP RULE nothing ON n; CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	CREATE TRIGGER skip BEFORE INSERT ON n FOR EACH ROW EXECUTE FUNCTION skip()});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/does not take the release/, 'and so is a trigger');
+sql(q{DROP TRIGGER skip ON n; CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'late as %', current_user; END $$;
+	CREATE CONSTRAINT TRIGGER late AFTER INSERT ON n DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION late()});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/cannot fire deferred trigger within security-restricted operation/, 'a deferred trigger is refused: it would run as the caller');
+sql(q{DROP TRIGGER late ON n});
+sql(q{ALTER TABLE n RENAME COLUMN count TO counted});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/column "count" of relation "n" does not exist/, 'a column that is missing is an error');
+sql(q{ALTER TABLE n RENAME COLUMN counted TO count; ALTER TABLE n ENABLE ROW LEVEL SECURITY; ALTER TABLE n FORCE ROW LEVEL SECURITY});
+sql(q{CALL dp_counter_tick('n')});
+is_gapless($node, 'n', 'in the end no step is missing');
+sql(q{ALTER TABLE n SET UNLOGGED});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/not crash-safe/, 'an unlogged table is refused');
+sql(q{ALTER TABLE n SET LOGGED});
+
+# --- triggers of the releases table run as its owner, and not as who ticks
+sql(q{
+	CREATE ROLE owner LOGIN; CREATE ROLE clock LOGIN; GRANT CREATE ON SCHEMA public TO owner, clock;
+	CREATE TABLE heard (who text, path text); GRANT INSERT, SELECT ON heard TO PUBLIC;
+	SET ROLE owner;
+	SELECT dp_counter_create('o', 1);
+	CREATE FUNCTION hear() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN INSERT INTO public.heard VALUES (current_user, current_setting('search_path')); RETURN NULL; END $$;
+	CREATE TRIGGER hear AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION hear();
+	GRANT UPDATE ON o TO clock;
+});
+is(failure($node, q{SET search_path = pg_temp, public; CALL dp_counter_tick('public.o')}, user => 'clock'), '', 'another role ticks');
+is(sql('SELECT who, path FROM heard'), 'owner|pg_catalog, pg_temp', 'the trigger ran as the owner, with a safe search path');
+is($node->safe_psql('postgres', q{CALL dp_counter_tick('public.o'); SELECT current_user, current_setting('search_path')}, extra_params => ['-U', 'clock']) =~ s/^.*\n//r,
+	'clock|"$user", public', 'and the caller is who he was');
+sql(q{CREATE FUNCTION become() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET ROLE postgres'; RETURN NULL; END $$;
+	CREATE TRIGGER become AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION become()});
+like(failure($node, q{CALL dp_counter_tick('o')}), qr/cannot set parameter "role" within security-/, 'it cannot become the superuser who ticks');
+sql(q{DROP TABLE o});
+
+# --- cancel and statement_timeout at every instant
+sql(q{SELECT dp_counter_create('t', 1e9); SELECT dp_counter_create('tn', 0.01, 100000)});
+my ($timeouts, $recorded) = (0, 0);
+my %seen;
+for my $i (1 .. 150)
+{
+	$node->psql('postgres', q{SELECT dp_counter_record('t', 3)});
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	$session->{stdin} .= "CALL dp_counter_tick('t'); CALL dp_counter_tick('tn');\n";
+	$session->{run}->pump_nb;
+	usleep(rand(6000));
+	$i % 2 ? kill('INT', $pid) : kill('TERM', $pid);
+	$session->quit;
+	my $now = releases($node, 'tn');
+	for my $step (keys %seen) { $seen{$step} == $now->{$step} or fail("release of step $step changed") }
+	%seen = %$now;
+}
+sql(q{CALL dp_counter_tick('t'); }); sql(q{CALL dp_counter_tick('tn')});
+is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 cancelled ticks every event is counted once');
+is_gapless($node, $_, "$_: no step is missing") for qw(t tn);
+note('steps closed by cancelled ticks: ' . sql('SELECT max(step) FROM t'));
+
+# --- a full disk: files may not grow beyond some size
+SKIP:
+{
+	skip 'no prlimit', 4 unless eval { run_log([ 'prlimit', '--version' ]) };
+	sql(q{SELECT dp_counter_create('big', 1e9, 1000000000, 65535, 'subtraction')}); # a state of 262 kB
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	my $limit = 3 * 1024 * 1024 + 4096;
+	run_log([ 'prlimit', '--pid', $pid, "--fsize=$limit" ]);
+	my ($steps, $error) = (0, '');
+	for (1 .. 40)
+	{
+		$session->query(q{SELECT dp_counter_record('big', 2)});
+		$session->{stderr} = '';
+		$session->query(q{CALL dp_counter_tick('big')});
+		$error = $session->{stderr};
+		last if $error =~ /ERROR/;
+		++$steps;
+	}
+	like($error, qr/could not (extend|write)/, "the disk is full after $steps ticks");
+	$session->quit;
+	is(sql('SELECT max(step) FROM big'), $steps, 'the tick that failed closed no step');
+	sql(q{CALL dp_counter_tick('big')});
+	is(sql('SELECT step, count FROM big ORDER BY step DESC LIMIT 1'), ($steps + 1) . '|' . 2 * ($steps + 1), 'its events are in the next');
+	is_gapless($node, 'big', 'no step is missing');
+}
+
+# --- prepared transactions keep nobody waiting, not even their own session
+sql(q{SELECT dp_counter_create('p', 1e9)});
+sql(q{SET lock_timeout = '2s'; BEGIN; SELECT dp_counter_record('p', 10); PREPARE TRANSACTION 'one'; SELECT dp_counter_record('p', 100);});
+sql(q{BEGIN; SELECT dp_counter_record('p', 1000); PREPARE TRANSACTION 'two'});
+sql(q{CALL dp_counter_tick('p')});
+$node->stop('immediate');
+$node->start;
+sql(q{COMMIT PREPARED 'one'});
+sql(q{CALL dp_counter_tick('p')});
+sql(q{ROLLBACK PREPARED 'two'});
+sql(q{CALL dp_counter_tick('p')});
+is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 110', 'a prepared transaction is counted when it is committed, also after a crash');
+sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
+sql(q{SET lock_timeout = '2s'; DROP TABLE p});
+sql(q{COMMIT PREPARED 'three'});
+is(sql($orphans), 1, 'one that outlives its counter leaves a slot of nobody');
+sql(q{SELECT dp_counter_create('p', 1e9)});
+is(sql($orphans), 0, 'until the next counter is made');
+
+# --- the horizon
+sql(q{SELECT dp_counter_create('h', 1e9, 2)});
+sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
+sql(q{SELECT dp_counter_record('h', 5)});
+like(failure($node, q{CALL dp_counter_tick('h')}), qr/at its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
+is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE releases = 'h'::regclass}), 5, 'and the events are kept');
+is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE releases = 'h'::regclass}), '2|0', 'no step is left');
+done_testing();

@@ -1,0 +1,92 @@
+# Counters live on through pg_dump and restore and through a rename; on a standby they can be read.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('primary', allows_streaming => 1);
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+sql(q{
+	CREATE SCHEMA "Strange ""schema"; CREATE ROLE owner;
+	CREATE TABLE filler_1 (); CREATE TABLE filler_2 (); -- so that OIDs differ after a restore
+	SELECT dp_counter_create('public.visits_seen', 1e9, 1000);
+	SELECT dp_counter_create('"Strange ""schema"."A table"', 1e9);
+	SELECT dp_counter_create('noisy', 0.01, 100000);
+	DROP TABLE filler_1, filler_2;
+	CREATE TABLE visits (id integer);
+	CREATE TRIGGER r AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('visits_seen');
+	INSERT INTO visits SELECT generate_series(1, 100);
+	SELECT dp_counter_record('"Strange ""schema"."A table"', 11);
+	ALTER TABLE noisy OWNER TO owner;
+});
+for my $table ('visits_seen', '"Strange ""schema"."A table"', 'noisy', 'noisy')
+{
+	sql("CALL dp_counter_tick('$table')");
+}
+# between the two commits of a tick
+sql(q{CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+	CREATE TRIGGER refuse BEFORE INSERT ON noisy FOR EACH ROW EXECUTE FUNCTION refuse()});
+isnt(failure($node, q{CALL dp_counter_tick('noisy')}), '', 'a release is stored and not published');
+sql(q{DROP TRIGGER refuse ON noisy; INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
+
+my $file = $node->basedir . '/dump.sql';
+my $archive = $node->basedir . '/dump.custom';
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $file ], 'pg_dump');
+command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $archive ], 'pg_dump -Fc');
+like(slurp_file($file), qr/COPY dp_counter_private.counters/, 'the dump holds the state');
+my $state = sql(q{SELECT releases::text, epsilon, horizon, steps, count, published, state FROM dp_counter_private.counters ORDER BY 1});
+my $events = sql(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1});
+
+for my $way (qw(psql pg_restore))
+{
+	$node->safe_psql('postgres', "CREATE DATABASE by_$way TEMPLATE template0");
+	command_ok($way eq 'psql'
+		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr("by_$way"), '-f', $file ]
+		: [ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr("by_$way"), $archive ], "restore by $way");
+	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
+	is($q->(q{SELECT releases::text, epsilon, horizon, steps, count, published, state FROM dp_counter_private.counters ORDER BY 1}), $state, 'the same counters');
+	is($q->(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
+	$q->(q{INSERT INTO visits SELECT generate_series(1, 7)});
+	$q->(q{CALL dp_counter_tick('visits_seen')});
+	is($q->('SELECT step, count FROM visits_seen ORDER BY 1'), "1|100\n2|130", 'the counter goes on, with the events of the open step');
+	$q->(q{CALL dp_counter_tick('"Strange ""schema"."A table"')});
+	is($q->('SELECT step, count FROM "Strange ""schema"."A table" ORDER BY 1'), "1|11\n2|11", 'whatever the name');
+	$q->(q{CALL dp_counter_tick('noisy')});
+	is($q->('SELECT string_agg(step::text, $$ $$ ORDER BY step) FROM noisy'), '1 2 3 4', 'a release that was stored and not published comes out');
+	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(q{SELECT count FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass}), 'as it was');
+	is($q->(q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'noisy'::regclass}), 'owner', 'its owner is the owner');
+	$q->('DROP TABLE visits_seen CASCADE');
+	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');
+}
+
+# --- rename and move
+sql(q{CREATE SCHEMA s; ALTER TABLE visits_seen RENAME TO seen; ALTER TABLE seen SET SCHEMA s});
+like(failure($node, 'INSERT INTO visits VALUES (1)'), qr/relation "public.visits_seen" does not exist.*Trigger "r" of table "visits"/s, 'a trigger that names the old name says so');
+sql(q{DROP TRIGGER r ON visits;
+	CREATE TRIGGER r AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('s.seen');
+	INSERT INTO visits VALUES (1)});
+sql(q{CALL dp_counter_tick('s.seen')});
+is(sql('SELECT count FROM s.seen WHERE step = 2'), 124, 'a counter may be renamed');
+
+# --- a standby
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+sql(q{CALL dp_counter_tick('s.seen')});
+$node->wait_for_catchup('standby', 'replay');
+is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
+is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE releases = 's.seen'::regclass}), 3, 'and the view');
+like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
+like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'recording too');
+$node->stop;
+$standby->promote;
+$standby->safe_psql('postgres', q{SELECT dp_counter_record('s.seen', 6)});
+$standby->safe_psql('postgres', q{CALL dp_counter_tick('s.seen')});
+is($standby->safe_psql('postgres', 'SELECT step, count FROM s.seen ORDER BY step DESC LIMIT 1'), '4|130', 'a promoted standby goes on');
+done_testing();

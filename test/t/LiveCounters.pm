@@ -1,0 +1,60 @@
+# What the TAP tests of live counters share.
+package LiveCounters;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(new_node failure releases is_gapless start_program);
+
+# A running server with the extension in database postgres.
+sub new_node
+{
+	my ($name, %options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(extra => $options{initdb} // [], allows_streaming => $options{allows_streaming} // 0);
+	$node->append_conf('postgresql.conf', "max_prepared_transactions = 10\n" . ($options{conf} // ''));
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION dp_counter');
+	return $node;
+}
+
+# The error message of a statement, or '' if it went well.
+sub failure
+{
+	my ($node, $sql, %options) = @_;
+	my $error;
+	my $user = delete $options{user};
+	my @extra = defined $user ? ('-U', $user) : ();
+	my $status = $node->psql('postgres', $sql, stderr => \$error, extra_params => \@extra, %options);
+	return $status == 0 ? '' : $error;
+}
+
+# step => count of a releases table.
+sub releases
+{
+	my ($node, $table) = @_;
+	my %count = map { split /\|/ } split /\n/, $node->safe_psql('postgres', "SELECT step, count FROM $table");
+	return \%count;
+}
+
+sub is_gapless
+{
+	my ($node, $table, $name) = @_;
+	my $gaps = $node->safe_psql('postgres',
+		"SELECT count(*) = coalesce(max(step), 0) AND coalesce(min(step), 1) = 1 FROM $table");
+	is($gaps, 't', $name);
+}
+
+# Starts a program that goes on in the background with no need of being pumped: its output goes to a file.
+sub start_program
+{
+	my ($out, @command) = @_;
+	return IPC::Run::start(\@command, '<', \undef, '>', $out, '2>', "$out.errors");
+}
+
+1;

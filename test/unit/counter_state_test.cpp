@@ -1,0 +1,172 @@
+#include "core/counter_state.hpp"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/release_interval.hpp"
+#include "core/tree_error.hpp"
+#include "unit/live_support.hpp"
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+using test::Counter;
+using test::counter_request;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+TEST(CounterState, CountsAnyNumberOfEventsPerStepWhereNoiseVanishes) {
+    Keystream random;
+    for (const std::int64_t horizon : {0, 3000})
+        for (const std::optional<std::int32_t> k :
+             {std::optional<std::int32_t>{}, {2}, {3}, {19}}) {
+            Counter counter(counter_request(horizon, 1e9, k));
+            std::int64_t total = 0;
+            for (std::int64_t step = 1; step <= 3000; ++step) {
+                total += step % 7 == 0 ? 1'000'000'000'000 : step % 3;
+                const CounterRelease release = counter.advance(total, random);
+                ASSERT_EQ(release.step, step);
+                ASSERT_EQ(release.count, total);
+                ASSERT_EQ(release.stddev, 0);
+            }
+        }
+}
+
+TEST(CounterState, StopsAtItsHorizonAndSaysSo) {
+    Keystream random;
+    Counter counter(counter_request(10, 1));
+    for (int step = 1; step <= 10; ++step)
+        (void)counter.advance(step, random);
+    try {
+        (void)counter.advance(11, random);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::data);
+        EXPECT_NE(error.hint(), "");
+    }
+    EXPECT_EQ(counter.state().step(), 10);
+}
+
+TEST(CounterState, RefusesATotalThatFell) {
+    Keystream random;
+    Counter counter(counter_request(10, 1));
+    (void)counter.advance(5, random);
+    try {
+        (void)counter.advance(4, random);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::corrupt);
+        EXPECT_EQ(std::string(error.what()).find_first_of("0123456789"), std::string::npos)
+            << "a count in the message: " << error.what();
+    }
+}
+
+TEST(CounterState, ThrowsWhereTheReleaseDoesNotFit) {
+    Counter counter(counter_request(10, 1, 11, Mechanism::plain));
+    EXPECT_THROW((void)counter.advance_with(kMost, [](int) { return std::int64_t{1}; }), Error);
+}
+
+/// Gives every draw a number, and keeps a release's noise as the sum of 2^number.
+TEST(CounterState, ABoundedCounterUsesTheNodesOfItsTree) {
+    for (const std::int32_t k : {2, 3, 4}) {
+        Counter counter(counter_request(40, 1, k, Mechanism::plain));
+        const DigitSystem digits = DigitSystem::plain(k);
+        std::int64_t next = 1;
+        std::set<std::int64_t> seen;
+        for (std::int64_t t = 1; t <= 40; ++t) {
+            const CounterRelease release =
+                counter.advance_with(0, [&](int) { return std::exchange(next, next * 2); });
+            ASSERT_EQ(__builtin_popcountll(static_cast<unsigned long long>(release.count)),
+                      nodes_at(digits, t));
+            ASSERT_TRUE(seen.insert(release.count).second);
+        }
+    }
+}
+
+TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
+    // Beside the counter, the same streams one by one with the same draws.
+    Counter counter(counter_request(0, 1));
+    std::int64_t step = 0;
+    std::int64_t carried = 0;
+    double carried_variance = 0;
+    for (const std::int64_t horizon : {1024, 4096, 16384, 65536}) {
+        Counter epoch(counter_request(horizon, 1));
+        std::int64_t z = horizon;
+        std::int64_t mine = horizon;
+        CounterRelease expected{};
+        CounterRelease release{};
+        for (std::int64_t t = 1; t <= std::min<std::int64_t>(horizon, 20000); ++t) {
+            expected = epoch.advance_with(0, [&](int) { return ++z % 11 - 5; });
+            release = counter.advance_with(0, [&](int) { return ++mine % 11 - 5; });
+            ASSERT_EQ(release.step, ++step);
+            ASSERT_EQ(release.count, carried + expected.count);
+            ASSERT_DOUBLE_EQ(release.stddev * release.stddev,
+                             carried_variance + expected.stddev * expected.stddev);
+        }
+        ASSERT_EQ(counter.state().plan().horizon, horizon);
+        carried = release.count;
+        carried_variance = release.stddev * release.stddev;
+    }
+    EXPECT_EQ(counter.epochs(), 4);
+}
+
+/// The noise of an event's step lies in `height` nodes of one tree: all epochs have all of epsilon.
+TEST(CounterState, EveryEpochHasTheWholeEpsilon) {
+    Keystream random;
+    Counter counter(counter_request(0, 0.5));
+    for (int step = 1; step <= 6000; ++step) {
+        (void)counter.advance(step, random);
+        const Plan& plan = counter.state().plan();
+        ASSERT_EQ(plan.epsilon.value(), 0.5);
+        ASSERT_EQ(counter.prepared().sampler(0).scale(),
+                  (LaplaceScale{Epsilon(0.5), static_cast<uint128>(plan.height)}));
+    }
+}
+
+TEST(CounterState, StddevIsThatOfTheReleases) {
+    constexpr int kRuns = 1000;
+    Keystream random;
+    for (const auto mechanism :
+         {Mechanism::plain, Mechanism::subtraction, Mechanism::bridge, Mechanism::hat}) {
+        std::map<std::int64_t, double> squares;
+        std::map<std::int64_t, double> stddev;
+        for (int run = 0; run < kRuns; ++run) {
+            Counter counter(counter_request(50, 1, 5, mechanism));
+            for (int step = 1; step <= 50; ++step) {
+                const CounterRelease release = counter.advance(7 * step, random);
+                const auto error = static_cast<double>(release.count - 7 * step);
+                squares[step] += error * error;
+                stddev[step] = release.stddev;
+            }
+        }
+        for (const auto& [step, sum] : squares) // kurtosis at most 6: 5.5 standard errors
+            EXPECT_NEAR(sum / kRuns / (stddev[step] * stddev[step]), 1,
+                        5.5 * std::sqrt(5.0 / kRuns));
+    }
+}
+
+TEST(CounterState, RefusesParametersAsThePlanDoes) {
+    EXPECT_THROW((void)CounterState::first_plan(counter_request(-1, 1)), Error);
+    EXPECT_THROW((void)CounterState::first_plan(counter_request(0, 1, 1)), Error);
+    EXPECT_THROW((void)CounterState::first_plan(counter_request(0, 1, 65536)), Error);
+}
+
+TEST(ReleaseInterval, IsClampedAtZeroBelowOnly) {
+    EXPECT_EQ(release_interval(100, 10).low, 80);
+    EXPECT_EQ(release_interval(100, 10).high, 120);
+    EXPECT_EQ(release_interval(5, 10).low, 0);
+    EXPECT_EQ(release_interval(-50, 10).low, 0);
+    EXPECT_EQ(release_interval(-50, 10).high, 0);
+    EXPECT_EQ(release_interval(7, 0).low, 7);
+    EXPECT_EQ(release_interval(7, 0).high, 7);
+    EXPECT_EQ(release_interval(kMost, 1e300).high, kMost);
+    EXPECT_EQ(release_interval(-kMost, 1e300).low, 0);
+}
+
+} // namespace
+} // namespace dp_counter

@@ -1,0 +1,74 @@
+// Live counters in the memory of the unit tests.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "core/counter_state.hpp"
+#include "core/discrete_laplace.hpp"
+#include "core/keystream.hpp"
+#include "core/state_codec.hpp"
+
+namespace dp_counter::test {
+
+using Memory = std::unique_ptr<void, decltype(&std::free)>;
+
+inline Memory allocate(std::size_t bytes) {
+    return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free};
+}
+
+/// A counter that opens its epochs by itself.
+class Counter {
+public:
+    explicit Counter(const CounterRequest& request)
+        : prepared_(std::make_unique<PreparedPlan>(CounterState::first_plan(request))),
+          memory_(allocate(CounterState::bytes(*prepared_))),
+          state_(CounterState::create(memory_.get(), request, *prepared_)) {}
+    explicit Counter(const std::vector<unsigned char>& bytes)
+        : prepared_(std::make_unique<PreparedPlan>(StateCodec::decode_plan(bytes))),
+          memory_(allocate(CounterState::bytes(*prepared_))),
+          state_(StateCodec::decode(bytes, *prepared_, memory_.get())) {}
+
+    /// Closes a step with this many events since the start; draw(level) is called for each node.
+    template <class Draw>
+    CounterRelease advance_with(std::int64_t total, Draw&& draw) {
+        if (const auto plan = state_->next_epoch()) {
+            auto prepared = std::make_unique<PreparedPlan>(*plan);
+            Memory next = allocate(CounterState::bytes(*prepared));
+            state_ = CounterState::open_epoch(next.get(), *prepared, *state_);
+            memory_ = std::move(next);
+            prepared_ = std::move(prepared);
+            ++epochs_;
+        }
+        return state_->advance(*prepared_, total, draw);
+    }
+    CounterRelease advance(std::int64_t total, RandomSource& random) {
+        return advance_with(total,
+                            [&](int level) { return prepared_->sampler(level).draw(random); });
+    }
+
+    [[nodiscard]] std::vector<unsigned char> encode() {
+        std::vector<unsigned char> bytes(StateCodec::encoded_bytes(*state_));
+        StateCodec::encode(*state_, bytes.data());
+        return bytes;
+    }
+    [[nodiscard]] CounterState& state() { return *state_; }
+    [[nodiscard]] const PreparedPlan& prepared() const { return *prepared_; }
+    [[nodiscard]] int epochs() const { return epochs_; }
+
+private:
+    std::unique_ptr<PreparedPlan> prepared_;
+    Memory memory_;
+    CounterState* state_;
+    int epochs_ = 1;
+};
+
+inline CounterRequest counter_request(std::int64_t horizon, double epsilon,
+                                      std::optional<std::int32_t> k = {},
+                                      std::optional<Mechanism> mechanism = {}) {
+    return {horizon, Epsilon(epsilon), k, mechanism};
+}
+
+} // namespace dp_counter::test

@@ -1,0 +1,267 @@
+#include "core/state_codec.hpp"
+
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "unit/live_support.hpp"
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+using test::Counter;
+using test::counter_request;
+using Bytes = std::vector<unsigned char>;
+
+/// Counters of many shapes, some steps on.
+void for_each_counter(const std::function<void(Counter&)>& check) {
+    Keystream random;
+    for (const std::int64_t horizon : {0, 1, 2, 100, 5000})
+        for (const std::optional<std::int32_t> k :
+             {std::optional<std::int32_t>{}, {2}, {3}, {4}, {19}})
+            for (const std::optional<Mechanism> mechanism : {std::optional<Mechanism>{},
+                                                             {Mechanism::plain},
+                                                             {Mechanism::subtraction},
+                                                             {Mechanism::bridge},
+                                                             {Mechanism::hat}}) {
+                Counter counter(counter_request(horizon, 0.7, k, mechanism));
+                check(counter);
+                for (int step = 1;
+                     step <= std::min<std::int64_t>(horizon == 0 ? 1100 : horizon, 1100); ++step) {
+                    (void)counter.advance(5 * step, random);
+                    if (step < 5 || step % 211 == 0 || step == 1024 || step == 1025)
+                        check(counter);
+                }
+            }
+}
+
+void expect_corrupt(const Bytes& bytes) {
+    try {
+        const Counter counter(bytes);
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::corrupt);
+    }
+}
+
+/// Makes the checksum right again: what remains must be found by the other checks.
+void seal(Bytes& bytes) {
+    crypto_generichash(bytes.data() + bytes.size() - 32, 32, bytes.data(), bytes.size() - 32,
+                       nullptr, 0);
+}
+
+template <class Int>
+Bytes with(Bytes bytes, std::size_t offset, Int value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+    seal(bytes);
+    return bytes;
+}
+
+constexpr std::size_t kVersion = 4, kHorizon = 6, kEpsilon = 14, kRadix = 22, kMechanism = 26,
+                      kEpochMechanism = 27, kEpochRadix = 28, kEpochHorizon = 32, kStep = 40,
+                      kEpoch = 48, kEpochStart = 56, kCount = 64, kCarried = 80, kVariance = 88,
+                      kCarriedVariance = 96, kEngine = 104;
+
+struct Shape {
+    std::optional<std::int32_t> k;
+    std::optional<Mechanism> mechanism;
+};
+
+const std::vector<Shape> kShapes{
+    {{2}, Mechanism::plain},  {{3}, Mechanism::subtraction}, {{4}, Mechanism::subtraction},
+    {{19}, Mechanism::plain}, {{4}, Mechanism::bridge},      {{5}, Mechanism::hat},
+    {{3}, Mechanism::hat},    {{}, Mechanism::hat},          {{}, Mechanism::bridge},
+};
+
+TEST(StateCodec, ReadsWhatItWrote) {
+    for_each_counter([](Counter& counter) {
+        const Bytes bytes = counter.encode();
+        Counter copy(bytes);
+        ASSERT_EQ(copy.encode(), bytes);
+        ASSERT_EQ(copy.state().step(), counter.state().step());
+    });
+}
+
+TEST(StateCodec, AReadCounterGoesOnAsTheWrittenOneWould) {
+    for (const std::int64_t horizon : {0, 5000}) {
+        for (const auto& [k, mechanism] : kShapes) {
+            std::int64_t z = 0;
+            std::int64_t w = 0;
+            Counter straight(counter_request(horizon, 1, k, mechanism));
+            auto stored = std::make_unique<Counter>(counter_request(horizon, 1, k, mechanism));
+            for (int step = 1; step <= 1500; ++step) {
+                if (step < 40 || step % 41 == 0 || step == 1025)
+                    stored = std::make_unique<Counter>(stored->encode());
+                const auto expected = straight.advance_with(
+                    step, [&](int) { return (z = (z * 31 + 7) % 1009) - 504; });
+                const auto release = stored->advance_with(
+                    step, [&](int) { return (w = (w * 31 + 7) % 1009) - 504; });
+                ASSERT_EQ(release.count, expected.count);
+                ASSERT_EQ(release.stddev, expected.stddev);
+            }
+            ASSERT_EQ(stored->encode(), straight.encode());
+        }
+    }
+}
+
+TEST(StateCodec, LengthTellsNothingAboutCountsOrNoise) {
+    for (const auto& [k, mechanism] : kShapes) {
+        Counter quiet(counter_request(1000, 1, k, mechanism));
+        Counter busy(counter_request(1000, 1, k, mechanism));
+        for (int step = 1; step <= 1000; ++step) {
+            (void)quiet.advance_with(0, [](int) { return std::int64_t{0}; });
+            (void)busy.advance_with(step * 1'000'000'000'000LL,
+                                    [](int) { return -(std::int64_t{1} << 40); });
+            ASSERT_EQ(quiet.encode().size(), busy.encode().size());
+        }
+    }
+}
+
+TEST(StateCodec, FindsEveryFlippedBit) {
+    Keystream random;
+    Counter counter(counter_request(100, 1, 3));
+    for (int step = 1; step <= 50; ++step)
+        (void)counter.advance(step, random);
+    Bytes bytes = counter.encode();
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        for (int bit = 0; bit < 8; ++bit) {
+            bytes[i] ^= static_cast<unsigned char>(1 << bit);
+            expect_corrupt(bytes);
+            bytes[i] ^= static_cast<unsigned char>(1 << bit);
+        }
+}
+
+TEST(StateCodec, FindsEveryTruncationAndAnythingBehind) {
+    Keystream random;
+    Counter counter(counter_request(100, 1, 3));
+    (void)counter.advance(1, random);
+    const Bytes bytes = counter.encode();
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        Bytes shorter(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        expect_corrupt(shorter);
+        if (size >= 32) { // with a checksum that is right
+            seal(shorter);
+            expect_corrupt(shorter);
+        }
+    }
+    for (const std::size_t more : {1, 8, 100}) {
+        Bytes longer = bytes;
+        longer.resize(bytes.size() + more);
+        expect_corrupt(longer);
+        seal(longer);
+        expect_corrupt(longer);
+    }
+}
+
+TEST(StateCodec, NamesAVersionThatItDoesNotKnow) {
+    Counter counter(counter_request(100, 1));
+    const Bytes bytes = with<std::uint16_t>(counter.encode(), kVersion, 2);
+    try {
+        (void)StateCodec::decode_plan(bytes);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::corrupt);
+        EXPECT_NE(std::string(error.what()).find("version"), std::string::npos);
+    }
+}
+
+TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
+    Keystream random;
+    Counter counter(counter_request(100, 1, 3));
+    for (int step = 1; step <= 14; ++step) // 14 = 1 2 2 = 1 -1 -1 -1
+        (void)counter.advance(step, random);
+    const Bytes good = counter.encode();
+    {
+        Bytes same = good;
+        seal(same);
+        ASSERT_EQ(same, good);
+    }
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    for (const std::int64_t horizon : {-1L, 101L, 99L, 0L + (1L << 62) + 1, kMost}) {
+        expect_corrupt(with(good, kHorizon, horizon));
+        expect_corrupt(with(good, kEpochHorizon, horizon));
+    }
+    expect_corrupt(with<std::int64_t>(good, kEpochHorizon, 0));
+    for (const double epsilon : {0.0, -1.0, 1e-10, 1e10, kNan, kInfinity})
+        expect_corrupt(with(good, kEpsilon, epsilon));
+    for (const std::int32_t k : {-1, 1, 65536, std::numeric_limits<std::int32_t>::min()}) {
+        expect_corrupt(with(good, kRadix, k));
+        expect_corrupt(with(good, kEpochRadix, k));
+    }
+    expect_corrupt(with<std::int32_t>(good, kEpochRadix, 65535)); // another shape
+    expect_corrupt(with<std::uint8_t>(good, kMechanism, 77));
+    expect_corrupt(with<std::uint8_t>(good, kEpochMechanism, 255));
+    expect_corrupt(with<std::uint8_t>(good, kEpochMechanism, 1)); // another shape
+    for (const std::int64_t step : {-1L, 0L, 13L, 15L, 101L, kMost})
+        expect_corrupt(with(good, kStep, step));
+    for (const std::int64_t start : {-1L, 1L, 14L, 15L})
+        expect_corrupt(with(good, kEpochStart, start));
+    for (const std::int64_t epoch : {-1L, 1L, kMost})
+        expect_corrupt(with(good, kEpoch, epoch));
+    expect_corrupt(with<std::int64_t>(good, kCount, -1));
+    expect_corrupt(with<std::int64_t>(good, kCarried, 1));
+    for (const double variance : {-1.0, 1.0, kNan, kInfinity})
+        expect_corrupt(with(good, kCarriedVariance, variance));
+    for (const double variance : {-1.0, kNan, kInfinity})
+        expect_corrupt(with(good, kVariance, variance));
+}
+
+TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
+    Counter counter(counter_request(1000, 1, {}, Mechanism::hat));
+    const Bytes good = counter.encode();
+    const int levels = counter.state().plan().height - 1;
+    ASSERT_GT(levels, 0);
+    constexpr std::size_t kLattice = 40, kLevels = 41, kFirst = 42;
+    for (const std::uint8_t value : {0, 1, 7, 63, 255})
+        expect_corrupt(with(good, kLattice, value));
+    for (const std::uint8_t value : {0, 1, 3, 62, 63, 255})
+        if (value != levels)
+            expect_corrupt(with(good, kLevels, value));
+    for (int l = 0; l < levels; ++l) {
+        const std::size_t at = kFirst + 16 * static_cast<std::size_t>(l);
+        for (const std::int32_t radix : {-1, 0, 1, 4097, 1 << 30})
+            expect_corrupt(with(good, at, radix));
+        for (const std::int32_t offset : {-1, 1 << 20, 1 << 30})
+            expect_corrupt(with(good, at + 4, offset));
+        for (const std::int64_t knots : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40})
+            expect_corrupt(with(good, at + 8, knots));
+    }
+}
+
+/// Any engine integer changed: refused, or a state that can be used without harm.
+TEST(StateCodec, NoEngineIntegerCanDoHarm) {
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    Keystream random;
+    for (const auto& [k, mechanism] : kShapes) {
+        Counter counter(counter_request(100, 1, k, mechanism));
+        for (int step = 1; step <= 14; ++step)
+            (void)counter.advance(step, random);
+        const Bytes good = counter.encode();
+        int refused = 0;
+        const std::size_t levels =
+            counter.state().plan().is_tree()
+                ? 0
+                : 2 + 16 * static_cast<std::size_t>(counter.state().plan().height - 1);
+        for (std::size_t at = kEngine + levels; at + 32 < good.size(); at += 8)
+            for (const std::int64_t value : {kLeast, kLeast + 1, -1'000L, 1'000L, kMost}) {
+                try {
+                    Counter changed(with(good, at, value));
+                    for (int step = 15; step <= 100; ++step)
+                        (void)changed.advance(step, random);
+                } catch (const Error&) {
+                    ++refused;
+                }
+            }
+        EXPECT_GT(refused, 0);
+    }
+}
+
+} // namespace
+} // namespace dp_counter
