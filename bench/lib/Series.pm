@@ -65,6 +65,7 @@ sub ordered
             }
         }
     }
+    $add->('aggregate, no horizon, default, RANGE', aggregate_call() . " $in_order");
     $add->('count FILTER, RANGE', "count(*) FILTER (WHERE b) $in_order");
     $add->('row_number, RANGE',   "row_number() $in_order");
     return { name => 'ordered', rows => $rows, series => \@series };
