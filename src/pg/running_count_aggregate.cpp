@@ -36,7 +36,8 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
         read_mechanism(parameters, {0, true});
 }
 
-State* open_state(FunctionCallInfo fcinfo) {
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     Parameters parameters;
     read_parameters(fcinfo, parameters);
     MemoryContext memory = nullptr;
