@@ -19,7 +19,7 @@ sub window_call
 sub aggregate_call
 {
     my (%o) = @_;
-    return sprintf 'dp_running_count(b, 1.0, %s, %s::bigint)', $o{k} // 'NULL', $o{horizon};
+    return sprintf 'dp_running_count(b, 1.0, %s, %s::bigint)', $o{k} // 'NULL', $o{horizon} // 'NULL';
 }
 
 # The two columns of the table of marks.
