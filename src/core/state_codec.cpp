@@ -256,7 +256,7 @@ CounterState StateCodec::read_head(Reader& reader) {
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (state.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
-    require((state.epoch_ == 0) == (state.epoch_start_ == 0));
+    require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
     return state;

@@ -1,9 +1,9 @@
--- Create, move and drop the extension. In a transaction that is rolled back: the other tests use it.
+-- Create and drop the extension. In a transaction that is rolled back: the other tests use it.
 
 SELECT extname, extversion = default_version AS current, extrelocatable
 FROM pg_extension JOIN pg_available_extensions ON name = extname WHERE extname = 'dp_counter';
 
--- it holds functions and aggregates, the tables of live counters in a schema of their own, and an event trigger
+-- what it holds: functions, and the tables, the schema and the event trigger of live counters
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS holds
 FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
      AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') ORDER BY 1;
@@ -29,13 +29,13 @@ SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10, '
 SELECT dp_private.dp_running_count(b, 1e9, 3, 'plain', 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);
 RESET search_path;
 
--- it stays there: its secret tables have a schema of their own
+-- it stays where it is: its tables have a schema of their own
 CREATE SCHEMA dp_public;
-SAVEPOINT stay;
+SAVEPOINT stays;
 \set VERBOSITY sqlstate
 ALTER EXTENSION dp_counter SET SCHEMA dp_public;
+ROLLBACK TO stays;
 \set VERBOSITY default
-ROLLBACK TO stay;
 
 -- what uses it keeps it
 CREATE VIEW dp_public.total AS SELECT dp_private.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
