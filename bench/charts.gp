@@ -12,9 +12,10 @@ set title "One noise value: median and quartiles"
 set logscale x
 set xlabel "scale"
 set ylabel "ns"
+set format x "10^{%L}"
 set yrange [0:*]
-set key top left
-plot for [i=0:2] folder."/draws.dat" index i using 1:2:3:4 skip 1 with yerrorlines ls i+1 title columnheader(1)
+set key at graph 0.98, 0.83
+plot for [i=0:2] folder."/draws.dat" index i using 1:2:3:4 with yerrorlines ls i+1 title columnheader(1)
 
 set output folder."/horizons.svg"
 set title "A row on the server against the horizon: median and quartiles"
@@ -26,7 +27,8 @@ plot for [i=0:1] folder."/horizons.dat" index i using 1:2:3:4 with yerrorlines l
 set terminal svg size 900,760 font "sans-serif,12" background "white"
 set output folder."/ratios.svg"
 unset logscale x
-set title "Processor time against the built-in: median and quartiles (bars), mark (orange)"
+set format x "%.2g"
+set title "Ratio to the built-in: median and quartiles (blue), mark (orange)" offset -20,0
 set xlabel "ratio"
 unset ylabel
 set grid xtics lc rgb "#dddddd"
