@@ -1,7 +1,6 @@
 #include "core/state_codec.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -49,8 +48,8 @@ HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatL
         shapes.push_back({level.radix, level.offset});
         const HatSpec usual = hat_spec(horizon, shapes);
         const std::int64_t extra = level.knots - usual.level[shapes.size() - 1].knots;
-        shapes.back().extra = static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(extra, -std::int64_t{1} << 20, std::int64_t{1} << 20));
+        constexpr std::int64_t limit = std::int64_t{1} << 20;
+        shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -limit, limit));
     }
     return hat_spec(horizon, shapes);
 }
@@ -67,7 +66,11 @@ public:
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
             *next_++ = static_cast<unsigned char>(bits);
     }
-    void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
+    void real(double value) {
+        std::uint64_t bits; // std::bit_cast is not in GCC 10
+        std::memcpy(&bits, &value, sizeof bits);
+        integer(bits);
+    }
     void raw(const unsigned char* bytes, std::size_t size) {
         std::memcpy(next_, bytes, size);
         next_ += size;
@@ -109,7 +112,9 @@ public:
         return value;
     }
     [[nodiscard]] double real(double low, double high) {
-        const auto value = std::bit_cast<double>(integer<std::uint64_t>());
+        const auto bits = integer<std::uint64_t>();
+        double value;
+        std::memcpy(&value, &bits, sizeof value);
         require(value >= low && value <= high); // false for NaN
         return value;
     }
