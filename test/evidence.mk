@@ -70,7 +70,7 @@ test-all-majors:
 
 # --- fuzzing (test/fuzz): needs clang with its runtime, libclang-rt-14-dev -------------------------
 
-FUZZ_TARGETS    = planner sampler name
+FUZZ_TARGETS    = planner sampler name state
 FUZZ_SECONDS    ?= 600
 FUZZ_STATEMENTS ?= 50000
 FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))

@@ -1,13 +1,13 @@
 #include "core/state_codec.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <vector>
 
 #include <sodium.h>
 
+#include "core/bit_copy.hpp"
 #include "core/epochs.hpp"
 
 namespace dp_counter {
@@ -51,8 +51,8 @@ HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatL
         shapes.push_back({level.radix, level.offset});
         const HatSpec usual = hat_spec(horizon, shapes);
         const std::int64_t extra = level.knots - usual.level[shapes.size() - 1].knots;
-        shapes.back().extra = static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(extra, -std::int64_t{1} << 20, std::int64_t{1} << 20));
+        constexpr std::int64_t limit = std::int64_t{1} << 20;
+        shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -limit, limit));
     }
     return hat_spec(horizon, shapes);
 }
@@ -70,7 +70,7 @@ public:
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
             byte(static_cast<unsigned char>(bits));
     }
-    void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
+    void real(double value) { integer(bit_copy<std::uint64_t>(value)); }
     void raw(std::span<const unsigned char> bytes) {
         for (const unsigned char value : bytes)
             byte(value);
@@ -119,7 +119,7 @@ public:
         return value;
     }
     [[nodiscard]] double real(double low, double high) {
-        const auto value = std::bit_cast<double>(integer<std::uint64_t>());
+        const auto value = bit_copy<double>(integer<std::uint64_t>());
         require(value >= low && value <= high); // false for NaN
         return value;
     }
