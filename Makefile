@@ -67,6 +67,22 @@ tap:
 test: unit
 	$(MAKE) installcheck pgtap readme tap audit-small
 
+# --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
+# A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes.
+
+BENCH_DEPS = $(wildcard bench/*.hpp) $(HEADERS_CORE)
+FLIGHTS   ?= $(firstword $(wildcard ../shared/data/flights-3m.csv.xz))
+
+build/bench/core: bench/core.cpp $(BENCH_DEPS) $(CORE_OBJS)
+	@mkdir -p build/bench
+	$(CXX) $(CXXFLAGS) -I. -o $@ $< $(CORE_OBJS) -lbenchmark -lsodium -lpthread
+
+.PHONY: bench bench-quick
+bench: all build/bench/core
+	PG_CONFIG='$(PG_CONFIG)' FLIGHTS='$(FLIGHTS)' bench/run full
+bench-quick: all build/bench/core
+	PG_CONFIG='$(PG_CONFIG)' bench/run quick
+
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 
 LINT_SRCS = $(sort $(wildcard src/core/*.cpp src/pg/*.cpp))

@@ -58,7 +58,19 @@ private:
         std::uint64_t tail[kBase]; ///< the next 64 bits
     };
 
+    template <class Unsigned>
+    [[nodiscard]] Unsigned draw_magnitude(RandomSource& random) const;
+    /// Appends digits index .. 0, drawn one by one, to those that are known.
+    template <class Unsigned>
+    [[nodiscard, gnu::noinline]] Unsigned draw_digits(Unsigned known, int index,
+                                                      RandomSource& random) const;
     [[nodiscard]] int draw_digit(int index, RandomSource& random) const;
+    /// The first threshold that is not above the word is the only one that may equal it. (So may
+    /// the sixteenth; settle_tie() knows better.) The comparison has just read all of them: this
+    /// access tells a cache nothing.
+    [[nodiscard]] static bool is_tie(const Digit& digit, std::int32_t word, int reached) noexcept {
+        return __builtin_expect(static_cast<long>(digit.word[reached] == word), 0) != 0;
+    }
     [[nodiscard]] int settle_tie(int index, std::int32_t word, RandomSource& random) const;
     [[nodiscard]] int settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const;
     template <class Unsigned>
@@ -72,43 +84,61 @@ private:
 static_assert(std::is_trivially_copyable_v<DiscreteLaplace>);
 static_assert(std::is_standard_layout_v<DiscreteLaplace>);
 
-/// Compares a word with sixteen falling thresholds at once. Returns how many lie above it, or -1 if
-/// one is equal to it.
+/// How many of sixteen falling thresholds lie above a word, by comparing it with all of them.
 [[nodiscard]] inline int count_above(std::int32_t word, const std::int32_t* threshold) noexcept {
 #ifdef __SSE2__
     const __m128i w = _mm_set1_epi32(word);
-    const auto load = [&](int i) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(threshold + 4 * i));
+    const auto above = [&](int i) {
+        return _mm_cmpgt_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(threshold + 4 * i)),
+                               w);
     };
-    const __m128i a = load(0);
-    const __m128i b = load(1);
-    const __m128i c = load(2);
-    const __m128i d = load(3);
-    const __m128i equal = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi32(a, w), _mm_cmpeq_epi32(b, w)),
-                                       _mm_or_si128(_mm_cmpeq_epi32(c, w), _mm_cmpeq_epi32(d, w)));
-    if (_mm_movemask_epi8(equal) != 0) [[unlikely]]
-        return -1;
-    const __m128i above = // a byte for each threshold
-        _mm_packs_epi16(_mm_packs_epi32(_mm_cmpgt_epi32(a, w), _mm_cmpgt_epi32(b, w)),
-                        _mm_packs_epi32(_mm_cmpgt_epi32(c, w), _mm_cmpgt_epi32(d, w)));
-    return __builtin_ctz(~static_cast<unsigned>(_mm_movemask_epi8(above)));
+    const __m128i bytes = // one for each threshold
+        _mm_packs_epi16(_mm_packs_epi32(above(0), above(1)), _mm_packs_epi32(above(2), above(3)));
+    return __builtin_ctz(~static_cast<unsigned>(_mm_movemask_epi8(bytes)));
 #else
     int above = 0;
-    int equal = 0;
-    for (int j = 0; j < 16; ++j) {
+    for (int j = 0; j < 16; ++j)
         above += word < threshold[j] ? 1 : 0;
-        equal |= word == threshold[j] ? 1 : 0;
-    }
-    return equal != 0 ? -1 : above;
+    return above;
 #endif
 }
 
 inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
     const auto word = static_cast<std::int32_t>(random.next32());
     const int reached = count_above(word, digits_[index].word);
-    if (reached < 0) [[unlikely]]
-        return settle_tie(index, word, random);
-    return reached;
+    return is_tie(digits_[index], word, reached) ? settle_tie(index, word, random) : reached;
+}
+
+template <class Unsigned>
+inline Unsigned DiscreteLaplace::draw_magnitude(RandomSource& random) const {
+    const int top = digit_count_ - 1;
+    std::uint32_t* words = random.take(static_cast<std::size_t>(digit_count_));
+    if (words == nullptr) [[unlikely]]
+        return draw_digits<Unsigned>(0, top, random);
+    Unsigned magnitude = 0;
+    for (int i = top; i >= 0; --i) {
+        const auto word = static_cast<std::int32_t>(*words);
+        const int reached = count_above(word, digits_[i].word);
+        if (is_tie(digits_[i], word, reached) || (i == top && reached == kBase - 1)) [[unlikely]] {
+            random.give_back(static_cast<std::size_t>(i + 1));
+            return draw_digits<Unsigned>(magnitude, i, random);
+        }
+        *words++ = 0;
+        magnitude = magnitude * kBase + static_cast<Unsigned>(reached);
+    }
+    return magnitude;
+}
+
+template <class Unsigned>
+Unsigned DiscreteLaplace::draw_digits(Unsigned known, int index, RandomSource& random) const {
+    Unsigned magnitude = known;
+    for (int i = index; i >= 0; --i) {
+        auto digit = static_cast<Unsigned>(draw_digit(i, random));
+        if (i == digit_count_ - 1 && digit == kBase - 1)
+            digit = extend_top_digit(digit, random);
+        magnitude = magnitude * kBase + digit;
+    }
+    return magnitude;
 }
 
 template <class Int>
@@ -118,11 +148,7 @@ inline Int DiscreteLaplace::draw(RandomSource& random) const {
     if (digit_count_ > kFitting) [[unlikely]]
         throw_overflow();
     for (;;) {
-        auto magnitude = static_cast<Unsigned>(draw_digit(digit_count_ - 1, random));
-        if (magnitude == kBase - 1) [[unlikely]]
-            magnitude = extend_top_digit(magnitude, random);
-        for (int i = digit_count_ - 2; i >= 0; --i)
-            magnitude = magnitude * kBase + static_cast<Unsigned>(draw_digit(i, random));
+        const auto magnitude = draw_magnitude<Unsigned>(random);
         const auto sign = static_cast<Unsigned>(random.next_bit() ? 1 : 0);
         // Not minus zero. A sum, since compilers make a branch on the sign of (magnitude | ...).
         if (magnitude + (sign ^ 1U) != 0) [[likely]]

@@ -27,6 +27,16 @@ public:
         return word;
     }
 
+    /// The next `count` words in one piece, or null where the buffer ends before them. They count
+    /// as read, but for the last ones that are given back; the caller wipes the others.
+    [[nodiscard]] std::uint32_t* take(std::size_t count) noexcept {
+        if (kWords - next_ < count) [[unlikely]]
+            return nullptr;
+        next_ += count;
+        return words_ + next_ - count;
+    }
+    void give_back(std::size_t count) noexcept { next_ -= count; }
+
     /// 64 uniform bits: two words, the first is the high half.
     [[nodiscard]] std::uint64_t next64() {
         const std::uint64_t high = next32();
@@ -46,7 +56,8 @@ public:
     }
 
 protected:
-    static constexpr std::size_t kWords = 256;
+    static constexpr std::size_t kWords =
+        248; ///< and a key make 1024 bytes, ChaCha20 at its fastest
 
     ~RandomSource() = default;
 

@@ -60,10 +60,6 @@ void read_horizon(Parameters& parameters, const Argument& argument) {
              errhint("The horizon is the greatest number of rows that the count may run over.")));
 }
 
-bool bit_from_boolean(const Argument& argument) {
-    return !argument.isnull && DatumGetBool(argument.value);
-}
-
 bool bit_from_bit(const Argument& argument) {
     if (argument.isnull)
         return false;

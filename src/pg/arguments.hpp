@@ -32,7 +32,9 @@ void read_horizon(Parameters& parameters, const Argument& argument);
 
 /// The value of a boolean or bit(1) argument; NULL counts as 0. bit_from_bit raises
 /// string_data_length_mismatch for a bit string of another length.
-[[nodiscard]] bool bit_from_boolean(const Argument& argument);
+[[nodiscard]] inline bool bit_from_boolean(const Argument& argument) {
+    return !argument.isnull && DatumGetBool(argument.value);
+}
 [[nodiscard]] bool bit_from_bit(const Argument& argument);
 
 /// Raises invalid_parameter_value: a parameter changed between two rows of one stream.

@@ -10,7 +10,7 @@
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism };
+enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism, kArguments };
 
 /// The transition state, in secret memory.
 ///
@@ -23,6 +23,7 @@ struct State {
     bool released;     ///< `release` holds the release at this step
     std::int64_t release;
     Parameters parameters;
+    Argument arguments[kArguments]; ///< of the first row: the parameters as they came
 };
 
 void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
@@ -35,11 +36,16 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
         read_mechanism(parameters, {0, true});
 }
 
-State* open_state(FunctionCallInfo fcinfo, const Parameters& parameters) {
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline State* open_state(FunctionCallInfo fcinfo) {
+    Parameters parameters;
+    read_parameters(fcinfo, parameters);
     MemoryContext memory = nullptr;
     const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
     state->parameters = parameters;
+    for (int i = kEpsilon; i < fcinfo->nargs; ++i)
+        state->arguments[i] = fcinfo->args[i];
     if (use == AggregateUse::window) {
         check_first_state(fcinfo);
         state->stream = open_stream(memory, parameters, parameters.horizon);
@@ -49,29 +55,46 @@ State* open_state(FunctionCallInfo fcinfo, const Parameters& parameters) {
     return state;
 }
 
+/// Whether this row's parameters are those of the first, as far as numbers can tell: a mechanism's
+/// name says nothing by its address. NULL has the value 0; where it has not, the values are read.
+bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
+    Datum difference = state->parameters.has_mechanism ? 1 : 0;
+    for (int i = kEpsilon; i < fcinfo->nargs; ++i) {
+        const Argument& first = state->arguments[i];
+        const Argument& now = fcinfo->args[i];
+        difference |= (first.value ^ now.value) | static_cast<Datum>(first.isnull != now.isnull);
+    }
+    return difference == 0;
+}
+
+pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* state) {
+    Parameters parameters;
+    read_parameters(fcinfo, parameters);
+    if (!(parameters == state->parameters))
+        raise_not_constant();
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_transition) {
     using namespace dp_counter::pg;
-    Parameters parameters;
-    read_parameters(fcinfo, parameters);
     State* state = nullptr;
     if (PG_ARGISNULL(kState)) {
-        state = open_state(fcinfo, parameters);
+        state = open_state(fcinfo);
     } else {
         state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (!(parameters == state->parameters))
-            raise_not_constant();
+        if (!are_arguments_same(fcinfo, state)) [[unlikely]]
+            check_same_parameters(fcinfo, state);
     }
     const bool bit = bit_from_boolean(fcinfo->args[kBit]);
     if (state->stream.count != nullptr) {
-        state->release = advance(state->stream, parameters, bit);
+        state->release = advance(state->stream, state->parameters, bit);
         state->released = true;
     } else {
+        const std::int64_t horizon = state->parameters.horizon;
         record(state->progress, bit,
-               parameters.horizon == dp_counter::kUnbounded ? dp_counter::kMaxHorizon
-                                                            : parameters.horizon);
+               horizon == dp_counter::kUnbounded ? dp_counter::kMaxHorizon : horizon);
         state->released = false;
     }
     PG_RETURN_POINTER(state);

@@ -76,18 +76,18 @@ std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
         ++stream.epoch;
         open_epoch(stream, parameters);
     }
+    static Failure failure; // off the stack: a function with arrays there pays for a guard a row
     RandomSource& random = backend_random();
-    Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] { release = stream.count->advance(bit, random); })) [[unlikely]]
         failure.raise();
     return release;
 }
 
-void record(Progress& progress, bool bit, std::int64_t horizon) {
+void raise_beyond(std::int64_t horizon) {
     Failure failure;
-    if (!guarded(failure, [&] { progress.record(bit, horizon); })) [[unlikely]]
-        failure.raise();
+    (void)guarded(failure, [&] { Progress::throw_beyond(horizon); });
+    failure.raise();
 }
 
 void check_parameters(const Parameters& parameters, std::int64_t horizon) {
