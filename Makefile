@@ -17,7 +17,7 @@ PG_CONFIG ?= pg_config
 
 # The server's headers as system headers: our warnings are about our code alone.
 PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
-              -isystem $(shell $(PG_CONFIG) --includedir-server)
+              -isystem $(shell $(PG_CONFIG) --includedir-server) $(SANITIZE)
 SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
 
 # No bitcode: PGXS would compile every file a second time with clang, without PG_CXXFLAGS.
@@ -34,17 +34,19 @@ $(CORE_OBJS): $(HEADERS_CORE)
 $(PG_OBJS): $(HEADERS_CORE) $(wildcard src/pg/*.hpp)
 $(shlib): src/pg/exports.map
 
+include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all majors
+
 # --- tests ----------------------------------------------------------------------------------------
 
 UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
 UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
 
-build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp)
+build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
-build/unit/unit: $(UNIT_OBJS) $(CORE_OBJS)
-	$(CXX) $(CXXFLAGS) -o $@ $^ -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
+build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
+	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
 
 .PHONY: unit pgtap readme tap test
 unit: build/unit/unit
@@ -63,7 +65,7 @@ tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
 test: unit
-	$(MAKE) installcheck pgtap readme tap
+	$(MAKE) installcheck pgtap readme tap audit-small
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
 # A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures live counters on a running server: PGHOST, PGPORT, PGUSER and PGDATABASE say which.
 #   bench/live/run.sh [SECONDS per pgbench run, default 20] [TICKS of the bloat test, default 10000]
-# Makes and drops the schema dp_bench. Prints the figures that issue 4 asks for.
+# Makes and drops the schema dp_bench. Prints the figures that issue 4 asks for. Wants an idle machine.
 set -euo pipefail
 
 seconds=${1:-20}
@@ -21,7 +21,7 @@ SET search_path = dp_bench, public;
 CREATE TABLE plain (id bigint, diagnosis text, at timestamptz);
 CREATE TABLE private (LIKE plain);
 CREATE TABLE counted (LIKE plain);
-SELECT dp_counter_create('dp_bench.releases', 1.0);
+SELECT dp_counter_create('dp_bench.releases', 1.0, 1000000);
 CREATE TRIGGER count AFTER INSERT ON private FOR EACH ROW EXECUTE FUNCTION dp_counter_record('releases');
 CREATE TABLE total (n bigint);
 INSERT INTO total VALUES (0);
@@ -35,6 +35,7 @@ inserts_per_second() {
 	echo "INSERT INTO dp_bench.$1 VALUES (:client_id, 'flu', now());" >"$work/insert.sql"
 	pgbench -n -M prepared -c "$clients" -j 2 -T "$seconds" -f "$work/insert.sql" 2>/dev/null |
 		awk '/^tps/ { print $3 }'
+	sql "TRUNCATE dp_bench.$1"
 }
 
 echo "server: $(sql 'SELECT version()')"
@@ -49,6 +50,13 @@ for round in $(seq "$rounds"); do
 		'BEGIN { printf "%-8d %12.0f %12.0f %12.0f %8.2f %8.2f\n", r, a, b, c, b / a, b / c }'
 done
 echo "(ratio: dp_counter to no trigger, aim 0.7; times: dp_counter to a trigger that updates one row)"
+
+# On a machine that others use as well: both in one run, transaction by transaction.
+echo
+echo "mean latency in ms in a mixed run, no trigger and dp_counter:"
+for table in plain private; do echo "INSERT INTO dp_bench.$table VALUES (:client_id, 'flu', now());" >"$work/$table.sql"; done
+pgbench -n -M prepared -c "$clients" -j 2 -T "$seconds" -f "$work/plain.sql" -f "$work/private.sql" 2>/dev/null |
+	awk '/^ - latency average/ { print $5 }' | paste -sd' '
 
 # A tick with 100,000 pending events, each from a transaction of its own, and one bulk load.
 echo

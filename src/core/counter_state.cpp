@@ -1,30 +1,17 @@
 #include "core/counter_state.hpp"
 
-#include <algorithm>
 #include <new>
 #include <string>
 
+#include "core/epochs.hpp"
+
 namespace dp_counter {
 
-namespace {
-
-/// The plan of an epoch of a counter without a horizon: 1024, 4096, ... steps.
-Plan epoch_plan(const CounterRequest& request, std::int64_t epoch) {
-    constexpr std::int64_t kFirst = 1024;
-    constexpr std::int64_t kLast = 26; // 2^62 steps
-    const std::int64_t horizon = kFirst << (2 * std::min(epoch, kLast));
-    return make_plan({horizon, request.epsilon, request.radix, request.mechanism});
+Plan CounterState::first_plan(const Request& request) {
+    return request.horizon != kUnbounded ? make_plan(request) : make_epoch_plan(request, 0);
 }
 
-} // namespace
-
-Plan CounterState::first_plan(const CounterRequest& request) {
-    if (request.is_bounded())
-        return make_plan({request.horizon, request.epsilon, request.radix, request.mechanism});
-    return epoch_plan(request, 0);
-}
-
-CounterState* CounterState::create(void* block, const CounterRequest& request,
+CounterState* CounterState::create(void* block, const Request& request,
                                    const PreparedPlan& prepared) noexcept {
     auto* state = new (block) CounterState(request, prepared.plan());
     NoiseEngine::create(&state->engine(), prepared);
@@ -34,15 +21,15 @@ CounterState* CounterState::create(void* block, const CounterRequest& request,
 std::optional<Plan> CounterState::next_epoch() const {
     if (step_of_epoch() < plan_.horizon)
         return std::nullopt;
-    if (request_.is_bounded())
+    if (is_bounded())
         throw Error(Fault::data,
                     "the counter is at its horizon of " + std::to_string(request_.horizon) +
                         " steps",
                     "No event is lost: those of the open step stay recorded. Create another "
                     "counter, with a horizon that is long enough or without one.");
-    if (step_ > kMaxHorizon / 2) // 10^11 years of steps a second
+    if (epoch_ + 1 >= kEpochs) // 10^11 years of steps a second
         throw_overflow();
-    return epoch_plan(request_, epoch_ + 1);
+    return make_epoch_plan(request_, static_cast<int>(epoch_ + 1));
 }
 
 CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,

@@ -12,16 +12,6 @@
 
 namespace dp_counter {
 
-/// What the owner of a counter asked for.
-struct CounterRequest {
-    std::int64_t horizon; ///< the most steps, 1 .. kMaxHorizon; 0: no limit
-    Epsilon epsilon;
-    std::optional<std::int32_t> radix;
-    std::optional<Mechanism> mechanism;
-
-    [[nodiscard]] bool is_bounded() const noexcept { return horizon != 0; }
-};
-
 /// What a closed step publishes: nothing in it is secret.
 struct CounterRelease {
     std::int64_t step;
@@ -35,9 +25,9 @@ struct CounterRelease {
 /// which moves the node sums that hold the step by one, as a bit does: all releases together are
 /// epsilon-differentially private (plan.hpp), even where later events depend on earlier releases.
 ///
-/// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of 1024,
-/// 4096, ... steps, each with all of epsilon: an event lies in one epoch. The last release of an
-/// epoch is where the next one starts; what is added to a release costs no privacy.
+/// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of growing
+/// length (epochs.hpp), each with all of epsilon: an event lies in one epoch. The last release of
+/// an epoch is where the next one starts; what is added to a release costs no privacy.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that may be moved with memcpy. Its size follows from the plan, never from the counts. Before
@@ -47,14 +37,14 @@ public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
     /// The plan of a counter's first epoch. Throws Error (parameter).
-    [[nodiscard]] static Plan first_plan(const CounterRequest& request);
+    [[nodiscard]] static Plan first_plan(const Request& request);
 
     [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared) noexcept {
         return sizeof(CounterState) + NoiseEngine::bytes(prepared);
     }
 
     /// Lays a counter at step 0 into block; the plan is first_plan(request).
-    static CounterState* create(void* block, const CounterRequest& request,
+    static CounterState* create(void* block, const Request& request,
                                 const PreparedPlan& prepared) noexcept;
 
     /// The plan of the next epoch if the current one is over and the counter goes on. Throws Error
@@ -73,15 +63,14 @@ public:
     [[nodiscard]] CounterRelease advance(const PreparedPlan& prepared, std::int64_t total,
                                          Draw&& draw);
 
-    [[nodiscard]] const CounterRequest& request() const noexcept { return request_; }
+    [[nodiscard]] bool is_bounded() const noexcept { return request_.horizon != kUnbounded; }
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
 private:
     friend class StateCodec;
 
-    CounterState(const CounterRequest& request, const Plan& plan)
-        : request_(request), plan_(plan) {}
+    CounterState(const Request& request, const Plan& plan) : request_(request), plan_(plan) {}
 
     [[nodiscard]] NoiseEngine& engine() noexcept {
         return *reinterpret_cast<NoiseEngine*>(this + 1);
@@ -90,7 +79,7 @@ private:
     [[noreturn]] static void throw_missing_events();
     [[noreturn]] static void throw_past_epoch();
 
-    CounterRequest request_;
+    Request request_;
     Plan plan_; ///< of the current epoch
     std::int64_t step_ = 0;
     std::int64_t epoch_ = 0;       ///< number of the current epoch

@@ -152,7 +152,8 @@ inline Int DiscreteLaplace::draw(RandomSource& random) const {
     for (;;) {
         const auto magnitude = draw_magnitude<Unsigned>(random);
         const auto sign = static_cast<Unsigned>(random.next_bit() ? 1 : 0);
-        if ((magnitude | (sign ^ 1U)) != 0) [[likely]] // not minus zero
+        // Not minus zero. A sum, since compilers make a branch on the sign of (magnitude | ...).
+        if (magnitude + (sign ^ 1U) != 0) [[likely]]
             return static_cast<Int>((magnitude ^ (0 - sign)) + sign);
     }
 }

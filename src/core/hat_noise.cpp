@@ -98,8 +98,10 @@ bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
         const std::int64_t drawn = cell + plan.reach(); // the last cell with children drawn
         const std::int64_t row =
             shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
-        if (here.cell != cell || here.tick != tick - shape.start(cell) + 1 ||
-            here.ticks != shape.ticks(cell) || here.row != row ||
+        const std::int64_t begun = tick - shape.start(cell) + 1;
+        const bool is_end = l == 1 && t == horizon_; // where advance() lets no step follow
+        if (here.cell != cell || here.tick != begun ||
+            here.ticks != (is_end ? begun : shape.ticks(cell)) || here.row != row ||
             here.head != passed % here.queue_size ||
             here.tail != shape.end_child(drawn) % here.queue_size)
             return false;

@@ -163,7 +163,7 @@ Plan best_of_all(const Request& request) {
         return *hats;
     for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
         search(best, request, mechanism);
-    if (hats)
+    if (hats && (hats->height > 1 || request.horizon > kMaxRadix)) // one level is plain already
         best.offer(*hats);
     return best.plan();
 }

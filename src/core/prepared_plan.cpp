@@ -12,6 +12,7 @@ namespace {
 
 std::vector<PreparedPlan::Sampler> make_samplers(const Plan& plan) {
     std::vector<PreparedPlan::Sampler> samplers;
+    samplers.reserve(static_cast<std::size_t>(plan.scales()));
     for (int level = 0; level < plan.scales(); ++level)
         samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));
     return samplers;

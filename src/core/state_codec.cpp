@@ -8,6 +8,8 @@
 
 #include <sodium.h>
 
+#include "core/epochs.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -16,7 +18,6 @@ constexpr unsigned char kMagic[4] = {'D', 'P', 'C', 'S'};
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kChecksumBytes = 32;
 constexpr std::uint8_t kChosen = 255;
-constexpr std::size_t kHeadBytes = sizeof kMagic + 2 + (8 + 8 + 4 + 1) + (1 + 4 + 8) + 5 * 8 + 8;
 
 [[noreturn]] void throw_corrupt() {
     throw Error(Fault::corrupt, "the stored state of the counter is corrupt",
@@ -40,6 +41,7 @@ bool is_mechanism(std::uint8_t value) {
 HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
     if (rule == HatSpec::Rule::bridge) {
         std::vector<std::int32_t> radices;
+        radices.reserve(levels.size());
         for (const HatLevel& level : levels)
             radices.push_back(level.radix);
         return bridge_spec(horizon, radices);
@@ -57,25 +59,33 @@ HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatL
 
 } // namespace
 
+/// Writes to `out`, or counts bytes alone if that is null.
 class StateCodec::Writer {
 public:
-    explicit Writer(unsigned char* out) : next_(out) {}
+    explicit Writer(unsigned char* out) : out_(out) {}
 
     template <class Int>
     void integer(Int value) {
         auto bits = static_cast<std::uint64_t>(value);
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
-            *next_++ = static_cast<unsigned char>(bits);
+            byte(static_cast<unsigned char>(bits));
     }
     void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
-    void raw(const unsigned char* bytes, std::size_t size) {
-        std::memcpy(next_, bytes, size);
-        next_ += size;
+    void raw(std::span<const unsigned char> bytes) {
+        for (const unsigned char value : bytes)
+            byte(value);
     }
-    [[nodiscard]] const unsigned char* end() const { return next_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
-    unsigned char* next_;
+    void byte(unsigned char value) {
+        if (out_ != nullptr)
+            out_[size_] = value;
+        ++size_;
+    }
+
+    unsigned char* out_;
+    std::size_t size_ = 0;
 };
 
 /// Reads what lies between the magic bytes and the checksum; both are checked at the start.
@@ -145,22 +155,11 @@ private:
     Bytes rest_;
 };
 
-std::size_t StateCodec::encoded_bytes(CounterState& state) {
-    std::size_t integers = 0;
-    state.engine().for_each_integer([&](std::int64_t&) { ++integers; });
-    const std::size_t levels =
-        state.plan_.is_tree() ? 0 : static_cast<std::size_t>(state.plan_.height - 1);
-    return sizeof kMagic + 2 + (8 + 8 + 4 + 1) + (1 + 4 + 8) +
-           (state.plan_.is_tree() ? 0 : 1 + 1 + levels * (4 + 4 + 8)) + 6 * 8 + 2 * 8 +
-           integers * sizeof(std::int64_t) + kChecksumBytes;
-}
-
-void StateCodec::encode(CounterState& state, unsigned char* out) {
-    Writer writer(out);
-    writer.raw(kMagic, sizeof kMagic);
+void StateCodec::write(CounterState& state, Writer& writer) {
+    writer.raw(kMagic);
     writer.integer(kVersion);
 
-    const CounterRequest& request = state.request_;
+    const Request& request = state.request_;
     writer.integer(request.horizon);
     writer.real(request.epsilon.value());
     writer.integer(request.radix.value_or(0));
@@ -190,10 +189,20 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     writer.real(state.carried_variance_);
 
     state.engine().for_each_integer([&](std::int64_t& value) { writer.integer(value); });
+}
 
+std::size_t StateCodec::encoded_bytes(CounterState& state) {
+    Writer counter(nullptr);
+    write(state, counter);
+    return counter.size() + kChecksumBytes;
+}
+
+void StateCodec::encode(CounterState& state, unsigned char* out) {
+    Writer writer(out);
+    write(state, writer);
     unsigned char sum[kChecksumBytes];
-    checksum(sum, out, static_cast<std::size_t>(writer.end() - out));
-    writer.raw(sum, sizeof sum);
+    checksum(sum, out, writer.size());
+    writer.raw(sum);
 }
 
 Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
@@ -232,11 +241,11 @@ CounterState StateCodec::read_head(Reader& reader) {
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
     const auto radix = reader.chosen_radix();
     const auto mechanism = reader.chosen_mechanism();
-    const CounterRequest request{horizon, epsilon, radix, mechanism};
+    const Request request{horizon, epsilon, radix, mechanism};
 
     CounterState state(request, read_plan(reader, epsilon));
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
-    state.epoch_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<std::int64_t>(lowest, highest);
@@ -245,9 +254,9 @@ CounterState StateCodec::read_head(Reader& reader) {
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
 
     require(state.step_of_epoch() <= state.plan_.horizon);
-    if (request.is_bounded())
+    if (state.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
-    require((state.epoch_ == 0) == (state.epoch_start_ == 0));
+    require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
     return state;

@@ -46,6 +46,7 @@ private:
     class Reader;
     class Writer;
 
+    static void write(CounterState& state, Writer& writer);
     static Plan read_plan(Reader& reader, const Epsilon& epsilon);
     static CounterState read_head(Reader& reader);
 };

@@ -1,8 +1,11 @@
+#include <cstring>
+
 #include <sodium.h>
 
 #include "pg/counter_rows.hpp"
 
 #include "pg/quiet_statistics.hpp"
+#include "pg/secret_memory.hpp"
 #include "pg/secret_tables.hpp"
 
 extern "C" {
@@ -48,21 +51,18 @@ SysScanDesc begin_scan(Relation table, Oid releases) {
 /// Replaces columns of the counter's row.
 void replace(Oid releases, const Datum (&values)[kColumns], const bool (&nulls)[kColumns],
              const bool (&replaces)[kColumns]) {
-    without_statistics([&] {
-        Relation table = open_secret(kCounters);
-        SysScanDesc scan = begin_scan(table, releases);
-        HeapTuple old = systable_getnext(scan);
-        if (!HeapTupleIsValid(old))
-            ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
-        HeapTuple changed =
-            heap_modify_tuple(old, RelationGetDescr(table), const_cast<Datum*>(values),
-                              const_cast<bool*>(nulls), const_cast<bool*>(replaces));
-        CatalogTupleUpdate(table, &old->t_self, changed);
-        sodium_memzero(changed->t_data, changed->t_len);
-        heap_freetuple(changed);
-        systable_endscan(scan);
-        close_secret(table);
-    });
+    Relation table = open_secret(kCounters);
+    SysScanDesc scan = begin_scan(table, releases);
+    HeapTuple old = systable_getnext(scan);
+    if (!HeapTupleIsValid(old))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+    HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(table), const_cast<Datum*>(values),
+                                          const_cast<bool*>(nulls), const_cast<bool*>(replaces));
+    CatalogTupleUpdate(table, &old->t_self, changed);
+    sodium_memzero(changed->t_data, changed->t_len);
+    heap_freetuple(changed);
+    systable_endscan(scan);
+    close_secret(table);
     CommandCounterIncrement();
 }
 
@@ -86,41 +86,43 @@ bool is_counter(Oid releases) {
 
 bool read_counter(Oid releases, CounterRow& row) {
     bool found = false;
-    without_statistics([&] {
-        Relation table = open_secret(kCounters);
-        SysScanDesc scan = begin_scan(table, releases);
-        HeapTuple tuple = systable_getnext(scan);
-        found = HeapTupleIsValid(tuple);
-        if (found) {
-            Datum values[kColumns];
-            bool nulls[kColumns];
-            heap_deform_tuple(tuple, RelationGetDescr(table), values, nulls);
-            const auto integer = [&](Column column) {
-                return nulls[column] ? 0 : DatumGetInt64(values[column]);
-            };
-            row.steps = integer(kSteps);
-            row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
-            row.count = integer(kCount);
-            row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
-            row.low = integer(kLow);
-            row.high = integer(kHigh);
-            row.published = DatumGetBool(values[kPublished]);
-            row.state = PG_DETOAST_DATUM_COPY(values[kState]);
-        }
-        systable_endscan(scan);
-        close_secret(table);
-    });
+    Relation table = open_secret(kCounters);
+    SysScanDesc scan = begin_scan(table, releases);
+    HeapTuple tuple = systable_getnext(scan);
+    found = HeapTupleIsValid(tuple);
+    if (found) {
+        Datum values[kColumns];
+        bool nulls[kColumns];
+        heap_deform_tuple(tuple, RelationGetDescr(table), values, nulls);
+        const auto integer = [&](Column column) {
+            return nulls[column] ? 0 : DatumGetInt64(values[column]);
+        };
+        row.steps = integer(kSteps);
+        row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
+        row.count = integer(kCount);
+        row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
+        row.low = integer(kLow);
+        row.high = integer(kHigh);
+        row.published = DatumGetBool(values[kPublished]);
+        struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
+        row.state =
+            static_cast<struct varlena*>(allocate_secret(CurTransactionContext, VARSIZE(plain)));
+        std::memcpy(row.state, plain, VARSIZE(plain));
+        sodium_memzero(plain, VARSIZE(plain));
+        pfree(plain);
+    }
+    systable_endscan(scan);
+    close_secret(table);
     return found;
 }
 
-void insert_counter(Oid releases, const CounterRequest& request, const Plan& plan,
-                    struct varlena* state) {
+void insert_counter(Oid releases, const Request& request, const Plan& plan, struct varlena* state) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
     values[kEpsilon] = Float8GetDatum(request.epsilon.value());
     values[kHorizon] = Int64GetDatum(request.horizon);
-    nulls[kHorizon] = !request.is_bounded();
+    nulls[kHorizon] = request.horizon == kUnbounded;
     values[kMechanism] = CStringGetTextDatum(mechanism_name(plan.mechanism));
     values[kK] = Int32GetDatum(plan.radix);
     nulls[kK] = plan.radix == 0; // a bridge or hats with chosen radices
@@ -129,13 +131,11 @@ void insert_counter(Oid releases, const CounterRequest& request, const Plan& pla
     for (const Column column : {kReleasedAt, kCount, kStddev, kLow, kHigh})
         nulls[column] = true;
     values[kState] = PointerGetDatum(state);
-    without_statistics([&] {
-        Relation table = open_secret(kCounters);
-        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-        CatalogTupleInsert(table, tuple);
-        heap_freetuple(tuple);
-        close_secret(table);
-    });
+    Relation table = open_secret(kCounters);
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+    CatalogTupleInsert(table, tuple);
+    heap_freetuple(tuple);
+    close_secret(table);
     CommandCounterIncrement();
 }
 
@@ -171,22 +171,14 @@ void mark_published(Oid releases) {
 }
 
 void delete_counter(Oid releases) {
-    without_statistics([&] {
-        Relation table = open_secret(kCounters);
-        SysScanDesc scan = begin_scan(table, releases);
-        HeapTuple row = systable_getnext(scan);
-        if (HeapTupleIsValid(row))
-            CatalogTupleDelete(table, &row->t_self);
-        systable_endscan(scan);
-        close_secret(table);
-    });
+    Relation table = open_secret(kCounters);
+    SysScanDesc scan = begin_scan(table, releases);
+    HeapTuple row = systable_getnext(scan);
+    if (HeapTupleIsValid(row))
+        CatalogTupleDelete(table, &row->t_self);
+    systable_endscan(scan);
+    close_secret(table);
     CommandCounterIncrement();
-}
-
-void forget_state(CounterRow& row) {
-    sodium_memzero(row.state, VARSIZE(row.state));
-    pfree(row.state);
-    row.state = nullptr;
 }
 
 } // namespace dp_counter::pg

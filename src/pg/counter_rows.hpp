@@ -15,7 +15,7 @@ namespace dp_counter::pg {
 /// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
 struct CounterRow {
     std::int64_t steps;
-    struct varlena* state; ///< a copy in plain memory; wipe with forget_state
+    struct varlena* state; ///< in secret memory of the current transaction
     // The release of the last step; of meaning if steps > 0.
     TimestampTz released_at;
     std::int64_t count;
@@ -29,14 +29,14 @@ struct CounterRow {
 /// read after it is the last committed row.
 void lock_counter(Oid releases);
 
+/// Recorders ask this, so no statistic counts it; the others are used by ticks, which are public.
 [[nodiscard]] bool is_counter(Oid releases);
 
 /// Reads the row; false if there is none. The caller has an active snapshot.
 [[nodiscard]] bool read_counter(Oid releases, CounterRow& row);
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
-void insert_counter(Oid releases, const CounterRequest& request, const Plan& plan,
-                    struct varlena* state);
+void insert_counter(Oid releases, const Request& request, const Plan& plan, struct varlena* state);
 
 /// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
 void update_counter(Oid releases, const Plan& plan, const CounterRow& row);
@@ -46,8 +46,5 @@ void mark_published(Oid releases);
 
 /// Deletes the row if there is one.
 void delete_counter(Oid releases);
-
-/// Overwrites and frees the copy of the state.
-void forget_state(CounterRow& row);
 
 } // namespace dp_counter::pg

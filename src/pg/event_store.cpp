@@ -43,7 +43,7 @@ std::int32_t own_slot() {
 }
 
 std::int64_t add(std::int64_t a, std::int64_t b) {
-    std::int64_t sum;
+    std::int64_t sum = 0;
     if (pg_add_s64_overflow(a, b, &sum))
         ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                         errmsg("too many events for one counter")));
@@ -51,7 +51,7 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
 }
 
 std::int64_t total_of(HeapTuple tuple, TupleDesc description) {
-    bool is_null;
+    bool is_null = false;
     return DatumGetInt64(heap_getattr(tuple, kTotal + 1, description, &is_null));
 }
 
@@ -104,7 +104,7 @@ bool add_to_row(Relation table, HeapTuple row, std::int64_t events, ItemPointer 
     HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
     ItemPointerData old = row->t_self;
     TM_FailureData failure;
-    LockTupleMode lock;
+    LockTupleMode lock = LockTupleNoKeyExclusive;
 #if PG_VERSION_NUM >= 160000
     TU_UpdateIndexes indexes;
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
@@ -128,7 +128,7 @@ bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std
                      ItemPointer place) {
     bool added = false;
     SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
-    HeapTuple row;
+    HeapTuple row = nullptr;
     while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
         added = add_to_row(table, row, events, place);
     systable_endscan(scan);
@@ -144,14 +144,33 @@ struct Place {
 constexpr int kPlaces = 8;
 Place places[kPlaces]; // found by the OID
 
-/// Prunes a page that runs out of space for new versions. Early: it takes a moment in which nobody
-/// else looks at the page.
-void make_room(Relation table, BlockNumber page) {
-    constexpr Size kRoom = 2048;
+/// Whether the page takes another version. Prunes it if it runs out of space; early, since that
+/// takes a moment in which nobody else looks at the page.
+bool has_room(Relation table, BlockNumber page) {
+    constexpr Size kEarly = 2048;
+    constexpr Size kRoom = 128;
     Buffer buffer = ReadBuffer(table, page);
-    if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < kRoom)
+    Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    if (space < kEarly) {
         heap_page_prune_opt(table, buffer);
+        space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    }
     ReleaseBuffer(buffer);
+    return space >= kRoom;
+}
+
+/// The page that this backend's row has last moved away from: by now its old versions can go.
+BlockNumber left_page = InvalidBlockNumber;
+
+/// Has a row on a full page move to the page it came from, so that it goes to and fro between two
+/// and the table does not grow.
+void make_room(Relation table, BlockNumber page) {
+    if (has_room(table, page))
+        return;
+    if (left_page != page && left_page < RelationGetNumberOfBlocks(table) &&
+        has_room(table, left_page))
+        RelationSetTargetBlock(table, left_page);
+    left_page = page;
 }
 
 bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
@@ -164,7 +183,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
     make_room(table, page);
     HeapTupleData row{};
     row.t_self = known.place;
-    Buffer buffer;
+    Buffer buffer = InvalidBuffer;
 #if PG_VERSION_NUM >= 150000
     const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer, false);
 #else
@@ -172,7 +191,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
 #endif
     if (!is_current)
         return false;
-    bool is_null;
+    bool is_null = false;
     const Datum owner = heap_getattr(&row, kReleases + 1, RelationGetDescr(table), &is_null);
     const bool added =
         DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
@@ -183,7 +202,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
 /// Locks the row, unless that would mean to wait for another transaction.
 bool lock_row(Relation table, HeapTuple row) {
     HeapTupleData target = *row;
-    Buffer buffer;
+    Buffer buffer = InvalidBuffer;
     TM_FailureData failure;
     const TM_Result result =
         heap_lock_tuple(table, &target, GetCurrentCommandId(true), LockTupleExclusive, LockWaitSkip,
@@ -196,9 +215,9 @@ bool lock_row(Relation table, HeapTuple row) {
 /// has changed them.
 template <class Unwanted>
 void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
-    HeapTuple row;
+    HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
-        bool is_null;
+        bool is_null = false;
         const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
         if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row))
             CatalogTupleDelete(table, &row->t_self);
@@ -261,7 +280,7 @@ std::int64_t total_events(Oid releases) {
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
-        HeapTuple row;
+        HeapTuple row = nullptr;
         while (HeapTupleIsValid(row = systable_getnext(scan)))
             total = add(total, total_of(row, RelationGetDescr(table)));
         systable_endscan(scan);

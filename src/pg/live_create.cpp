@@ -78,7 +78,7 @@ DP_FUNCTION(dp_counter_create) {
     read_k(parameters, fcinfo->args[kK]);
     read_mechanism(parameters, fcinfo->args[kMechanism]);
 
-    CounterRequest request{0, Epsilon(1), {}, {}};
+    Request request{0, Epsilon(1), {}, {}};
     const StoredState state = new_state(CurrentMemoryContext, parameters, request);
     const char* own_schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
     const Oid releases = create_table(parse_name(PG_GETARG_TEXT_PP(kReleases)), own_schema);

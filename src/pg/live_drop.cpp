@@ -59,7 +59,7 @@ DP_FUNCTION(dp_counter_dropped) {
     if (result != SPI_OK_SELECT)
         elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
     for (uint64 i = 0; i < SPI_processed; ++i) {
-        bool is_null;
+        bool is_null = false;
         const Oid dropped = DatumGetObjectId(
             SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null));
         if (is_counter(dropped))

@@ -149,8 +149,8 @@ void publish(Oid releases, const CounterRow& row) {
     context.previous = error_context_stack;
     error_context_stack = &context;
 
-    Oid user;
-    int security;
+    Oid user = InvalidOid;
+    int security = 0;
     GetUserIdAndSecContext(&user, &security);
     SetUserIdAndSecContext(owner_of(releases), security | SECURITY_LOCAL_USERID_CHANGE |
                                                    SECURITY_RESTRICTED_OPERATION |
@@ -186,7 +186,6 @@ std::int64_t tick(Oid releases) {
             released = close(releases, row);
             closed_step = row.steps + 1;
         }
-        forget_state(row);
         PopActiveSnapshot();
     }
     SPI_commit();
@@ -195,7 +194,7 @@ std::int64_t tick(Oid releases) {
 }
 
 Datum make_result(FunctionCallInfo fcinfo, std::int64_t released) {
-    TupleDesc description;
+    TupleDesc description = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &description) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "dp_counter_tick must be a procedure with one output");
     description = BlessTupleDesc(description);

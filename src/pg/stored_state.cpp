@@ -30,13 +30,11 @@ StoredState store(MemoryContext context, CounterState* state) {
 
 } // namespace
 
-StoredState new_state(MemoryContext context, const Parameters& parameters,
-                      CounterRequest& request) {
+StoredState new_state(MemoryContext context, const Parameters& parameters, Request& request) {
     Failure failure;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            const Request asked = to_request(parameters, parameters.horizon);
-            request = {asked.horizon, asked.epsilon, asked.radix, asked.mechanism};
+            request = to_request(parameters, parameters.horizon);
             prepared.emplace(CounterState::first_plan(request));
             bytes = CounterState::bytes(*prepared);
         }))

@@ -18,7 +18,7 @@ struct StoredState {
 /// A counter at step 0. parameters.horizon is 0 for a counter without one. Raises
 /// invalid_parameter_value. `request` is set to what was asked for.
 [[nodiscard]] StoredState new_state(MemoryContext context, const Parameters& parameters,
-                                    CounterRequest& request);
+                                    Request& request);
 
 /// Closes a step: the counter has had `total` events in its life. Raises data_corrupted where the
 /// bytes are no state, or not the state at step `steps`; data_exception at the horizon.

@@ -31,9 +31,30 @@ SELECT set_eq(
         ('dp_running_count_final(internal)', 'f', 'bigint'),
         ('dp_count(boolean, double precision)', 'a', 'bigint'),
         ('dp_count_transition(internal, boolean, double precision)', 'f', 'internal'),
-        ('dp_count_final(internal)', 'f', 'bigint') $$,
+        ('dp_count_final(internal)', 'f', 'bigint'),
+        ('dp_plan(bigint, double precision, integer, text)', 'f', 'record'),
+        ('dp_compare(bigint, double precision, double precision)', 'f', 'record'),
+        ('dp_stddev(bigint, bigint, double precision, integer, text)', 'f', 'double precision'),
+        ('dp_interval(bigint, bigint, bigint, double precision, double precision, integer, text)', 'f', 'int8range'),
+        ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
+        ('dp_laplace_epsilon(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
+        ('dp_gaussian_stddev(double precision, double precision, double precision, boolean)', 'f', 'double precision'),
+        ('dp_counter_create(text, double precision, bigint, integer, text)', 'f', 'regclass'),
+        ('dp_counter_record(regclass, integer)', 'f', 'void'),
+        ('dp_counter_record()', 'f', 'trigger'),
+        ('dp_counter_tick(regclass, bigint)', 'p', 'record'),
+        ('dp_counter_drop(regclass)', 'f', 'void'),
+        ('dp_counter_guard()', 'f', 'trigger'),
+        ('dp_counter_dropped()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
-SELECT is_empty('SELECT * FROM members WHERE classid <> ''pg_proc''::regclass', 'there is nothing else');
+SELECT set_eq(
+    $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
+       FROM members WHERE classid <> 'pg_proc'::regclass $$,
+    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'),
+              ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
+              ('event trigger', 'dp_counter_dropped') $$,
+    'the other objects');
+CREATE TEMP VIEW counting AS SELECT * FROM functions WHERE proname ~ '^dp_(running_)?count(_transition|_final)?$';
 
 -- documentation
 SELECT is_empty('SELECT signature FROM functions WHERE length(obj_description(oid, ''pg_proc'')) >= 40 IS NOT TRUE', 'every function has a comment');
@@ -62,13 +83,13 @@ SELECT is_empty('SELECT signature FROM functions WHERE proconfig IS NOT NULL', '
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');
-SELECT is_empty('SELECT signature FROM functions WHERE proisstrict', 'none is STRICT: a NULL bit is a step');
-SELECT is_empty('SELECT signature FROM functions WHERE proparallel <> ''r''',
-                'all are PARALLEL RESTRICTED: a worker would see a part of the stream');
-SELECT is_empty('SELECT signature FROM functions WHERE prokind <> ''a'' AND provolatile <> ''s''',
-                'all are STABLE: identical calls share a release, and none is computed before the query');
+SELECT is_empty('SELECT signature FROM counting WHERE proisstrict', 'none is STRICT: a NULL bit is a step');
+SELECT is_empty('SELECT signature FROM counting WHERE proparallel <> ''r''',
+                'counts are PARALLEL RESTRICTED: a worker would see a part of the stream');
+SELECT is_empty('SELECT signature FROM counting WHERE prokind <> ''a'' AND provolatile <> ''s''',
+                'counts are STABLE: identical calls share a release, and none is computed before the query');
 SELECT is_empty('SELECT signature FROM functions WHERE prosupport <> 0', 'none has a support function: noisy counts are not monotone');
-SELECT is_empty('SELECT signature FROM functions WHERE proretset', 'none returns a set');
+SELECT is_empty('SELECT signature FROM counting WHERE proretset', 'no count returns a set');
 
 -- the aggregates: no way to combine, to move, to serialise or to change the state behind their back
 SELECT is_empty(

@@ -1,9 +1,9 @@
--- Create, move and drop the extension. In a transaction that is rolled back: the other tests use it.
+-- Create and drop the extension. In a transaction that is rolled back: the other tests use it.
 
 SELECT extname, extversion = default_version AS current, extrelocatable
 FROM pg_extension JOIN pg_available_extensions ON name = extname WHERE extname = 'dp_counter';
 
--- it holds functions and aggregates alone: no table, no type, no setting
+-- what it holds: functions, and the tables, the schema and the event trigger of live counters
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS holds
 FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
      AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') ORDER BY 1;
@@ -29,19 +29,22 @@ SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10, '
 SELECT dp_private.dp_running_count(b, 1e9, 3, 'plain', 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);
 RESET search_path;
 
--- it can be moved
+-- it stays where it is: its tables have a schema of their own
 CREATE SCHEMA dp_public;
+SAVEPOINT stays;
+\set VERBOSITY sqlstate
 ALTER EXTENSION dp_counter SET SCHEMA dp_public;
-SELECT dp_public.dp_count(b, 1e9), dp_public.dp_running_count(b, 1e9, 3, 10) FROM (VALUES (true), (true)) v (b);
+ROLLBACK TO stays;
+\set VERBOSITY default
 
 -- what uses it keeps it
-CREATE VIEW dp_public.total AS SELECT dp_public.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
+CREATE VIEW dp_public.total AS SELECT dp_private.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 SAVEPOINT in_use;
 \set VERBOSITY sqlstate
 DROP EXTENSION dp_counter;
 ROLLBACK TO in_use;
 -- and its parts are not dropped one by one
-DROP AGGREGATE dp_public.dp_count(boolean, float8);
+DROP AGGREGATE dp_private.dp_count(boolean, float8);
 ROLLBACK TO in_use;
 \set VERBOSITY default
 SELECT * FROM dp_public.total;

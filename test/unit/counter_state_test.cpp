@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/epochs.hpp"
 #include "core/release_interval.hpp"
 #include "core/tree_error.hpp"
 #include "unit/live_support.hpp"
@@ -90,17 +91,18 @@ TEST(CounterState, ABoundedCounterUsesTheNodesOfItsTree) {
 
 TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
     // Beside the counter, the same streams one by one with the same draws.
-    Counter counter(counter_request(0, 1));
+    Counter counter(counter_request(kUnbounded, 1, 3));
     std::int64_t step = 0;
     std::int64_t carried = 0;
     double carried_variance = 0;
-    for (const std::int64_t horizon : {1024, 4096, 16384, 65536}) {
-        Counter epoch(counter_request(horizon, 1));
+    for (int number = 0; number < 4; ++number) {
+        const std::int64_t horizon = epoch_length(number);
+        Counter epoch(counter_request(horizon, 1, 3));
         std::int64_t z = horizon;
         std::int64_t mine = horizon;
         CounterRelease expected{};
         CounterRelease release{};
-        for (std::int64_t t = 1; t <= std::min<std::int64_t>(horizon, 20000); ++t) {
+        for (std::int64_t t = 1; t <= horizon; ++t) {
             expected = epoch.advance_with(0, [&](int) { return ++z % 11 - 5; });
             release = counter.advance_with(0, [&](int) { return ++mine % 11 - 5; });
             ASSERT_EQ(release.step, ++step);
@@ -113,6 +115,17 @@ TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
         carried_variance = release.stddev * release.stddev;
     }
     EXPECT_EQ(counter.epochs(), 4);
+}
+
+TEST(CounterState, StddevWithoutAHorizonIsWhatThePlannerSays) {
+    Keystream random;
+    Counter counter(counter_request(kUnbounded, 0.3));
+    EpochErrors errors{Epsilon(0.3)};
+    for (std::int64_t step = 1; step <= 1200; ++step) {
+        const CounterRelease release = counter.advance(step, random);
+        // The planner leaves out the rounding of the current epoch's releases.
+        ASSERT_NEAR(release.stddev * release.stddev, errors.variance_at(step), 0.1) << step;
+    }
 }
 
 /// The noise of an event's step lies in `height` nodes of one tree: all epochs have all of epsilon.

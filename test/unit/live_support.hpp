@@ -22,7 +22,7 @@ inline Memory allocate(std::size_t bytes) {
 /// A counter that opens its epochs by itself.
 class Counter {
 public:
-    explicit Counter(const CounterRequest& request)
+    explicit Counter(const Request& request)
         : prepared_(std::make_unique<PreparedPlan>(CounterState::first_plan(request))),
           memory_(allocate(CounterState::bytes(*prepared_))),
           state_(CounterState::create(memory_.get(), request, *prepared_)) {}
@@ -65,9 +65,9 @@ private:
     int epochs_ = 1;
 };
 
-inline CounterRequest counter_request(std::int64_t horizon, double epsilon,
-                                      std::optional<std::int32_t> k = {},
-                                      std::optional<Mechanism> mechanism = {}) {
+inline Request counter_request(std::int64_t horizon, double epsilon,
+                               std::optional<std::int32_t> k = {},
+                               std::optional<Mechanism> mechanism = {}) {
     return {horizon, Epsilon(epsilon), k, mechanism};
 }
 

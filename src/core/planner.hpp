@@ -1,0 +1,58 @@
+// Answers about plans, remembered: a query asks the same thing once per row.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/release_error.hpp"
+
+namespace dp_counter {
+
+/// What a plan promises.
+struct PlanReport {
+    std::vector<std::int32_t> radices;
+    double scale; ///< of the noise of one node
+    double mse;
+    double rmse;
+    double max_stddev;
+    std::size_t state_bytes;
+};
+
+/// A cache of public values of bounded size: up to 64 plans and 16384 half widths (1 MB). A
+/// remembered answer costs 30 to 100 nanoseconds. References are good until the next call.
+class Planner {
+public:
+    /// The errors of make_plan(request). Throws Error as it does.
+    [[nodiscard]] const ReleaseError& errors(const Request& request);
+
+    [[nodiscard]] const PlanReport& report(const Request& request);
+
+    /// WeightedLaplace(errors(request).noise_at(t)).half_width(confidence)
+    [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t,
+                                          double confidence);
+
+private:
+    struct Entry {
+        Request request;
+        ReleaseError errors;
+        std::optional<PlanReport> report;
+    };
+    struct Width {
+        NoiseClass noise;
+        double confidence; ///< 0: unused
+        std::int64_t width;
+    };
+
+    static constexpr std::size_t kPlans = 64;
+    static constexpr std::size_t kWidths = 16384;
+
+    Entry& entry(const Request& request);
+
+    std::array<std::optional<Entry>, kPlans> plans_;
+    std::vector<Width> widths_; ///< empty before the first use, then kWidths, found by hashing
+};
+
+} // namespace dp_counter

@@ -1,0 +1,61 @@
+#include "audit/core_streams.hpp"
+
+#include <cstddef>
+#include <memory>
+
+#include "core/epochs.hpp"
+#include "core/running_count.hpp"
+
+namespace dp_counter::test {
+
+namespace {
+
+/// The plan with its samplers, for the epsilon that it carries.
+PreparedPlan prepare(Plan plan, double noise) {
+    plan.epsilon = Epsilon(plan.epsilon.value() / noise);
+    std::vector<PreparedPlan::Sampler> samplers;
+    for (int level = 0; level < plan.scales(); ++level)
+        samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));
+    return {plan, std::move(samplers)};
+}
+
+using Block = std::vector<std::max_align_t>;
+
+} // namespace
+
+Mechanics::Mechanics(const Request& request, std::int64_t steps, double noise) : steps_(steps) {
+    if (request.horizon != kUnbounded) {
+        epochs_.push_back(prepare(make_plan(request), noise));
+        return;
+    }
+    for (int epoch = 0; epoch <= epoch_of(steps); ++epoch)
+        epochs_.push_back(prepare(make_epoch_plan(request, epoch), noise));
+}
+
+Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std::int64_t>& watched,
+                            std::size_t runs, RandomSource& random) const {
+    std::vector<Block> blocks;
+    for (const PreparedPlan& epoch : epochs_)
+        blocks.emplace_back(RunningCount::bytes(epoch) / sizeof(std::max_align_t) + 1);
+    Releases releases(watched);
+    releases.reserve(runs);
+    for (std::size_t run = 0; run < runs; ++run) {
+        RunningCount* stream = RunningCount::create(blocks[0].data(), epochs_[0]);
+        std::size_t epoch = 0;
+        auto wanted = watched.begin();
+        for (std::size_t t = 1; t <= bits.size() && wanted != watched.end(); ++t) {
+            if (stream->is_over()) {
+                ++epoch;
+                stream = RunningCount::create_next(blocks[epoch].data(), epochs_[epoch], *stream);
+            }
+            const std::int64_t release = stream->advance(bits[t - 1], random);
+            if (static_cast<std::int64_t>(t) == *wanted) {
+                releases.add(release);
+                ++wanted;
+            }
+        }
+    }
+    return releases;
+}
+
+} // namespace dp_counter::test

@@ -1,0 +1,126 @@
+# Evidence: checks that take minutes to hours, apart from audit-small. docs/evidence.md has the figures.
+
+# --- the privacy audit (test/audit) ---------------------------------------------------------------
+
+AUDIT_OBJS = $(patsubst test/audit/%.cpp,build/audit/%.o,\
+               $(filter-out %_main.cpp,$(sort $(wildcard test/audit/*.cpp))))
+
+build/audit/%.o: test/audit/%.cpp $(HEADERS_CORE) $(wildcard test/audit/*.hpp)
+	@mkdir -p build/audit
+	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
+
+build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
+	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
+
+.PHONY: audit-small audit audit-power
+# Through SQL, in seconds, part of `make test`; the unit tests hold one through the core.
+audit-small: build/audit/judge
+	prove --exec bash test/audit/sql :: -t small
+
+# In full. Like audit-small it needs the extension installed and a server.
+audit: build/audit/core build/audit/judge
+	build/audit/core all
+	test/audit/sql all
+
+# Every mutant of test/audit/mutants has to be flagged.
+audit-power: all build/audit/core build/audit/judge
+	test/with_server test/audit/power
+
+# --- sanitizers -----------------------------------------------------------------------------------
+
+SANITIZED = build/sanitized
+SANITIZED_OBJS = $(patsubst %.cpp,$(SANITIZED)/%.o,$(sort $(wildcard src/core/*.cpp test/unit/*_test.cpp) \
+                   $(filter-out %_main.cpp %/entry.cpp,$(wildcard test/audit/*.cpp test/fuzz/*.cpp))))
+UNIT_LIBS = -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
+
+$(SANITIZED)/%.o: %.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+	  -fno-sanitize-recover=all -Itest -c -o $@ $<
+
+$(SANITIZED)/unit: $(SANITIZED_OBJS)
+	$(CXX) $(CXXFLAGS) -fsanitize=address,undefined -o $@ $^ $(UNIT_LIBS)
+
+.PHONY: asan-unit ubsan-server valgrind-unit
+# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+asan-unit: $(SANITIZED)/unit
+	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 $< --gtest_brief=1
+
+# The extension under UndefinedBehaviorSanitizer in a server of its own, which then runs the regression
+# suites. A finding stops the server and stands in its log.
+ubsan-server:
+	@mkdir -p build/ubsan
+	cp -a Makefile dp_counter.control sql src test expected build/ubsan
+	rm -f build/ubsan/src/*/*.o
+	$(MAKE) -C build/ubsan SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' dp_counter.so
+	test/with_server -m build/ubsan/dp_counter.so $(MAKE) installcheck pgtap
+
+# The core's tests under valgrind: those that take samples by the million would take hours.
+VALGRIND_FILTER = -*Distribution*:*Variance*:*ChiSquare*:*Vary*:Audit.No*
+valgrind-unit: build/unit/unit
+	valgrind -q --error-exitcode=1 --leak-check=full --show-leak-kinds=definite,indirect,possible \
+	  $< --gtest_brief=1 --gtest_filter='$(VALGRIND_FILTER)'
+
+# --- every supported PostgreSQL ---------------------------------------------------------------------
+
+.PHONY: test-all-majors
+# Root, debootstrap and the network: roots with PostgreSQL 13 to 18, every suite in each.
+test-all-majors:
+	test/majors/run
+
+# --- fuzzing (test/fuzz): needs clang with its runtime, libclang-rt-14-dev -------------------------
+
+FUZZ_TARGETS    = planner sampler name
+FUZZ_SECONDS    ?= 600
+FUZZ_STATEMENTS ?= 50000
+FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))
+FUZZ_OBJS       = $(patsubst %,build/unit/fuzz_%.o,$(FUZZ_TARGETS)) # for the unit tests: the replay
+
+build/unit/fuzz_%.o: test/fuzz/%.cpp $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+	@mkdir -p build/unit
+	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
+
+FUZZ_FLAGS = -std=c++20 -O1 -g -fno-omit-frame-pointer -Isrc -Itest
+
+# A copy of the core for each: one step, and no object is shared with the other builds.
+build/fuzz/%: $(FUZZ_SRCS) $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+	@mkdir -p build/fuzz
+	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  -DFUZZ_TARGET=fuzz_$* -o $@ $(FUZZ_SRCS) -lsodium
+
+.PHONY: fuzz sql-fuzz
+# New inputs collect in build/fuzz/corpus; test/fuzz/corpus is replayed by the unit tests.
+fuzz: $(addprefix build/fuzz/,$(FUZZ_TARGETS))
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p build/fuzz/corpus/$$target && \
+	  build/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target test/fuzz/corpus/$$target || exit 1; \
+	done
+
+# SQL of our own making against a server with the extension.
+sql-fuzz: all
+	test/with_server test/fuzz/sql $(FUZZ_STATEMENTS) $(FUZZ_SEED)
+
+# --- faults (test/faults) -------------------------------------------------------------------------
+
+.PHONY: faults faults-small
+# Cancels at random instants, partitions by the million, failures by the ten thousand. Memory that runs
+# out is among the unit tests.
+faults: all
+	test/with_server prove -v test/faults/cancel.pl test/faults/memory.pl
+
+# The same in seconds, part of `make test`: extension installed, a server that libpq finds.
+faults-small:
+	prove test/faults/cancel.pl :: 200
+	prove test/faults/memory.pl :: 0.02
+
+# --- timing (bench/timing.cpp) --------------------------------------------------------------------
+
+build/bench/timing: bench/timing.cpp $(CORE_OBJS)
+	@mkdir -p build/bench
+	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
+
+.PHONY: timing
+# Whether the time of a draw tells its value. A busy machine blurs, and does not feign, a difference.
+timing: build/bench/timing
+	$<

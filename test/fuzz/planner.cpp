@@ -1,0 +1,91 @@
+#include <cstddef>
+#include <vector>
+
+#include "core/epochs.hpp"
+#include "core/plan_cache.hpp"
+#include "core/running_count.hpp"
+#include "fuzz/input.hpp"
+
+namespace dp_counter::test {
+
+namespace {
+
+constexpr Mechanism kMechanisms[] = {Mechanism::subtraction, Mechanism::plain, Mechanism::bridge,
+                                     Mechanism::hat};
+
+Request take_request(Input& input) {
+    const auto epsilon = input.take<double>();
+    const auto horizon = input.take<std::int64_t>();
+    Request request{horizon, Epsilon(epsilon), {}, {}};
+    const auto mechanism = input.take<std::uint8_t>();
+    if (mechanism < std::size(kMechanisms))
+        request.mechanism = kMechanisms[mechanism];
+    if ((input.take<std::uint8_t>() & 1U) != 0)
+        request.radix = input.take<std::int32_t>();
+    return request;
+}
+
+void check_plan(const Request& request, const Plan& plan) {
+    require(plan.horizon == request.horizon && plan.epsilon == request.epsilon,
+            "the plan is for the request");
+    // Where hats do not fit or are no better, their relative without overlap stands in for them.
+    const bool stands_in =
+        request.mechanism == Mechanism::hat && plan.mechanism == Mechanism::bridge;
+    require(!request.mechanism || plan.mechanism == *request.mechanism || stands_in,
+            "the mechanism is kept");
+    require(!request.radix || plan.radix == *request.radix, "k is kept");
+    require(plan.height >= 1 && plan.height <= kMaxHeight, "the height is in range");
+    require(!plan.is_tree() || plan.digits().capacity(plan.height) >= plan.horizon,
+            "the digits reach the horizon");
+    for (int level = 0; level < plan.scales(); ++level)
+        require(plan.scale(level).sensitivity >= static_cast<unsigned>(plan.height),
+                "no level has less noise than the height asks for");
+}
+
+/// Some steps of a stream; all of a short one.
+void run(const PreparedPlan& prepared, Input& input) {
+    const std::size_t bytes = RunningCount::bytes(prepared);
+    if (bytes > (std::size_t{1} << 22))
+        return;
+    static_assert(alignof(std::max_align_t) >= RunningCount::kAlignment);
+    std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
+    RunningCount* stream = RunningCount::create(memory.data(), prepared);
+    InputRandom random(input);
+    const std::int64_t horizon = prepared.plan().horizon;
+    const std::int64_t steps = horizon < 300 ? horizon : 300;
+    for (std::int64_t t = 1; t <= steps; ++t)
+        (void)stream->advance(t % 3 == 0, random);
+    (void)sample_noise(prepared, steps,
+                       [&](int level) { return prepared.sampler(level).draw(random); });
+    if (steps == horizon) {
+        bool refused = false;
+        try {
+            (void)stream->advance(true, random);
+        } catch (const Error&) {
+            refused = true;
+        }
+        require(refused, "a row past the horizon is refused");
+    }
+}
+
+} // namespace
+
+void fuzz_planner(Bytes bytes) {
+    Input input(bytes);
+    try {
+        const Request request = take_request(input);
+        static PlanCache cache; // as in a backend
+        if (request.horizon == kUnbounded) {
+            run(cache.prepare(request, input.take<std::uint8_t>() % kEpochs), input);
+            return;
+        }
+        const PreparedPlan& prepared = cache.prepare(request);
+        check_plan(request, prepared.plan());
+        run(prepared, input);
+    } catch (const Error& error) {
+        require(error.fault() == Fault::parameter || error.fault() == Fault::overflow,
+                "parameters fail as parameters");
+    }
+}
+
+} // namespace dp_counter::test

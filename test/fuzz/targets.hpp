@@ -1,0 +1,33 @@
+// What libFuzzer throws bytes at. A target returns for every input: what it must not do is crash, let
+// an exception out, or break one of the promises that it checks with require().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dp_counter::test {
+
+using Bytes = std::span<const std::uint8_t>;
+
+/// Any horizon, epsilon, k and mechanism: a plan that keeps its contract and runs, or an Error.
+void fuzz_planner(Bytes input);
+
+/// Any scale and any random words: a sampler that draws, or an Error.
+void fuzz_sampler(Bytes input);
+
+/// Any bytes as a mechanism's name.
+void fuzz_name(Bytes input);
+
+struct FuzzTarget {
+    const char* name; ///< of its corpus in test/fuzz/corpus
+    void (*run)(Bytes input);
+};
+
+inline constexpr FuzzTarget kFuzzTargets[] = {
+    {"planner", fuzz_planner},
+    {"sampler", fuzz_sampler},
+    {"name", fuzz_name},
+};
+
+} // namespace dp_counter::test

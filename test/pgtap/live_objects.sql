@@ -1,0 +1,65 @@
+-- A snapshot of the objects of live counters: what there is, who owns it and who may use it.
+BEGIN;
+SET LOCAL client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS dp_counter;
+RESET client_min_messages;
+SELECT plan(21);
+
+CREATE TEMP VIEW members AS
+    SELECT classid, objid FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+          AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
+CREATE TEMP VIEW functions AS
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE proname LIKE 'dp\_counter%';
+CREATE TEMP VIEW relations AS
+    SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
+
+SELECT set_eq(
+    'SELECT oid::regprocedure::text, prokind::text, prorettype::regtype::text, pg_get_function_arguments(oid) FROM functions',
+    $$ VALUES
+        ('dp_counter_create(text,double precision,bigint,integer,text)', 'f', 'regclass',
+         'releases text, epsilon double precision, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
+        ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
+        ('dp_counter_record()', 'f', 'trigger', ''),
+        ('dp_counter_tick(regclass,bigint)', 'p', 'record', 'IN releases regclass, INOUT released bigint DEFAULT NULL::bigint'),
+        ('dp_counter_drop(regclass)', 'f', 'void', 'releases regclass'),
+        ('dp_counter_guard()', 'f', 'trigger', ''),
+        ('dp_counter_dropped()', 'f', 'event_trigger', '') $$,
+    'the functions and the procedure');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may call them: privileges on the releases tables decide');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE provolatile <> ''v'' OR proparallel <> ''u'' OR proleakproof OR proisstrict',
+                'all are VOLATILE and PARALLEL UNSAFE, none LEAKPROOF or STRICT');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE length(obj_description(oid, ''pg_proc'')) >= 40 IS NOT TRUE', 'every one has a comment');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libdir/dp_counter'' OR prolang <> (SELECT oid FROM pg_language WHERE lanname = ''c'')',
+                'all of it is in $libdir/dp_counter');
+
+SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
+              $$ VALUES ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counters', 'v') $$,
+              'two tables and a view');
+SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
+                'the owner of the extension owns them');
+SELECT is_empty('SELECT relname FROM relations WHERE relkind = ''r'' AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)',
+                'nobody else has a privilege on the tables');
+SELECT is_empty('SELECT attname FROM pg_attribute WHERE attrelid IN (SELECT oid FROM relations) AND attacl IS NOT NULL', 'nor on a column');
+SELECT is_empty('SELECT relname FROM relations WHERE relkind = ''r'' AND NOT relrowsecurity', 'row security is on');
+SELECT is_empty('SELECT polname FROM pg_policy WHERE polrelid IN (SELECT oid FROM relations)', 'and there is no policy');
+SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname = 'dp_counter_private'
+                   AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee <> nspowner) $$, 'nobody else may use the schema');
+SELECT set_eq($$ SELECT grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
+              $$ VALUES (0::oid, 'SELECT') $$, 'PUBLIC may read the view, and no more');
+SELECT is((SELECT reloptions::text FROM relations WHERE relkind = 'v'), '{security_barrier=true}', 'which is a security barrier');
+SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = ''dp_counter''',
+              ARRAY['dp_counter_private.counters', 'dp_counter_private.events'], 'pg_dump keeps the rows of the tables');
+SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.counters'::regclass AND attname = 'state'), 'e',
+          'the state is never compressed: its length would depend on it');
+SELECT set_eq($$ SELECT attname FROM pg_attribute WHERE attrelid IN (SELECT oid FROM relations) AND attnum > 0 AND attstattarget = 0 $$,
+              ARRAY['state', 'count', 'low', 'high', 'total'], 'ANALYZE leaves the secret columns alone');
+SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
+SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,
+              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'O', 'dp_counter_dropped') $$, 'the event trigger');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,97 @@
+-- The planner: what dp_plan, dp_compare, dp_stddev and dp_interval answer and refuse. Its numbers are
+-- held against the definitions and the design's tables in test/unit; here is what SQL sees of them.
+\pset format unaligned
+
+-- the columns, and the paper's mechanisms at epsilon = 1
+SELECT mechanism, height, radices, scale, round(mse::numeric, 4) AS mse, round(rmse::numeric, 4) AS rmse,
+       round(max_stddev::numeric, 4) AS max_stddev, state_bytes > 0 AS has_state
+FROM (VALUES (1, 1000, 19, 'subtraction'), (2, 1000, NULL, 'subtraction'), (3, 1000, NULL, 'plain'), (4, 1000, 2, 'plain'), (5, 10, NULL, 'plain'))
+         v (n, horizon, k, wanted),
+     dp_plan(horizon, 1, k, wanted)
+ORDER BY n;
+
+-- k alone means the paper's subtraction; nothing means the best there is
+SELECT mechanism FROM dp_plan(1000, 1, 19);
+SELECT horizon, plan.mse = (SELECT min(mse) FROM dp_compare(horizon, 1)) AS is_the_best
+FROM unnest(ARRAY[1, 2, 10, 33, 50, 1000, 1000000]) horizon, dp_plan(horizon, 1) plan;
+SELECT mechanism, height, radices FROM dp_plan(1000, 0.1, 14, 'bridge');
+
+-- discrete noise at a small epsilon is continuous noise: mechanism.md's table in units of 1/epsilon^2
+SELECT horizon, mechanism, k, round((mse * 1e-12)::numeric, 1) AS mse, round((max_stddev ^ 2 * 1e-12)::numeric, 1) AS max_variance
+FROM unnest(ARRAY[100, 1000, 10000, 100000, 1000000, 10000000]) horizon, dp_compare(horizon, 1e-6)
+WHERE mechanism NOT IN ('hat', 'bridge', 'noise per step')
+ORDER BY horizon, mechanism COLLATE "C";
+
+-- dp_compare: best first, the ratio, and what each one guarantees
+SELECT array_agg(mse ORDER BY n) = array_agg(mse ORDER BY mse) AS sorted, min(ratio) AS least_ratio, bool_and(abs(ratio - mse / least) < 1e-12) AS is_ratio,
+       bool_and(abs(rmse ^ 2 - mse) < 1e-9 * mse) AS is_root
+FROM (SELECT *, row_number() OVER () AS n, min(mse) OVER () AS least FROM dp_compare(1000000, 0.5, 1e-9)) c;
+SELECT guarantee, mechanism, k IS NULL AS without_k, max_stddev IS NULL AS mean_only
+FROM dp_compare(1000000, 0.5, 1e-9) ORDER BY guarantee DESC, mechanism COLLATE "C";
+-- without delta the pure ones alone; at a large epsilon the classic formula is wrong and left out
+SELECT count(*), min(guarantee) FROM dp_compare(1000, 0.5);
+SELECT mechanism FROM dp_compare(1000, 10, 1e-6) WHERE guarantee = 'approximate' ORDER BY 1;
+
+-- dp_stddev: a step of one node and of eighteen; nothing is hidden at step 0
+SELECT t, round(dp_stddev(t, 1000, 1, 19)::numeric, 6) AS stddev, round(dp_stddev(t, 1000, 1, 19, 'plain')::numeric, 6) AS plain
+FROM unnest(ARRAY[0, 1, 2, 9, 10, 18, 19, 171, 1000]) t;
+-- its squares have dp_plan's mean and maximum
+SELECT mechanism, abs(avg(dp_stddev(t, 500, 1, NULL, wanted) ^ 2) / min(mse) - 1) < 1e-5 AS mean, abs(max(dp_stddev(t, 500, 1, NULL, wanted)) / min(max_stddev) - 1) < 1e-6 AS greatest
+FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) wanted, dp_plan(500, 1, NULL, wanted), generate_series(1, 500) t
+GROUP BY mechanism ORDER BY mechanism;
+
+-- dp_interval: one node of scale 3, P(|z| <= a) = 1 - 2 q^(a+1)/(1+q); wider for more confidence
+SELECT confidence, dp_interval(180, 361, 1000, 1, confidence, 19) AS interval,
+       (SELECT min(a) FROM generate_series(0, 100) a WHERE 1 - 2 * exp(-(a + 1) / 3.0::float8) / (1 + exp(-1 / 3.0::float8)) >= confidence) AS half_width
+FROM unnest(ARRAY[0.5, 0.8, 0.9, 0.95, 0.99, 0.999999999]::float8[]) confidence;
+SELECT dp_interval(180, 361, 1000, 1, 0.95, 19) AS "default" , dp_interval(180, 361, 1000, 1, k => 19) = dp_interval(180, 361, 1000, 1, 0.95, 19) AS same;
+-- clamped to 0..t, never empty
+SELECT released, dp_interval(released, 361, 1000, 1, 0.95, 19) FROM unnest(ARRAY[-1000, -9, -8, 0, 5, 353, 361, 369, 5000]) released;
+SELECT dp_interval(9223372036854775807, 100, 1000, 1), dp_interval(-9223372036854775808, 100, 1000, 1);
+-- at step 0 the count is 0 for certain; a large epsilon leaves hardly any noise, a small one much
+SELECT dp_interval(0, 0, 1000, 1) AS nothing, dp_interval(70, 100, 1000, 1e9) AS exact, dp_interval(50, 100, 1000, 1e-6) AS anything;
+SELECT mechanism, dp_interval(250, 500, 1000, 1e9, 0.99, NULL, mechanism) AS exact
+FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) mechanism;
+-- symmetric around the release; twice the confidence, more width
+SELECT bool_and(250 - lower(i) = upper(i) - 1 - 250) AS symmetric, bool_and(i <@ j) AS nested
+FROM generate_series(400, 600, 7) t, dp_interval(250, t, 1000, 1, 0.5) i, dp_interval(250, t, 1000, 1, 0.9) j;
+
+-- one query with the counts
+SELECT bool_and(late BETWEEN lower(wide) AND upper(wide) - 1) AS within, bool_and(upper(wide) <= t + 1 AND lower(wide) >= 0) AS clamped
+FROM (SELECT t, late, dp_interval(private, t, 200, 1.0, 0.999999999) AS wide
+      FROM (SELECT row_number() OVER w AS t, (sum(b::int) OVER w)::bigint AS late, dp_running_count(b, 1.0, horizon => 200) OVER w AS private
+            FROM (SELECT i, i % 3 = 0 AS b FROM generate_series(1, 200) i) s WINDOW w AS (ORDER BY i)) c) d;
+
+-- NULL: a missing release or step has no interval; a missing parameter is an error
+SELECT dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
+\pset tuples_only on
+CREATE FUNCTION pg_temp.answer(call text, OUT answer text) LANGUAGE plpgsql AS $$
+DECLARE
+    state text;
+    message text;
+    hint text;
+BEGIN
+    EXECUTE 'SELECT ' || call INTO answer;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+    answer := call || E'\n    ' || state || ': ' || message || coalesce(E'\n    HINT: ' || nullif(hint, ''), '');
+END $$;
+SELECT pg_temp.answer(call)
+FROM unnest(ARRAY[
+    'dp_plan(10, NULL)', 'dp_plan(0, 1)', 'dp_plan(-1, 1)', 'dp_plan(10, 0)', 'dp_plan(10, ''NaN'')', 'dp_plan(10, 1, 0)', 'dp_plan(10, 1, 1)', 'dp_plan(10, 1, NULL, ''best'')',
+    'dp_compare(10, NULL)', 'dp_compare(0, 1)', 'dp_compare(10, 1, 0)', 'dp_compare(10, 1, 1)', 'dp_compare(10, 1, ''NaN'')',
+    'dp_stddev(-1, 10, 1)', 'dp_stddev(11, 10, 1)', 'dp_stddev(1, 10, NULL)', 'dp_stddev(1, 10, ''Infinity'')',
+    'dp_interval(1, -1, 10, 1)', 'dp_interval(1, 11, 10, 1)', 'dp_interval(1, 1, 10, 1, NULL)', 'dp_interval(1, 1, 10, 1, 0)', 'dp_interval(1, 1, 10, 1, 1)',
+    'dp_interval(1, 1, 10, 1, 0.9999999999)', 'dp_interval(1, 1, 10, 1, ''NaN'')', 'dp_interval(NULL, 1, 10, NULL)',
+    'dp_laplace_scale(1, 1e-5, 1, 2)', 'dp_laplace_scale(1, 0, 1, 1)', 'dp_laplace_epsilon(0, 1e-5, 1, 1)', 'dp_gaussian_stddev(10, 1e-6, 1, false)', 'dp_gaussian_stddev(1, 1e-6, -1)'
+]) call;
+\pset tuples_only off
+
+-- Laplace noise under approximate privacy (the paper's theorem) and Gaussian noise, classic and analytic
+SELECT dp_laplace_scale(0.1, 1e-5, 3, sqrt(3)) AS tree_of_3, round(dp_laplace_scale(0.1, 1e-5, 100, 10)::numeric, 4) AS tree_of_100,
+       round(dp_laplace_epsilon(dp_laplace_scale(0.1, 1e-5, 100, 10), 1e-5, 100, 10)::numeric, 9) AS back,
+       round(dp_gaussian_stddev(0.5, 1e-6, 1)::numeric, 6) AS analytic, round(dp_gaussian_stddev(0.5, 1e-6, 1, false)::numeric, 6) AS classic,
+       dp_gaussian_stddev(NULL, 1e-6, 1) IS NULL AS strict;
+
+-- a plan can be folded into a query: nothing here is volatile
+EXPLAIN (COSTS OFF, VERBOSE) SELECT dp_stddev(1000, 1000, 1e9, 2, 'plain'), dp_interval(5, 10, 10, 1e9);
