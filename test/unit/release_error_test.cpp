@@ -128,7 +128,7 @@ TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
                               WeightedLaplace(errors.noise_at(t)).half_width(confidence))
                         << name(request) << " at " << t;
         }
-    EXPECT_THROW((void)planner.report({0, Epsilon(1.0), {}, {}}), Error);
+    EXPECT_THROW((void)planner.report({-1, Epsilon(1.0), {}, {}}), Error);
     EXPECT_THROW((void)planner.half_width(kRequests[0], 2, 0.5), Error);
     EXPECT_THROW((void)planner.half_width(kRequests[0], 1, 1.5), Error);
 }
@@ -176,7 +176,7 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
                 }
             }
         }
-        const ReleaseError& errors = planner.errors(c.request);
+        const ReleaseError& errors = planner.errors(c.request).epoch(0);
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j) {
                 const auto [low, high] = WeightedLaplace(errors.noise_at(c.steps[i]))
