@@ -1,6 +1,5 @@
 #include "core/planner.hpp"
 
-#include <bit>
 #include <cmath>
 
 #include "core/weighted_laplace.hpp"
@@ -12,7 +11,7 @@ namespace {
 std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
-         {std::bit_cast<std::uint64_t>(noise.epsilon), std::bit_cast<std::uint64_t>(confidence),
+         {bit_pattern(noise.epsilon), bit_pattern(confidence),
           noise.family, noise.height}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;

@@ -7,6 +7,8 @@
 
 #include <sodium.h>
 
+#include "core/bit_pattern.hpp"
+
 #include "core/epochs.hpp"
 
 namespace dp_counter {
@@ -69,11 +71,7 @@ public:
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
             byte(static_cast<unsigned char>(bits));
     }
-    void real(double value) {
-        std::uint64_t bits; // std::bit_cast is not in GCC 10
-        std::memcpy(&bits, &value, sizeof bits);
-        integer(bits);
-    }
+    void real(double value) { integer(bit_pattern(value)); }
     void raw(std::span<const unsigned char> bytes) {
         for (const unsigned char value : bytes)
             byte(value);
@@ -122,9 +120,7 @@ public:
         return value;
     }
     [[nodiscard]] double real(double low, double high) {
-        const auto bits = integer<std::uint64_t>();
-        double value;
-        std::memcpy(&value, &bits, sizeof value);
+        const double value = from_bit_pattern(integer<std::uint64_t>());
         require(value >= low && value <= high); // false for NaN
         return value;
     }
