@@ -91,3 +91,9 @@ LINT_SRCS = $(sort $(wildcard src/core/*.cpp src/pg/*.cpp))
 lint:
 	clang-format --dry-run -Werror $(wildcard src/*/*.[ch]pp test/unit/*.[ch]pp)
 	clang-tidy --quiet $(LINT_SRCS) -- $(PG_CXXFLAGS)
+
+# --- figures of docs/: needs gnuplot and a server with the extension, `pg_virtualenv make figures` ---
+
+.PHONY: figures
+figures:
+	tools/figures/draw

@@ -88,7 +88,7 @@ static_assert(std::is_standard_layout_v<DiscreteLaplace>);
 [[nodiscard]] inline int count_above(std::int32_t word, const std::int32_t* threshold) noexcept {
 #ifdef __SSE2__
     const __m128i w = _mm_set1_epi32(word);
-    const auto above = [&](int i) {
+    const auto above = [&](std::size_t i) {
         return _mm_cmpgt_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(threshold + 4 * i)),
                                w);
     };
@@ -111,8 +111,9 @@ inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
 
 template <class Unsigned>
 inline Unsigned DiscreteLaplace::draw_magnitude(RandomSource& random) const {
-    const int top = digit_count_ - 1;
-    std::uint32_t* words = random.take(static_cast<std::size_t>(digit_count_));
+    const int count = digit_count_;
+    const int top = count - 1;
+    std::uint32_t* words = random.take(static_cast<std::size_t>(count));
     if (words == nullptr) [[unlikely]]
         return draw_digits<Unsigned>(0, top, random);
     Unsigned magnitude = 0;
@@ -120,7 +121,8 @@ inline Unsigned DiscreteLaplace::draw_magnitude(RandomSource& random) const {
         const auto word = static_cast<std::int32_t>(*words);
         const int reached = count_above(word, digits_[i].word);
         if (is_tie(digits_[i], word, reached) || (i == top && reached == kBase - 1)) [[unlikely]] {
-            random.give_back(static_cast<std::size_t>(i + 1));
+            const int unused = i + 1;
+            random.give_back(static_cast<std::size_t>(unused));
             return draw_digits<Unsigned>(magnitude, i, random);
         }
         *words++ = 0;

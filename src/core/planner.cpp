@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/weighted_laplace.hpp"
+#include "core/bit_copy.hpp"
 
 namespace dp_counter {
 
@@ -11,8 +11,8 @@ namespace {
 std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
-         {bit_pattern(noise.epsilon), bit_pattern(confidence),
-          noise.family, noise.height}) {
+         {bit_copy<std::uint64_t>(noise.epsilon), bit_copy<std::uint64_t>(confidence), noise.family,
+          noise.height}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }
@@ -24,34 +24,41 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
 Planner::Entry& Planner::entry(const Request& request) {
     auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
     if (!entry || !(entry->request == request))
-        entry.emplace(Entry{request, ReleaseError(make_plan(request)), {}});
+        entry.emplace(Entry{request, StreamError(request), {}});
     return *entry;
 }
 
-const ReleaseError& Planner::errors(const Request& request) {
+StreamError& Planner::errors(const Request& request) {
     return entry(request).errors;
+}
+
+PlanReport report_of(StreamError& errors, int epoch) {
+    const ReleaseError& own = errors.epoch(epoch);
+    const double carried = errors.carried_variance(epoch);
+    const double mse = carried + own.mse();
+    return {own.radices(),
+            own.plan().scale().value(),
+            mse,
+            std::sqrt(mse),
+            std::sqrt(carried + own.max_variance()),
+            own.state_bytes()};
 }
 
 const PlanReport& Planner::report(const Request& request) {
     Entry& found = entry(request);
-    if (!found.report) {
-        const ReleaseError& errors = found.errors;
-        const double mse = errors.mse();
-        found.report =
-            PlanReport{errors.radices(), errors.plan().scale().value(),    mse,
-                       std::sqrt(mse),   std::sqrt(errors.max_variance()), errors.state_bytes()};
-    }
+    if (!found.report)
+        found.report = report_of(found.errors, 0);
     return *found.report;
 }
 
 std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence) {
-    const ReleaseError& release = errors(request);
+    StreamError& release = errors(request);
     const NoiseClass noise = release.noise_class(t);
     if (widths_.empty())
         widths_.resize(kWidths);
     Width& known = widths_[hash(noise, confidence) % kWidths];
     if (!(known.confidence == confidence && known.noise == noise)) {
-        const std::int64_t width = WeightedLaplace(release.noise_at(t)).half_width(confidence);
+        const std::int64_t width = release.half_width(t, confidence);
         known = {noise, confidence, width};
     }
     return known.width;

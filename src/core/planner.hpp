@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/release_error.hpp"
+#include "core/stream_error.hpp"
 
 namespace dp_counter {
 
@@ -21,23 +21,28 @@ struct PlanReport {
     std::size_t state_bytes;
 };
 
+/// The report of one epoch of a stream, or of all of a stream with a horizon. mse, rmse and
+/// max_stddev hold what is carried over from the epochs before.
+[[nodiscard]] PlanReport report_of(StreamError& errors, int epoch);
+
 /// A cache of public values of bounded size: up to 64 plans and 16384 half widths (1 MB). A
 /// remembered answer costs 30 to 100 nanoseconds. References are good until the next call.
 class Planner {
 public:
-    /// The errors of make_plan(request). Throws Error as it does.
-    [[nodiscard]] const ReleaseError& errors(const Request& request);
+    /// StreamError(request). Throws Error as it does.
+    [[nodiscard]] StreamError& errors(const Request& request);
 
+    /// Of a request with a horizon.
     [[nodiscard]] const PlanReport& report(const Request& request);
 
-    /// WeightedLaplace(errors(request).noise_at(t)).half_width(confidence)
+    /// errors(request).half_width(t, confidence)
     [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t,
                                           double confidence);
 
 private:
     struct Entry {
         Request request;
-        ReleaseError errors;
+        StreamError errors;
         std::optional<PlanReport> report;
     };
     struct Width {

@@ -7,8 +7,7 @@
 
 #include <sodium.h>
 
-#include "core/bit_pattern.hpp"
-
+#include "core/bit_copy.hpp"
 #include "core/epochs.hpp"
 
 namespace dp_counter {
@@ -71,7 +70,7 @@ public:
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
             byte(static_cast<unsigned char>(bits));
     }
-    void real(double value) { integer(bit_pattern(value)); }
+    void real(double value) { integer(bit_copy<std::uint64_t>(value)); }
     void raw(std::span<const unsigned char> bytes) {
         for (const unsigned char value : bytes)
             byte(value);
@@ -120,7 +119,7 @@ public:
         return value;
     }
     [[nodiscard]] double real(double low, double high) {
-        const double value = from_bit_pattern(integer<std::uint64_t>());
+        const auto value = bit_copy<double>(integer<std::uint64_t>());
         require(value >= low && value <= high); // false for NaN
         return value;
     }

@@ -8,6 +8,7 @@
 
 #include "core/approximate_laplace.hpp"
 #include "core/comparison.hpp"
+#include "core/epochs.hpp"
 #include "core/planner.hpp"
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
@@ -42,14 +43,9 @@ double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
     return PG_GETARG_FLOAT8(index);
 }
 
-/// Horizon and epsilon at `first`, k and mechanism at `optional`.
+/// Horizon (NULL: kUnbounded) and epsilon at `first`, k and mechanism at `optional`.
 Parameters read_parameters(FunctionCallInfo fcinfo, int first, int optional) {
     Parameters parameters;
-    if (PG_ARGISNULL(first))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null"),
-                 errhint("The horizon is the greatest number of rows that the count may run over; "
-                         "the window function takes the number of rows of the partition.")));
     read_horizon(parameters, fcinfo->args[first]);
     read_epsilon(parameters, fcinfo->args[first + 1]);
     read_k(parameters, fcinfo->args[optional]);
@@ -100,6 +96,18 @@ Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
     return rows;
 }
 
+/// A row of dp_epochs, in plain memory.
+struct Epoch {
+    const char* mechanism;
+    int height;
+    int radices;
+    std::int32_t radix[kMaxHeight];
+    double scale;
+    double mse;
+    double max_stddev;
+    std::int64_t state_bytes;
+};
+
 /// The rows of a comparison, in plain memory.
 struct Comparison {
     static constexpr int kMost = 16;
@@ -126,11 +134,17 @@ DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
     const Parameters parameters = read_parameters(fcinfo, 0, 2);
+    if (parameters.horizon == kUnbounded)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null"),
+             errhint("Without a horizon the noise comes in epochs, each with a plan of its own: "
+                     "dp_epochs lists them.")));
     const PlanReport* report = nullptr;
     const dp_counter::Plan* plan = nullptr; // PostgreSQL has a Plan too
     run([&] {
         const Request request = to_request(parameters, parameters.horizon);
-        plan = &planner.errors(request).plan();
+        plan = &planner.errors(request).epoch(0).plan();
         report = &planner.report(request);
     });
     TupleDesc type = result_type(fcinfo);
@@ -146,6 +160,51 @@ DP_FUNCTION(dp_plan) {
     };
     bool nulls[lengthof(values)] = {};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(type, values, nulls)));
+}
+
+DP_FUNCTION(dp_epochs) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    Parameters parameters;
+    parameters.horizon = kUnbounded;
+    read_epsilon(parameters, fcinfo->args[0]);
+    read_k(parameters, fcinfo->args[1]);
+    read_mechanism(parameters, fcinfo->args[2]);
+
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+        CHECK_FOR_INTERRUPTS();
+        Epoch row;
+        run([&] {
+            StreamError& errors = planner.errors(to_request(parameters, kUnbounded));
+            const PlanReport report = report_of(errors, epoch);
+            row.mechanism = mechanism_name(errors.epoch(epoch).plan().mechanism);
+            row.height = errors.epoch(epoch).plan().height;
+            row.radices = static_cast<int>(report.radices.size());
+            std::copy(report.radices.begin(), report.radices.end(), row.radix);
+            row.scale = report.scale;
+            row.mse = report.mse;
+            row.max_stddev = report.max_stddev;
+            row.state_bytes = static_cast<std::int64_t>(report.state_bytes);
+        });
+        Datum values[] = {
+            Int32GetDatum(epoch),
+            Int64GetDatum(epoch_begin(epoch) + 1),
+            Int64GetDatum(epoch_begin(epoch) + epoch_length(epoch)),
+            PointerGetDatum(cstring_to_text(row.mechanism)),
+            Int32GetDatum(row.height),
+            integer_array(row.radix, static_cast<std::size_t>(row.radices)),
+            Float8GetDatum(row.scale),
+            Float8GetDatum(row.mse),
+            Float8GetDatum(std::sqrt(row.mse)),
+            Float8GetDatum(row.max_stddev),
+            Int64GetDatum(row.state_bytes),
+        };
+        bool nulls[lengthof(values)] = {};
+        tuplestore_putvalues(rows, type, values, nulls);
+    }
+    return static_cast<Datum>(0);
 }
 
 DP_FUNCTION(dp_compare) {
