@@ -36,8 +36,8 @@ constexpr std::int64_t kBegin[kEpochs + 1] = {
     kMaxHorizon,
 };
 
-/// The first epochs' shapes, found by the climbing search of tools/make_hat_table.cpp with the number
-/// of top knots held at 2 or 3. Later epochs follow the pattern.
+/// The first epochs' shapes, found by the climbing search of tools/make_hat_table.cpp with the
+/// number of top knots held at 2 or 3. Later epochs follow the pattern.
 const std::vector<HatShape> kShapes[] = {
     {{8, 4}},
     {{33, 13}},
@@ -49,17 +49,17 @@ const std::vector<HatShape> kShapes[] = {
 };
 constexpr int kSearched = sizeof kShapes / sizeof *kShapes;
 
-HatSpec usual_spec(int epoch) {
+HatSpec usual_spec(int epoch, Epsilon epsilon) {
     const std::int64_t length = epoch_length(epoch);
     if (epoch < kSearched)
-        return hat_spec(length, kShapes[epoch]);
+        return fitted_hat_spec(length, kShapes[epoch], epsilon);
     // Three knots on top, radices near 22.
     const double blocks = static_cast<double>(length) / 3;
     const double levels = std::round(std::log(blocks) / std::log(22.0));
     const auto radix = static_cast<std::int32_t>(std::ceil(std::pow(blocks, 1 / levels)));
     std::vector<HatShape> shapes(static_cast<std::size_t>(levels), HatShape{radix, radix * 7 / 10});
     shapes.back().offset = radix * 9 / 20;
-    return hat_spec(length, shapes);
+    return fitted_hat_spec(length, shapes, epsilon);
 }
 
 /// What an epoch costs itself and those after it.
@@ -85,7 +85,7 @@ int epoch_of(std::int64_t t) noexcept {
 }
 
 HatSpec epoch_spec(int epoch, Epsilon epsilon) {
-    const HatSpec usual = usual_spec(epoch);
+    const HatSpec usual = usual_spec(epoch, epsilon);
     const bool fits = hat_fits(usual, epsilon);
     if (fits && is_nearly_continuous(epsilon))
         return usual;
@@ -103,7 +103,8 @@ EpochNoise* EpochNoise::create(void* block, const HatPlan& plan) noexcept {
     return noise;
 }
 
-EpochNoise* EpochNoise::next(void* block, const HatPlan& plan, const EpochNoise& previous) noexcept {
+EpochNoise* EpochNoise::next(void* block, const HatPlan& plan,
+                             const EpochNoise& previous) noexcept {
     auto* noise = new (block) EpochNoise;
     noise->closed_ = previous.closed_;
     noise->left_ = epoch_length(previous.epoch() + 1);
@@ -149,7 +150,8 @@ double EpochErrors::mse(std::int64_t t) {
             const std::int64_t count = std::min(steps, kEnumerated);
             for (std::int64_t i = 0; i < count; ++i) {
                 // One step from each of `count` equal parts, not always at the same place in it.
-                const auto begin = static_cast<std::int64_t>(static_cast<int128>(steps) * i / count);
+                const auto begin =
+                    static_cast<std::int64_t>(static_cast<int128>(steps) * i / count);
                 const auto end =
                     static_cast<std::int64_t>(static_cast<int128>(steps) * (i + 1) / count);
                 const std::int64_t place = (end - begin) * (i * 7919 % 8192) / 8192;

@@ -1,7 +1,8 @@
 // A stream without a horizon: epochs of growing length, each a hat mechanism of its own with the
 // whole epsilon. A step lies in one epoch, so all releases together are epsilon-private (parallel
 // composition). When an epoch ends, its total is carried on with the noise of its last release:
-//     release at t = count at t + noise of the closed epochs' last releases + noise of the current one
+//     release at t = count at t + noise of the closed epochs' last releases + noise of the current
+//     one
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@
 namespace dp_counter {
 
 /// The epochs end after 14, 100, 1000, 10^4, ..., 10^18 and kMaxHorizon steps. Factor 10 keeps the
-/// number of carried totals small (each costs about 2 h^2 top nodes' noise); fewer and longer epochs
-/// would make streams that end early within one pay for the height of a longer one.
+/// number of carried totals small (each costs about 2 h^2 top nodes' noise); fewer and longer
+/// epochs would make streams that end early within one pay for the height of a longer one.
 inline constexpr int kEpochs = 19;
 
 /// The steps before epoch number 0 .. kEpochs - 1, and its length.
@@ -61,8 +62,8 @@ public:
         return noise;
     }
 
-    /// The noise of a release at step t alone. plan_of(epoch) gives the plan of an epoch, draw(epoch,
-    /// level) one noise value from the scales of its spec.
+    /// The noise of a release at step t alone. plan_of(epoch) gives the plan of an epoch,
+    /// draw(epoch, level) one noise value from the scales of its spec.
     template <class PlanOf, class Draw>
     [[nodiscard]] static std::int64_t sample(std::int64_t t, PlanOf&& plan_of, Draw&& draw) {
         const int last = epoch_of(t);
@@ -70,8 +71,8 @@ public:
         for (int epoch = 0; epoch <= last; ++epoch) {
             const std::int64_t step = epoch < last ? epoch_length(epoch) : t - epoch_begin(last);
             const HatPlan& plan = plan_of(epoch);
-            noise = checked_add(noise, HatNoise::sample(plan, step,
-                                                        [&](int level) { return draw(epoch, level); }));
+            noise = checked_add(
+                noise, HatNoise::sample(plan, step, [&](int level) { return draw(epoch, level); }));
         }
         return noise;
     }

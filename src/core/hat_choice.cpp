@@ -25,7 +25,7 @@ constexpr TableEntry kTable[] = {
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
 
 /// The table's hats for this horizon.
-HatSpec table_hat(std::int64_t horizon) {
+HatSpec table_hat(std::int64_t horizon, Epsilon epsilon) {
     // Past the table: levels of radix 18 below those for a smaller horizon.
     constexpr HatShape usual{18, 13};
     std::vector<HatShape> shapes;
@@ -38,7 +38,7 @@ HatSpec table_hat(std::int64_t horizon) {
     if (entry != std::begin(kTable))
         --entry;
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
-    return hat_spec(horizon, shapes);
+    return fitted_hat_spec(horizon, shapes, epsilon);
 }
 
 double cost(const HatSpec& spec, Epsilon epsilon) {
@@ -84,7 +84,7 @@ double hat_spec_mse(const HatSpec& spec, Epsilon epsilon) {
 
 HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon) {
     const HatSpec flat = bridge_spec(horizon, {});
-    const HatSpec hat = table_hat(horizon);
+    const HatSpec hat = table_hat(horizon, epsilon);
     const bool fits = hat_fits(hat, epsilon);
     if (fits && horizon > kAlwaysCompared && is_nearly_continuous(epsilon))
         return hat;
@@ -132,7 +132,7 @@ HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k, Ep
         const auto n = static_cast<std::size_t>(levels);
         if (rule == HatSpec::Rule::bridge)
             return bridge_spec(horizon, std::vector<std::int32_t>(n, k));
-        return hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}));
+        return fitted_hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}), epsilon);
     };
     int levels = 1;
     while (make(levels).level[levels - 1].knots > k)

@@ -30,8 +30,8 @@ inline constexpr double kRoundingVariance = 1.0 / 12;
 [[nodiscard]] HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon);
 
 /// Radix k on every level, with the height (and thus the number of top nodes) that is best for it;
-/// hats sit at 0.7 k. Throws Error (parameter) where bridge_spec or hat_spec does, and if epsilon is
-/// too small.
+/// hats sit at 0.7 k. Throws Error (parameter) where bridge_spec or hat_spec does, and if epsilon
+/// is too small.
 [[nodiscard]] HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k,
                                   Epsilon epsilon);
 

@@ -48,8 +48,8 @@ public:
             const double x = parents(cell);
             const double y = parents(cell + 1);
             const ShareSums whole = sums(cell, count);
-            energy += whole.left_left * x * x + 2 * whole.left_right * x * y +
-                      whole.right_right * y * y;
+            energy +=
+                whole.left_left * x * x + 2 * whole.left_right * x * y + whole.right_right * y * y;
             const std::int64_t ones = std::clamp<std::int64_t>(passed - first, 0, count);
             if (ones > 0) {
                 const ShareSums part = sums(cell, ones);
@@ -260,11 +260,11 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
             double inner = 0;
             for_each_tick(count, [&](std::int64_t w, double cell_ticks) {
                 inner += cell_ticks * mean_over_tick(cell, w, [&](double f) {
-                    const Window here = window_in(plan, l, cell, w, f);
-                    const double passed =
-                        (static_cast<double>(w) + f) / static_cast<double>(count);
-                    return energy(cell, &here, window_in(plan, l + 1, parent, v, passed));
-                });
+                             const Window here = window_in(plan, l, cell, w, f);
+                             const double passed =
+                                 (static_cast<double>(w) + f) / static_cast<double>(count);
+                             return energy(cell, &here, window_in(plan, l + 1, parent, v, passed));
+                         });
             });
             sum += parent_ticks * inner;
         });
@@ -283,15 +283,14 @@ double total_step_energy(const HatPlan& plan) {
         for (std::int64_t w = 0; w < level.ticks(cell); ++w)
             sum += energy(level.start(cell) + w + 1, nullptr, window_in(plan, 1, cell, w, 0));
         const std::int64_t cells = level.last_cell - level.first_cell + 1;
-        total += c == level.left_classes
-                     ? sum * static_cast<double>(cells - class_count(level) + 1)
-                     : sum;
+        total += c == level.left_classes ? sum * static_cast<double>(cells - class_count(level) + 1)
+                                         : sum;
     }
     return total;
 }
 
-/// Sum over t = 0 .. horizon of d + s^2 - (d + s)^2 / r (r = 0: of d + s^2), t = block (d + s) within
-/// blocks of r children of `block` steps: the bridge's energy of one level, in closed form.
+/// Sum over t = 0 .. horizon of d + s^2 - (d + s)^2 / r (r = 0: of d + s^2), t = block (d + s)
+/// within blocks of r children of `block` steps: the bridge's energy of one level, in closed form.
 double bridge_level_sum(double horizon, double r, double block) {
     const auto part = [&](double d, double m) { // s = 0 .. (m - 1) / block
         const double s1 = m * (m - 1) / 2 / block;
@@ -382,8 +381,8 @@ private:
             const std::int64_t cell = cell_of_class(level, c);
             for (std::int64_t w = 0; w < level.ticks(cell); ++w)
                 best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
-                    variance_[0] * energy(level.start(cell) + w + 1, nullptr,
-                                          window_in(plan_, 1, cell, w, 0)),
+                    variance_[0] *
+                        energy(level.start(cell) + w + 1, nullptr, window_in(plan_, 1, cell, w, 0)),
                     0.5, 1};
         }
         return best;

@@ -133,8 +133,7 @@ class WindowSolver {
 public:
     WindowSolver(const HatPlan& plan, int l)
         : plan_(plan), l_(l), here_(plan.level(l)), one_(std::int64_t{1} << plan.lattice_bits()),
-          top_(l == plan.height() - 1),
-          above_radix_(top_ ? 1 : plan.spec().level[l].radix),
+          top_(l == plan.height() - 1), above_radix_(top_ ? 1 : plan.spec().level[l].radix),
           share_sums_(plan.share_sums(l)) {}
 
     /// Prepares for the rows of one cell.
@@ -208,8 +207,8 @@ public:
                 continue;
             }
             const std::int64_t coupled = m + 1 < kHatWindow && exists_[m + 1] ? offset_[m + 1] : 0;
-            next = scaled(static_cast<int128>(value[m] - coupled * next) * inverse_[m],
-                          kInverseBits);
+            next =
+                scaled(static_cast<int128>(value[m] - coupled * next) * inverse_[m], kInverseBits);
             row.weight[m] = static_cast<std::int32_t>(next);
         }
         return row;
@@ -305,8 +304,8 @@ void HatPlan::fill_hat_rows(int l) {
                     weight[m] = before.weight[m] + behind.weight[m - 1];
                 weight[kHatWindow] = behind.weight[kHatWindow - 1];
             }
-            const std::int64_t passed = std::clamp<std::int64_t>(
-                tick - first_child, 0, here.end_child(cell) - first_child);
+            const std::int64_t passed =
+                std::clamp<std::int64_t>(tick - first_child, 0, here.end_child(cell) - first_child);
             const std::int64_t step = first_child + passed; // children before it have been passed
             std::int64_t extra[kHatWindow + 1];
             for (int m = 0; m <= kHatWindow; ++m)

@@ -100,14 +100,16 @@ public:
     [[nodiscard]] std::int64_t horizon() const noexcept { return spec_.horizon; }
 
     /// Cells ahead of the current one whose children have been drawn.
-    [[nodiscard]] int reach() const noexcept { return spec_.rule == HatSpec::Rule::hat ? kHatAhead : 0; }
+    [[nodiscard]] int reach() const noexcept {
+        return spec_.rule == HatSpec::Rule::hat ? kHatAhead : 0;
+    }
 
     /// Within a cell of level 1, the half steps from its start to the end of its first tick as the
     /// interpolation of the levels above counts them.
     [[nodiscard]] int phase() const noexcept { return spec_.rule == HatSpec::Rule::hat ? 1 : 2; }
 
-    /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of the
-    /// top nodes, which takes the fewest draws.
+    /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of
+    /// the top nodes, which takes the fewest draws.
     [[nodiscard]] bool is_closing(std::int64_t t) const noexcept {
         return t == spec_.horizon && spec_.rule == HatSpec::Rule::hat;
     }
@@ -137,9 +139,7 @@ private:
     [[nodiscard]] const unsigned char* bytes_at(std::int64_t offset) const noexcept {
         return reinterpret_cast<const unsigned char*>(this) + offset;
     }
-    HatPlanLevel& level(int l) noexcept {
-        return reinterpret_cast<HatPlanLevel*>(this + 1)[l - 1];
-    }
+    HatPlanLevel& level(int l) noexcept { return reinterpret_cast<HatPlanLevel*>(this + 1)[l - 1]; }
     [[nodiscard]] unsigned char* bytes_at(std::int64_t offset) noexcept {
         return reinterpret_cast<unsigned char*>(this) + offset;
     }
@@ -201,15 +201,15 @@ struct HatPosition {
 };
 
 /// The interpolation of the weights of level l >= 2 within one cell of level 1: the weight of
-/// window slot m at tick w of that cell is base[m] + (2 w + phase) * slope[m], times 2^shift in units of
-/// 2^-(64 - lattice_bits * l).
+/// window slot m at tick w of that cell is base[m] + (2 w + phase) * slope[m], times 2^shift in
+/// units of 2^-(64 - lattice_bits * l).
 struct HatRamp {
     std::int64_t base[kHatWindow];
     std::int64_t slope[kHatWindow];
 };
 
-/// How far, as a fraction, a cell has been passed: base + (2 w + phase) * half_step at tick w of the
-/// current cell of level 1; in units of 2^-32.
+/// How far, as a fraction, a cell has been passed: base + (2 w + phase) * half_step at tick w of
+/// the current cell of level 1; in units of 2^-32.
 struct HatProgress {
     std::uint64_t base;
     std::uint64_t half_step;
@@ -243,9 +243,9 @@ struct HatProgress {
 void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& position) noexcept;
 
 /// Calls emit(level, node, coefficient) for every node whose coefficient in the release at t is not
-/// zero, steps first, from left to right. The coefficient counts the node's noise as an integer Z of
-/// its lattice, so that the row of L has the entry coefficient / 2^(64 - lattice_bits * level); it
-/// is an int128 in units of 2^-64. This is the very row that HatNoise uses.
+/// zero, steps first, from left to right. The coefficient counts the node's noise as an integer Z
+/// of its lattice, so that the row of L has the entry coefficient / 2^(64 - lattice_bits * level);
+/// it is an int128 in units of 2^-64. This is the very row that HatNoise uses.
 template <class Emit>
 void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit);
 
@@ -269,20 +269,32 @@ void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {
             return full;
         return k < here.first + kHatWindow ? here.weight[k - here.first] : 0;
     };
+    const int q = plan.lattice_bits();
     for (int l = 0; l < top && !plan.is_closing(t); ++l) {
-        // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window count.
+        // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window
+        // count.
         const HatPlanLevel& above = plan.level(l + 1);
-        const HatPosition::Level& window = position.level[l + 1];
-        const std::int64_t from = above.first_child(window.first < 0 ? -1 : window.first - 1);
-        const std::int64_t last = window.first + kHatWindow - 1;
-        const std::int64_t to = last > above.last_cell ? above.children : above.end_child(last);
-        for (std::int64_t k = from; k < to; ++k) {
-            int128 coefficient = lambda(l, k);
-            plan.for_each_parent(l + 1, k, [&](std::int64_t knot, std::int32_t share) {
-                coefficient -= share * lambda(l + 1, knot);
-            });
-            if (coefficient != 0)
-                emit(l, k, coefficient);
+        const std::int32_t* const share = plan.shares(l + 1);
+        const std::int64_t window = position.level[l + 1].first;
+        const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
+        const std::int64_t past = window + kHatWindow - 1;
+        const std::int64_t to = past < above.last_cell ? past : above.last_cell;
+        for (std::int64_t cell = from; cell <= to; ++cell) {
+            // The child after w others of its cell has (1 - share[w]) of the knot to its left and
+            // share[w] of the knot to its right; children at the ends belong to one knot.
+            const bool shared = q > 0 && cell >= 0 && cell < above.knots - 1;
+            const int128 left = lambda(l + 1, cell < 0 ? 0 : cell);
+            const int128 gain = shared ? lambda(l + 1, cell + 1) - left : 0;
+            const int128 whole = left << q;
+            const std::int64_t first = above.first_child(cell);
+            const std::int64_t end = above.end_child(cell);
+            for (std::int64_t k = first; k < end; ++k) {
+                int128 coefficient = lambda(l, k) - whole;
+                if (shared)
+                    coefficient -= gain * share[k - first];
+                if (coefficient != 0)
+                    emit(l, k, coefficient);
+            }
         }
     }
     for (std::int64_t k = 0; k < plan.level(top).knots; ++k) {

@@ -8,11 +8,9 @@ namespace dp_counter {
 
 namespace {
 
-/// Fixed point has 64 fractional bits: lattice_bits * (height - 1) for the noise, 16 for the weights
-/// and 8 to interpolate them.
+/// Fixed point has 64 fractional bits: lattice_bits * (height - 1) for the noise, 16 for the
+/// weights and 8 to interpolate them.
 constexpr int kLatticeBudget = 40;
-constexpr int kLatticeBits = 6;
-constexpr int kLeastLatticeBits = 2;
 constexpr double kMaxNodeScale = 0x1p50;
 constexpr double kMaxTotal = 0x1p61;
 
@@ -54,8 +52,7 @@ bool operator==(const HatSpec& a, const HatSpec& b) noexcept {
         return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
     };
     return a.rule == b.rule && a.height == b.height && a.lattice_bits == b.lattice_bits &&
-           a.horizon == b.horizon &&
-           std::equal(a.level, a.level + a.height - 1, b.level, same);
+           a.horizon == b.horizon && std::equal(a.level, a.level + a.height - 1, b.level, same);
 }
 
 HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices) {
@@ -72,11 +69,11 @@ HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices)
     return spec;
 }
 
-HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes) {
+HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int most_lattice_bits) {
     HatSpec spec = base_spec(HatSpec::Rule::hat, horizon, shapes.size());
     const int levels = spec.height - 1;
     if (levels > 0)
-        spec.lattice_bits = std::min(kLatticeBits, kLatticeBudget / levels);
+        spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
     if (levels > 0 && spec.lattice_bits < kLeastLatticeBits)
         throw Error(Fault::parameter, "too many levels for the hat mechanism",
                     "Choose a larger k, a smaller horizon or the mechanism 'bridge'.");
@@ -99,6 +96,13 @@ HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes) {
     return spec;
 }
 
+HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, Epsilon epsilon) {
+    HatSpec spec = hat_spec(horizon, shapes);
+    while (!hat_fits(spec, epsilon) && spec.lattice_bits > kLeastLatticeBits)
+        --spec.lattice_bits;
+    return spec;
+}
+
 LaplaceScale hat_scale(const HatSpec& spec, Epsilon epsilon, int level) noexcept {
     return {epsilon, static_cast<uint128>(spec.height) << (spec.lattice_bits * level)};
 }
@@ -109,10 +113,13 @@ double hat_node_variance(const HatSpec& spec, Epsilon epsilon, int level) noexce
 }
 
 bool hat_fits(const HatSpec& spec, Epsilon epsilon) noexcept {
-    // The sums of all noise of one level, up to t, grow with sqrt(t): 20 standard deviations.
-    const double spread = 20 * 1.5 * std::sqrt(static_cast<double>(spec.horizon));
-    return hat_scale(spec, epsilon, spec.height - 1).value() <= kMaxNodeScale &&
-           hat_scale(spec, epsilon, 0).value() * spread <= kMaxTotal;
+    if (spec.height == 1) { // the sum of all noise: 20 standard deviations
+        const double spread = 20 * std::sqrt(2 * static_cast<double>(spec.horizon));
+        return hat_scale(spec, epsilon, 0).value() * spread <= kMaxTotal;
+    }
+    // Above, sums are taken modulo 2^128 and only the release's noise has to fit: some 2^5 scales
+    // of level 0, which are at most kMaxHeight / Epsilon::kMin < 2^36.
+    return hat_scale(spec, epsilon, spec.height - 1).value() <= kMaxNodeScale;
 }
 
 void require_hat_fits(const HatSpec& spec, Epsilon epsilon) {

@@ -1,0 +1,232 @@
+// The stream of noise against the matrix L, entry by entry, and its variance with real noise.
+#include "core/hat_noise.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "core/discrete_laplace.hpp"
+#include "core/hat_error.hpp"
+#include "core/keystream.hpp"
+#include "unit/hat_support.hpp"
+#include "unit/support.hpp"
+
+namespace dp_counter {
+namespace {
+
+using test::HatNode;
+using test::OwnedNoise;
+using test::OwnedPlan;
+
+class HatNoiseTest : public testing::TestWithParam<HatSpec> {};
+INSTANTIATE_TEST_SUITE_P(Specs, HatNoiseTest, testing::ValuesIn(test::sample_specs()));
+
+/// Hands out given noise and remembers which: the draws of a level come in the order of its nodes.
+class Recorder {
+public:
+    explicit Recorder(std::uint64_t seed, std::int64_t limit)
+        : random_(seed), noise_(-limit, limit) {}
+
+    std::int64_t operator()(int level) {
+        const std::int64_t value = noise_(random_);
+        drawn_[HatNode{level, next_[level]++}] = value;
+        return value;
+    }
+    [[nodiscard]] const std::map<HatNode, std::int64_t>& drawn() const { return drawn_; }
+    [[nodiscard]] std::int64_t count(int level) { return next_[level]; }
+
+private:
+    std::mt19937_64 random_;
+    std::uniform_int_distribution<std::int64_t> noise_;
+    std::map<int, std::int64_t> next_;
+    std::map<HatNode, std::int64_t> drawn_;
+};
+
+/// floor(x + 1/2)
+mpz_class rounded(const mpq_class& x) {
+    const mpq_class up = x + mpq_class(1, 2);
+    mpz_class result;
+    mpz_fdiv_q(result.get_mpz_t(), up.get_num_mpz_t(), up.get_den_mpz_t());
+    return result;
+}
+
+mpz_class by_matrix(const HatPlan& plan, std::int64_t t,
+                    const std::map<HatNode, std::int64_t>& drawn) {
+    mpq_class sum = 0;
+    for (const auto& [node, weight] : test::row_of_l(plan, t)) {
+        mpq_class noise(mpz_class(static_cast<long>(drawn.at(node))),
+                        mpz_class(1) << static_cast<unsigned>(plan.lattice_bits() * node.first));
+        noise.canonicalize();
+        sum += weight * noise;
+    }
+    return rounded(sum);
+}
+
+// Noise so large that the rounding to an integer hides nothing of a weight's fixed-point digits.
+TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
+    const OwnedPlan plan(GetParam());
+    for (const std::int64_t limit :
+         {std::int64_t{1}, std::int64_t{1} << 20, std::int64_t{1} << 47}) {
+        OwnedNoise state(*plan);
+        Recorder draw(7, limit);
+        for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+            const std::int64_t noise = state.noise->advance(*plan, draw);
+            ASSERT_EQ(mpz_class(static_cast<long>(noise)), by_matrix(*plan, t, draw.drawn()))
+                << "t = " << t;
+        }
+        if (GetParam().rule == HatSpec::Rule::hat) {
+            EXPECT_EQ(draw.count(0), GetParam().horizon);
+            for (int l = 1; l < GetParam().height; ++l)
+                EXPECT_EQ(draw.count(l), GetParam().level[l - 1].knots);
+        }
+    }
+}
+
+// One node's noise at a time: the entries of L.
+TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
+    const OwnedPlan plan(GetParam());
+    std::vector<std::map<HatNode, mpq_class>> rows(1);
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t)
+        rows.push_back(test::row_of_l(*plan, t));
+    constexpr int kBits = 51; // times 2^lattice_bits still within the limit of a state's integers
+    for (int level = 0; level < GetParam().height; ++level) {
+        for (std::int64_t node = 0;; ++node) {
+            OwnedNoise state(*plan);
+            std::int64_t next = 0;
+            const auto draw = [&](int l) {
+                return l == level && next++ == node ? std::int64_t{1} << kBits : 0;
+            };
+            for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+                const std::int64_t noise = state.noise->advance(*plan, draw);
+                const auto& row = rows[static_cast<std::size_t>(t)];
+                const auto at = row.find(HatNode{level, node});
+                const mpq_class weight = at == row.end() ? mpq_class(0) : at->second;
+                const int shift = kBits - (*plan).lattice_bits() * level;
+                const mpq_class expected =
+                    weight * mpq_class(mpz_class(1) << static_cast<unsigned>(shift));
+                ASSERT_EQ(mpz_class(static_cast<long>(noise)), rounded(expected))
+                    << "t = " << t << " level " << level << " node " << node;
+            }
+            if (next <= node)
+                break; // the level has no more nodes
+        }
+    }
+}
+
+TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
+    const OwnedPlan plan(GetParam());
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+        const auto row = test::row_of_l(*plan, t);
+        std::mt19937_64 random(static_cast<std::uint64_t>(t));
+        std::map<HatNode, std::int64_t> drawn;
+        auto next = row.begin();
+        const std::int64_t noise = HatNoise::sample(*plan, t, [&](int level) {
+            EXPECT_EQ(level, next->first.first);
+            const auto value = static_cast<std::int64_t>(random() >> 14) - (std::int64_t{1} << 49);
+            drawn[next->first] = value;
+            ++next;
+            return value;
+        });
+        ASSERT_EQ(next, row.end()); // as many draws as weights that are not zero
+        ASSERT_EQ(mpz_class(static_cast<long>(noise)), by_matrix(*plan, t, drawn)) << "t = " << t;
+    }
+}
+
+TEST_P(HatNoiseTest, EndsAtTheHorizon) {
+    const OwnedPlan plan(GetParam());
+    OwnedNoise state(*plan);
+    const auto draw = [](int) { return std::int64_t{1}; };
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+        EXPECT_NO_THROW(state.noise->advance(*plan, draw));
+        EXPECT_EQ(state.noise->step(), t);
+    }
+    EXPECT_THROW(state.noise->advance(*plan, draw), Error);
+}
+
+TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
+    const OwnedPlan plan(GetParam());
+    OwnedNoise steady(*plan);
+    Recorder steady_draw(3, 1 << 30);
+    Recorder moving_draw(3, 1 << 30);
+    auto moving = std::make_unique<OwnedNoise>(*plan);
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+        auto copy = std::make_unique<OwnedNoise>(*plan);
+        if (t % 2 == 0) {
+            std::memcpy(copy->block.get(), moving->block.get(), HatNoise::bytes(*plan));
+        } else {
+            std::vector<std::int64_t> integers;
+            moving->noise->for_each_integer(*plan, [&](std::int64_t& v) { integers.push_back(v); });
+            std::size_t i = 0;
+            copy->noise->for_each_integer(*plan, [&](std::int64_t& v) { v = integers[i++]; });
+        }
+        moving = std::move(copy);
+        ASSERT_EQ(steady.noise->advance(*plan, steady_draw),
+                  moving->noise->advance(*plan, moving_draw))
+            << "t = " << t;
+    }
+}
+
+TEST(HatNoise, ForgetsNothingThatItNeedsAndKeepsLittle) {
+    const OwnedPlan plan(
+        hat_spec(1000000, std::vector<HatShape>{{21, 28}, {21, 24}, {21, 18}, {20, 13}}));
+    EXPECT_LE(HatNoise::bytes(*plan), 8U * 450);
+}
+
+TEST(HatNoise, ThrowsWhereNoiseLeavesItsInteger) {
+    const OwnedPlan plan(hat_spec(100, std::vector<HatShape>{{19, 12}}));
+    OwnedNoise state(*plan);
+    EXPECT_THROW(state.noise->advance(*plan, [](int) { return std::int64_t{1} << 60; }), Error);
+    const OwnedPlan flat(bridge_spec(100, {}));
+    OwnedNoise sums(*flat);
+    const auto draw = [](int) { return std::int64_t{1} << 62; };
+    EXPECT_NO_THROW(sums.noise->advance(*flat, draw));
+    EXPECT_THROW(sums.noise->advance(*flat, draw), Error);
+}
+
+// With real noise: the mean square over many streams is the variance that is reported.
+TEST(HatNoise, VarianceIsTheReportedOne) {
+    Keystream random;
+    const std::vector<HatSpec> specs = {
+        bridge_spec(60, std::vector<std::int32_t>{4, 5}),
+        hat_spec(60, std::vector<HatShape>{{5, 4}, {4, 2}}),
+        hat_spec(100, std::vector<HatShape>{{19, 12}}),
+    };
+    for (const HatSpec& spec : specs) {
+        const Epsilon epsilon(0.25);
+        const OwnedPlan plan(spec);
+        std::vector<DiscreteLaplace> samplers;
+        for (int l = 0; l < spec.height; ++l)
+            samplers.emplace_back(hat_scale(spec, epsilon, l));
+        const auto draw = [&](int l) { return samplers[static_cast<std::size_t>(l)].draw(random); };
+        constexpr int kStreams = 3000;
+        const auto horizon = static_cast<std::size_t>(spec.horizon);
+        std::vector<double> squares(horizon + 1, 0.0);
+        double sampled = 0;
+        const std::int64_t middle = spec.horizon / 2 + 1;
+        for (int i = 0; i < kStreams; ++i) {
+            OwnedNoise state(*plan);
+            for (std::size_t t = 1; t <= horizon; ++t) {
+                const auto noise = static_cast<double>(state.noise->advance(*plan, draw));
+                squares[t] += noise * noise / kStreams;
+            }
+            const auto once = static_cast<double>(HatNoise::sample(*plan, middle, draw));
+            sampled += once * once / kStreams;
+        }
+        double mean = 0;
+        for (std::size_t t = 1; t <= horizon; ++t) {
+            const double expected = hat_variance_at(*plan, epsilon, static_cast<std::int64_t>(t));
+            // A mean square of n values has a relative deviation of at most sqrt(5/n).
+            EXPECT_NEAR(squares[t] / expected, 1, 6 * std::sqrt(5.0 / kStreams))
+                << spec << " " << t;
+            mean += squares[t] / spec.horizon;
+        }
+        EXPECT_NEAR(mean / hat_mse(*plan, epsilon), 1, 6 * std::sqrt(5.0 / kStreams)) << spec;
+        EXPECT_NEAR(sampled / hat_variance_at(*plan, epsilon, middle), 1,
+                    6 * std::sqrt(5.0 / kStreams));
+    }
+}
+
+} // namespace
+} // namespace dp_counter

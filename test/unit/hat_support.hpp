@@ -1,0 +1,133 @@
+// What the tests of bridge and hat share: plans in memory, and the factorisation A = L R in exact
+// rationals, R from the definition of the levels and L from the weights that the code uses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include <gmpxx.h>
+
+#include "core/hat_noise.hpp"
+#include "core/hat_plan.hpp"
+#include "core/hat_spec.hpp"
+
+namespace dp_counter {
+
+inline std::ostream& operator<<(std::ostream& out, const HatSpec& spec) {
+    out << (spec.rule == HatSpec::Rule::hat ? "hat" : "bridge") << " T = " << spec.horizon;
+    for (int l = 1; l < spec.height; ++l)
+        out << " (" << spec.level[l - 1].radix << ", " << spec.level[l - 1].offset << ", "
+            << spec.level[l - 1].knots << ")";
+    return out;
+}
+
+namespace test {
+
+/// A block of bytes for a plan or a state.
+class HatBlock {
+public:
+    explicit HatBlock(std::size_t bytes) : words_(new uint128[bytes / sizeof(uint128) + 1]) {}
+    [[nodiscard]] void* get() const { return words_.get(); }
+
+private:
+    std::unique_ptr<uint128[]> words_;
+};
+
+struct OwnedPlan {
+    explicit OwnedPlan(const HatSpec& spec)
+        : block(HatPlan::bytes(spec)), plan(HatPlan::create(block.get(), spec)) {}
+    [[nodiscard]] const HatPlan& operator*() const { return *plan; }
+    HatBlock block;
+    HatPlan* plan;
+};
+
+struct OwnedNoise {
+    explicit OwnedNoise(const HatPlan& plan)
+        : block(HatNoise::bytes(plan)), noise(HatNoise::create(block.get(), plan)) {}
+    HatBlock block;
+    HatNoise* noise;
+};
+
+/// Level and number of a node.
+using HatNode = std::pair<int, std::int64_t>;
+
+inline mpz_class to_mpz(int128 value) {
+    const bool negative = value < 0;
+    const auto magnitude = static_cast<uint128>(negative ? -value : value);
+    mpz_class result = static_cast<unsigned long>(magnitude >> 64);
+    result <<= 64;
+    result += static_cast<unsigned long>(magnitude);
+    return negative ? mpz_class(-result) : result;
+}
+
+/// The row of L at step t.
+inline std::map<HatNode, mpq_class> row_of_l(const HatPlan& plan, std::int64_t t) {
+    std::map<HatNode, mpq_class> row;
+    hat_weights(plan, t, [&](int l, std::int64_t k, int128 coefficient) {
+        mpq_class entry(to_mpz(coefficient),
+                        mpz_class(1) << static_cast<unsigned>(64 - plan.lattice_bits() * l));
+        entry.canonicalize();
+        if (!row.emplace(HatNode{l, k}, entry).second)
+            throw std::logic_error("a node occurs twice");
+    });
+    return row;
+}
+
+/// The column of R for a step, level by level.
+inline std::vector<std::map<std::int64_t, mpq_class>> column_of_r(const HatPlan& plan,
+                                                                  std::int64_t step) {
+    std::vector<std::map<std::int64_t, mpq_class>> column{{{step, 1}}};
+    for (int l = 1; l < plan.height(); ++l) {
+        std::map<std::int64_t, mpq_class> next;
+        for (const auto& [child, weight] : column.back())
+            plan.for_each_parent(l, child, [&](std::int64_t knot, std::int32_t share) {
+                mpq_class part(share, 1 << plan.lattice_bits());
+                part.canonicalize();
+                next[knot] += weight * part;
+            });
+        column.push_back(next);
+    }
+    return column;
+}
+
+/// Bridges and hats of all sorts: few and many levels, edges, unequal and tiny radices.
+inline std::vector<HatSpec> sample_specs() {
+    const auto bridge = [](std::int64_t horizon, std::vector<std::int32_t> radices) {
+        return bridge_spec(horizon, radices);
+    };
+    const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
+        return hat_spec(horizon, shapes);
+    };
+    return {
+        bridge(1, {}),
+        bridge(10, {}),
+        bridge(13, {5}),
+        bridge(60, {4, 5}),
+        bridge(81, {3, 3, 3}),
+        bridge(37, {3, 4}),
+        bridge(29, {2, 2, 2, 2}),
+        bridge(100, {19}),
+        hat(1, {{16, 8}}),
+        hat(2, {{2, 0}}),
+        hat(9, {{16, 8}}),
+        hat(37, {{16, 8}}),
+        hat(40, {{13, 20}}),
+        hat(60, {{5, 2}, {4, 2}}),
+        hat(60, {{5, 2, 1}, {4, 2, 1}}),
+        hat(60, {{5, 2, -1}, {4, 2, -1}}),
+        hat(80, {{4, 2}, {4, 1}, {3, 1}}),
+        hat(81, {{3, 0}, {3, 0}, {3, 0}}),
+        hat(83, {{2, 0}, {2, 1}, {2, 1}, {2, 2}}),
+        hat(90, {{8, 4}, {8, 4}}),
+        hat(97, {{7, 9}, {5, 6}}),
+        hat(100, {{19, 12}}),
+        hat(120, {{3, 4}, {2, 3}, {3, 1}, {2, 0}}),
+    };
+}
+
+} // namespace test
+} // namespace dp_counter
