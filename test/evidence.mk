@@ -70,7 +70,7 @@ test-all-majors:
 
 # --- fuzzing (test/fuzz): needs clang with its runtime, libclang-rt-14-dev -------------------------
 
-FUZZ_TARGETS    = planner sampler name state
+FUZZ_TARGETS    = planner sampler name state report
 FUZZ_SECONDS    ?= 600
 FUZZ_STATEMENTS ?= 50000
 FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))
@@ -124,3 +124,14 @@ build/bench/timing: bench/timing.cpp $(CORE_OBJS)
 # Whether the time of a draw tells its value. A busy machine blurs, and does not feign, a difference.
 timing: build/bench/timing
 	$<
+
+# --- updates (test/upgrade) -----------------------------------------------------------------------
+
+.PHONY: upgrade
+# Every update path against a fresh install, in a server of its own.
+upgrade: all
+	test/with_server prove --exec bash test/upgrade/run
+# Writes the listing of the default version, to be checked in with its release and not changed after it.
+.PHONY: upgrade-listing
+upgrade-listing: all
+	test/with_server test/upgrade/run write

@@ -24,6 +24,9 @@ void fuzz_name(Bytes input);
 /// what lies behind these is reached.
 void fuzz_state(Bytes input);
 
+/// Any question about errors and intervals: an answer that makes sense, or an Error.
+void fuzz_report(Bytes input);
+
 struct FuzzTarget {
     const char* name; ///< of its corpus in test/fuzz/corpus
     void (*run)(Bytes input);
@@ -34,6 +37,7 @@ inline constexpr FuzzTarget kFuzzTargets[] = {
     {"sampler", fuzz_sampler},
     {"name", fuzz_name},
     {"state", fuzz_state},
+    {"report", fuzz_report},
 };
 
 } // namespace dp_counter::test

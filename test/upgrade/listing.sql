@@ -25,7 +25,7 @@ WITH extension AS (
                      CASE WHEN p.prosecdef THEN 'security definer' END, CASE WHEN p.proleakproof THEN 'leakproof' END,
                      CASE WHEN p.proisstrict THEN 'strict' END, 'set ' || nullif(array_to_string(p.proconfig, ', '), ''),
                      'acl ' || pg_temp.privileges(p.proacl, p.proowner)) AS security,
-           concat_ws(' | ', p.prokind, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.probin,
+           concat_ws(' | ', p.prokind, regexp_replace(pg_get_function_arguments(p.oid), '\mIN ', '', 'g'), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.probin,
                      p.procost, p.prorows, p.prosupport::regproc,
                      (SELECT concat_ws(', ', a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn,
                                        a.aggfinalextra, a.aggfinalmodify, a.aggtranstype::regtype, a.aggtransspace, a.agginitval)
@@ -41,7 +41,7 @@ WITH extension AS (
   UNION ALL
     SELECT 'pg_class'::regclass, c.oid, a.attnum, c.relowner,
            'acl ' || pg_temp.privileges(a.attacl, c.relowner),
-           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage, a.attcompression,
+           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage, to_jsonb(a) ->> 'attcompression',
                      nullif(a.attstattarget, -1), a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid))
     FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
