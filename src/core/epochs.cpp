@@ -38,21 +38,25 @@ constexpr std::int64_t kBegin[kEpochs + 1] = {
 
 /// The first epochs' shapes, found by the climbing search of tools/make_hat_table.cpp with the
 /// number of top knots held at 2 or 3. Later epochs follow the pattern.
-const std::vector<HatShape> kShapes[] = {
-    {{8, 4}},
-    {{33, 13}},
-    {{23, 15}, {23, 10}},
-    {{17, 13, -1}, {17, 12}, {18, 8}},
-    {{16, 11}, {16, 11}, {16, 9}, {16, 6, 1}},
-    {{25, 18}, {24, 18}, {25, 18}, {25, 10, 1}},
-    {{19, 15}, {21, 15}, {21, 15}, {21, 13}, {21, 9, 1}},
+struct Shapes {
+    std::size_t levels;
+    HatShape shape[5];
+};
+constexpr Shapes kShapes[] = {
+    {1, {{8, 4}}},
+    {1, {{33, 13}}},
+    {2, {{23, 15}, {23, 10}}},
+    {3, {{17, 13, -1}, {17, 12}, {18, 8}}},
+    {4, {{16, 11}, {16, 11}, {16, 9}, {16, 6, 1}}},
+    {4, {{25, 18}, {24, 18}, {25, 18}, {25, 10, 1}}},
+    {5, {{19, 15}, {21, 15}, {21, 15}, {21, 13}, {21, 9, 1}}},
 };
 constexpr int kSearched = sizeof kShapes / sizeof *kShapes;
 
 HatSpec usual_spec(int epoch, Epsilon epsilon) {
     const std::int64_t length = epoch_length(epoch);
     if (epoch < kSearched)
-        return fitted_hat_spec(length, kShapes[epoch], epsilon);
+        return fitted_hat_spec(length, {kShapes[epoch].shape, kShapes[epoch].levels}, epsilon);
     // Three knots on top, radices near 22.
     const double blocks = static_cast<double>(length) / 3;
     const double levels = std::round(std::log(blocks) / std::log(22.0));

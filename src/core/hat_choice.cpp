@@ -108,7 +108,10 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
             break;
         const double ratio = std::max(1.02, std::pow(most / least, 1.0 / 24));
         std::int32_t last = 0;
-        for (double r = least; r <= most * ratio; r *= ratio) {
+        const int candidates =
+            1 + static_cast<int>(std::floor(std::log(most * ratio / least) / std::log(ratio)));
+        for (int i = 0; i < candidates; ++i) {
+            const double r = least * std::pow(ratio, i);
             const auto radix = static_cast<std::int32_t>(std::clamp(r, 2.0, double{kMaxRadix}));
             if (radix == last)
                 continue;

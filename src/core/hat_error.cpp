@@ -362,18 +362,19 @@ private:
         std::int64_t steps;
     };
 
-    const Best& at(const std::vector<Best>& of, int l, std::int64_t cell, std::int64_t w) const {
+    [[nodiscard]] const Best& at(const std::vector<Best>& of, int l, std::int64_t cell,
+                                 std::int64_t w) const {
         return of[static_cast<std::size_t>(plan_.level(l).row_of(cell) + w)];
     }
 
     /// The step before the first one of a tick of level l.
-    std::int64_t first_step(int l, std::int64_t tick) const {
+    [[nodiscard]] std::int64_t first_step(int l, std::int64_t tick) const {
         for (int i = l - 1; i >= 1; --i)
             tick = plan_.level(i).start(tick);
         return tick;
     }
 
-    std::vector<Best> leaf() const {
+    [[nodiscard]] std::vector<Best> leaf() const {
         const HatPlanLevel& level = plan_.level(1);
         const LevelEnergy energy(plan_, 1);
         std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
@@ -388,7 +389,7 @@ private:
         return best;
     }
 
-    std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
+    [[nodiscard]] std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
         const HatPlanLevel& level = plan_.level(l);
         const HatPlanLevel& above = plan_.level(l + 1);
         const LevelEnergy energy(plan_, l + 1);

@@ -156,7 +156,7 @@ std::int64_t HatNoise::advance_flat(const HatPlan& plan, Draw& draw) {
     if (step_ == plan.horizon())
         throw_past_horizon();
     const auto total = static_cast<std::int64_t>(static_cast<std::uint64_t>(settled_));
-    const std::int64_t next = checked_add<std::int64_t>(total, draw(0));
+    const auto next = checked_add<std::int64_t>(total, draw(0));
     settled_ = static_cast<std::uint64_t>(next);
     ++step_;
     return next;

@@ -162,8 +162,8 @@ public:
     /// The row at which `passed` children of the cell have been passed and the children's weights
     /// differ from those of a step there by extra[i], at the children first_extra + i. `place` is
     /// the stream's place in the cell, in units of half children.
-    HatRow solve(std::int64_t passed, std::int64_t place, std::int64_t first_extra,
-                 std::span<const std::int64_t> extra) const {
+    [[nodiscard]] HatRow solve(std::int64_t passed, std::int64_t place, std::int64_t first_extra,
+                               std::span<const std::int64_t> extra) const {
         std::int64_t right_side[kHatWindow] = {};
         const auto add = [&](std::int64_t knot, std::int64_t value) {
             const std::int64_t m = knot - (cell_ - kHatLeft);
@@ -225,7 +225,7 @@ private:
 
     /// Sums over the first `count` children of a cell of the shares of the knots left and right of
     /// it and of their products.
-    Sums sums(std::int64_t cell, std::int64_t count) const {
+    [[nodiscard]] Sums sums(std::int64_t cell, std::int64_t count) const {
         if (cell < 0)
             return {0, count * one_, 0, 0, count * one_ * one_};
         if (cell >= here_.knots - 1)
@@ -235,17 +235,18 @@ private:
         const std::int64_t left_right = right * one_ - right_right;
         return {left, right, left * one_ - left_right, left_right, right_right};
     }
-    Sums sums(std::int64_t cell) const {
+    [[nodiscard]] Sums sums(std::int64_t cell) const {
         if (cell < -1 || cell > here_.last_cell || (cell == -1 && here_.offset == 0))
             return {};
         return sums(cell, here_.end_child(cell) - here_.first_child(cell));
     }
 
     /// What the level above is expected to make of the knot in window slot m, in units of 2^-16.
-    std::int64_t expected(int m, std::int64_t place) const {
+    [[nodiscard]] std::int64_t expected(int m, std::int64_t place) const {
         if (top_)
             return 0;
-        const std::int64_t distance = 2 * (m - kHatLeft) * here_.radix - place; // in half children
+        const std::int64_t distance =
+            std::int64_t{2} * (m - kHatLeft) * here_.radix - place; // in half children
         return kOne / 2 - distance * kOne / (4 * here_.radix * above_radix_);
     }
 

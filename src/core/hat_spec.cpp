@@ -17,9 +17,9 @@ constexpr double kMaxTotal = 0x1p61;
 [[noreturn]] void throw_range(const char* what, std::int64_t value, std::int64_t low,
                               std::int64_t high) {
     char message[128];
-    std::snprintf(message, sizeof message, "%s must be between %lld and %lld, not %lld", what,
-                  static_cast<long long>(low), static_cast<long long>(high),
-                  static_cast<long long>(value));
+    (void)std::snprintf(message, sizeof message, "%s must be between %lld and %lld, not %lld", what,
+                        static_cast<long long>(low), static_cast<long long>(high),
+                        static_cast<long long>(value));
     throw Error(Fault::parameter, message);
 }
 
@@ -126,8 +126,8 @@ void require_hat_fits(const HatSpec& spec, Epsilon epsilon) {
     if (hat_fits(spec, epsilon))
         return;
     char message[96];
-    std::snprintf(message, sizeof message, "epsilon %g is too small for this horizon and mechanism",
-                  epsilon.value());
+    (void)std::snprintf(message, sizeof message,
+                        "epsilon %g is too small for this horizon and mechanism", epsilon.value());
     throw Error(Fault::parameter, message,
                 "Choose a larger epsilon, a smaller horizon or another mechanism.");
 }

@@ -13,6 +13,7 @@ const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
         const Plan plan =
             request.horizon == kUnbounded ? make_epoch_plan(request, epoch) : make_plan(request);
         std::vector<PreparedPlan::Sampler> samplers;
+        samplers.reserve(static_cast<std::size_t>(plan.scales()));
         for (int level = 0; level < plan.scales(); ++level)
             samplers.push_back(sampler(plan.scale(level)));
         entry.emplace(Entry{request, epoch, PreparedPlan(plan, std::move(samplers))});

@@ -18,7 +18,7 @@ namespace {
 
 /// Whether a cancel or a shutdown waits that CHECK_FOR_INTERRUPTS would act on.
 bool must_stop() {
-    return (QueryCancelPending || ProcDiePending) && InterruptHoldoffCount == 0 &&
+    return (QueryCancelPending != 0 || ProcDiePending != 0) && InterruptHoldoffCount == 0 &&
            CritSectionCount == 0;
 }
 

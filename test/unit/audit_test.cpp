@@ -20,8 +20,9 @@ using namespace test;
 double binomial_tail(int hits, int trials, double p) { // P(at least so many hits)
     double tail = 0;
     for (int i = hits; i <= trials; ++i)
-        tail += std::exp(std::lgamma(trials + 1) - std::lgamma(i + 1) - std::lgamma(trials - i + 1) +
-                         i * std::log(p) + (trials - i) * std::log1p(-p));
+        tail +=
+            std::exp(std::lgamma(trials + 1) - std::lgamma(i + 1) - std::lgamma(trials - i + 1) +
+                     i * std::log(p) + (trials - i) * std::log1p(-p));
     return tail;
 }
 
@@ -60,7 +61,8 @@ TEST(Audit, NoMechanismSpendsMoreThanItsEpsilonAndHalfTheNoiseIsSeen) {
     const std::vector<Case> cases = small_cases();
     Keystream random;
     for (const Case& one : cases) {
-        const Verdict v = audit_case(one, 40000, kError / static_cast<double>(cases.size()), true, random);
+        const Verdict v =
+            audit_case(one, 40000, kError / static_cast<double>(cases.size()), true, random);
         EXPECT_LE(v.bound, v.epsilon) << name_of(one) << v.event;
         EXPECT_GT(v.bound, 0.2 * v.epsilon) << name_of(one);
         EXPECT_GT(v.half_noise, v.epsilon) << name_of(one) << ": the audit is blind";

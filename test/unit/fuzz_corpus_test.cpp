@@ -14,7 +14,8 @@ namespace {
 TEST(FuzzCorpus, EveryInputIsAnsweredOrRefused) {
     for (const test::FuzzTarget& target : test::kFuzzTargets) {
         int inputs = 0;
-        const std::filesystem::path folder = std::filesystem::path("test/fuzz/corpus") / target.name;
+        const std::filesystem::path folder =
+            std::filesystem::path("test/fuzz/corpus") / target.name;
         for (const auto& entry : std::filesystem::directory_iterator(folder)) {
             std::ifstream file(entry.path(), std::ios::binary);
             const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});

@@ -98,8 +98,8 @@ Request request(std::int64_t horizon, double epsilon, std::optional<Mechanism> m
     return {horizon, Epsilon(epsilon), {}, mechanism};
 }
 
-constexpr std::optional<Mechanism> kMechanisms[] = {Mechanism::subtraction, Mechanism::plain,
-                                                    Mechanism::bridge, Mechanism::hat, {}};
+constexpr std::optional<Mechanism> kMechanisms[] = {
+    Mechanism::subtraction, Mechanism::plain, Mechanism::bridge, Mechanism::hat, {}};
 
 TEST(OutOfMemory, LeavesNothingBehindWhenAPlanIsMade) {
     for (const auto& mechanism : kMechanisms)
@@ -140,7 +140,8 @@ TEST(OutOfMemory, LeavesACacheThatWorks) {
         EXPECT_GT(failures, 0);
         const PreparedPlan& prepared = cache.prepare(wanted);
         EXPECT_EQ(prepared.plan().height, make_plan(wanted).height);
-        std::vector<std::max_align_t> block(RunningCount::bytes(prepared) / sizeof(std::max_align_t) + 1);
+        std::vector<std::max_align_t> block(
+            RunningCount::bytes(prepared) / sizeof(std::max_align_t) + 1);
         RunningCount* stream = RunningCount::create(block.data(), prepared);
         Keystream random;
         const long before = live;
