@@ -65,7 +65,7 @@ tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
 test: unit
-	$(MAKE) installcheck pgtap readme tap audit-small
+	$(MAKE) installcheck pgtap readme tap audit-small faults-small upgrade
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
 # A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes.
