@@ -16,6 +16,7 @@ build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
 # Through SQL, in seconds, part of `make test`; the unit tests hold one through the core.
 audit-small: build/audit/judge
 	prove --exec bash test/audit/sql :: -t small
+	prove --exec bash test/audit/power :: -n
 
 # In full. Like audit-small it needs the extension installed and a server.
 audit: build/audit/core build/audit/judge
