@@ -17,6 +17,7 @@ CREATE TABLE flights (
 ANALYZE flights;
 
 SELECT to_char(count(*), 'FM999,999') AS flights,
+       count(*) AS flights_count,
        count(DISTINCT origin) AS airports,
        to_char(min(departure), 'FMDay FMDD FMMonth YYYY') AS first_day,
        to_char(max(departure), 'FMDay FMDD FMMonth YYYY') AS last_day

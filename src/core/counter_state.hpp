@@ -64,6 +64,7 @@ public:
                                          Draw&& draw);
 
     [[nodiscard]] bool is_bounded() const noexcept { return request_.horizon != kUnbounded; }
+    [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 

@@ -1,7 +1,9 @@
-// The error bar of a release.
+// The error bar of a live counter's release.
 #pragma once
 
 #include <cstdint>
+
+#include "core/counter_state.hpp"
 
 namespace dp_counter {
 
@@ -11,8 +13,13 @@ struct ReleaseInterval {
     std::int64_t high; ///< at least 0
 };
 
-/// From the standard deviation of the release's noise alone, by the normal approximation, rounded
-/// outwards.
-[[nodiscard]] ReleaseInterval release_interval(std::int64_t release, double stddev) noexcept;
+/// From the distribution of the release's noise (StreamError::half_width). A counter whose plan was
+/// chosen by another version of dp_counter gets the normal approximation of its own standard
+/// deviation, rounded outwards. Throws as StreamError does.
+[[nodiscard]] ReleaseInterval release_interval(const Request& request,
+                                               const CounterRelease& release);
+
+/// release - width .. release + width, both ends at least 0.
+[[nodiscard]] ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width) noexcept;
 
 } // namespace dp_counter

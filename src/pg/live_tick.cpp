@@ -15,7 +15,6 @@
 
 #include <sodium.h>
 
-#include "core/release_interval.hpp"
 #include "pg/counter_rows.hpp"
 #include "pg/event_store.hpp"
 #include "pg/postgres_api.hpp"
@@ -86,10 +85,10 @@ void open_counter(Oid releases, CounterRow& row) {
 /// The first transaction's work.
 std::int64_t close(Oid releases, CounterRow& row) {
     CounterRelease release;
+    ReleaseInterval interval;
     const std::int64_t total = total_events(releases);
     const StoredState next =
-        close_step(CurTransactionContext, row.state, row.steps, total, release);
-    const ReleaseInterval interval = release_interval(release.count, release.stddev);
+        close_step(CurTransactionContext, row.state, row.steps, total, release, interval);
     CounterRow closed = row;
     closed.state = next.bytes;
     closed.steps = release.step;

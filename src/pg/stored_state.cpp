@@ -44,7 +44,7 @@ StoredState new_state(MemoryContext context, const Parameters& parameters, Reque
 }
 
 StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
-                       std::int64_t total, CounterRelease& release) {
+                       std::int64_t total, CounterRelease& release, ReleaseInterval& interval) {
     RandomSource& random = backend_random();
     Failure failure;
     std::size_t bytes = 0;
@@ -77,6 +77,7 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
     if (!guarded(failure, [&] {
             release = state->advance(
                 *prepared, total, [&](int level) { return prepared->sampler(level).draw(random); });
+            interval = release_interval(state->request(), release);
         }))
         failure.raise();
     return store(context, state);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/counter_state.hpp"
+#include "core/release_interval.hpp"
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
 
@@ -24,6 +25,6 @@ struct StoredState {
 /// bytes are no state, or not the state at step `steps`; data_exception at the horizon.
 [[nodiscard]] StoredState close_step(MemoryContext context, const struct varlena* stored,
                                      std::int64_t steps, std::int64_t total,
-                                     CounterRelease& release);
+                                     CounterRelease& release, ReleaseInterval& interval);
 
 } // namespace dp_counter::pg

@@ -34,6 +34,7 @@ SELECT set_eq(
         ('dp_count_final(internal)', 'f', 'bigint'),
         ('dp_plan(bigint, double precision, integer, text)', 'f', 'record'),
         ('dp_compare(bigint, double precision, double precision)', 'f', 'record'),
+        ('dp_epochs(double precision, integer, text)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text)', 'f', 'double precision'),
         ('dp_interval(bigint, bigint, bigint, double precision, double precision, integer, text)', 'f', 'int8range'),
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),

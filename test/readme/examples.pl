@@ -6,7 +6,7 @@
 # promises; without one the example just has to run. Cells are compared whole, headers and row counts
 # too. As noise cannot be compared, an HTML comment before the block can say more:
 #
-#   <!-- example: noise in private, error -->   numbers in these columns may be any number
+#   <!-- example: noise in private, error -->   numbers in these columns may be any number, or any range
 #   <!-- example: fails -->                     the output shows an error: ERROR, DETAIL and HINT are compared
 #   <!-- example: not run -->                   a fragment
 #   <!-- setup                                  SQL that the reader does not see
@@ -139,7 +139,9 @@ sub comparable
         {
             for my $column (0 .. $#cells)
             {
-                $cells[$column] =~ s/^-?[\d.]+$/(a number)/ if $noisy{ $header[$column] };
+                next unless $noisy{ $header[$column] };
+                $cells[$column] =~ s/^-?[\d.]+$/(a number)/;
+                $cells[$column] =~ s/^\[-?\d+,-?\d+\)$/(a range)/;
             }
         }
         push @comparable, join ' | ', @cells;

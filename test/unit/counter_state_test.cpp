@@ -169,16 +169,33 @@ TEST(CounterState, RefusesParametersAsThePlanDoes) {
     EXPECT_THROW((void)CounterState::first_plan(counter_request(0, 1, 65536)), Error);
 }
 
-TEST(ReleaseInterval, IsClampedAtZeroBelowOnly) {
-    EXPECT_EQ(release_interval(100, 10).low, 80);
-    EXPECT_EQ(release_interval(100, 10).high, 120);
-    EXPECT_EQ(release_interval(5, 10).low, 0);
-    EXPECT_EQ(release_interval(-50, 10).low, 0);
-    EXPECT_EQ(release_interval(-50, 10).high, 0);
-    EXPECT_EQ(release_interval(7, 0).low, 7);
-    EXPECT_EQ(release_interval(7, 0).high, 7);
-    EXPECT_EQ(release_interval(kMost, 1e300).high, kMost);
-    EXPECT_EQ(release_interval(-kMost, 1e300).low, 0);
+TEST(ReleaseInterval, IsThatOfTheNoiseItself) {
+    // A bounded counter's first release has one node's noise (k = 19, h = 3): P(|z| <= w) has a
+    // closed form, 1 - 2 q^(w+1) / (1 + q).
+    const Request request = counter_request(1000, 1, 19);
+    const double q = std::exp(-1.0 / 3);
+    std::int64_t width = 0;
+    while (1 - 2 * std::pow(q, static_cast<double>(width + 1)) / (1 + q) < 0.95)
+        ++width;
+    const double stddev = std::sqrt(make_plan(request).scale().variance());
+    const ReleaseInterval interval = release_interval(request, {1, 500, stddev});
+    EXPECT_EQ(interval.low, 500 - width);
+    EXPECT_EQ(interval.high, 500 + width);
+    // With another standard deviation than this version's plan has: the normal approximation.
+    EXPECT_EQ(release_interval(request, {1, 500, 100}).high, 500 + 196);
+    EXPECT_GT(release_interval(counter_request(kUnbounded, 1), {2000, 500, 15}).high, 500);
+}
+
+TEST(ReleaseInterval, StaysWithinWhatACountCanBe) {
+    EXPECT_EQ(clamped_interval(100, 20).low, 80);
+    EXPECT_EQ(clamped_interval(100, 20).high, 120);
+    EXPECT_EQ(clamped_interval(5, 20).low, 0);
+    EXPECT_EQ(clamped_interval(-50, 20).low, 0);
+    EXPECT_EQ(clamped_interval(-50, 20).high, 0);
+    EXPECT_EQ(clamped_interval(7, 0).low, 7);
+    EXPECT_EQ(clamped_interval(7, 0).high, 7);
+    EXPECT_EQ(clamped_interval(kMost, kMost).high, kMost);
+    EXPECT_EQ(clamped_interval(-kMost, kMost).low, 0);
 }
 
 } // namespace

@@ -128,7 +128,7 @@ TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
                               WeightedLaplace(errors.noise_at(t)).half_width(confidence))
                         << name(request) << " at " << t;
         }
-    EXPECT_THROW((void)planner.report({0, Epsilon(1.0), {}, {}}), Error);
+    EXPECT_THROW((void)planner.report({-1, Epsilon(1.0), {}, {}}), Error);
     EXPECT_THROW((void)planner.half_width(kRequests[0], 2, 0.5), Error);
     EXPECT_THROW((void)planner.half_width(kRequests[0], 1, 1.5), Error);
 }
