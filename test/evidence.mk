@@ -81,7 +81,7 @@ build/unit/fuzz_%.o: test/fuzz/%.cpp $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
-FUZZ_FLAGS = -std=c++20 -O1 -g -fno-omit-frame-pointer -Isrc -Itest
+FUZZ_FLAGS = -std=c++20 -O2 -g -fno-omit-frame-pointer -Isrc -Itest
 
 # A copy of the core for each: one step, and no object is shared with the other builds.
 build/fuzz/%: $(FUZZ_SRCS) $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
