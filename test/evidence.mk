@@ -16,6 +16,7 @@ build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
 # Through SQL, in seconds, part of `make test`; the unit tests hold one through the core.
 audit-small: build/audit/judge
 	prove --exec bash test/audit/sql :: -t small
+	prove --exec bash test/audit/power :: -n
 
 # In full. Like audit-small it needs the extension installed and a server.
 audit: build/audit/core build/audit/judge
@@ -80,7 +81,7 @@ build/unit/fuzz_%.o: test/fuzz/%.cpp $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
-FUZZ_FLAGS = -std=c++20 -O1 -g -fno-omit-frame-pointer -Isrc -Itest
+FUZZ_FLAGS = -std=c++20 -O2 -g -fno-omit-frame-pointer -Isrc -Itest
 
 # A copy of the core for each: one step, and no object is shared with the other builds.
 build/fuzz/%: $(FUZZ_SRCS) $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
