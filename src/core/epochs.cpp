@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
-#include <utility>
+#include <vector>
 
 #include "core/hat_choice.hpp"
+#include "core/hat_error.hpp"
 
 namespace dp_counter {
 
 namespace {
-
-constexpr std::int64_t kEnumerated = 1 << 20; ///< steps of an epoch, at most
 
 constexpr std::int64_t kBegin[kEpochs + 1] = {
     0,
@@ -95,77 +93,6 @@ HatSpec epoch_spec(int epoch, Epsilon epsilon) {
         return usual;
     const HatSpec bridge = choose_bridge(epoch_length(epoch), epsilon);
     return fits && cost(usual, epsilon) <= cost(bridge, epsilon) ? usual : bridge;
-}
-
-EpochNoise* EpochNoise::create(void* block, const HatPlan& plan) noexcept {
-    auto* noise = new (block) EpochNoise;
-    noise->closed_ = 0;
-    noise->left_ = epoch_length(0);
-    noise->epoch_ = 0;
-    noise->unused_ = 0;
-    HatNoise::create(noise + 1, plan);
-    return noise;
-}
-
-EpochNoise* EpochNoise::next(void* block, const HatPlan& plan,
-                             const EpochNoise& previous) noexcept {
-    auto* noise = new (block) EpochNoise;
-    noise->closed_ = previous.closed_;
-    noise->left_ = epoch_length(previous.epoch() + 1);
-    noise->epoch_ = previous.epoch_ + 1;
-    noise->unused_ = 0;
-    HatNoise::create(noise + 1, plan);
-    return noise;
-}
-
-EpochErrors::Epoch& EpochErrors::at(int epoch) {
-    while (static_cast<int>(epochs_.size()) <= epoch) {
-        const int next = static_cast<int>(epochs_.size());
-        const HatSpec spec = epoch_spec(next, epsilon_);
-        HatPlanBlock plan(spec);
-        const double rounding = spec.height > 1 ? kRoundingVariance : 0;
-        const double total = hat_variance_at(plan.get(), epsilon_, spec.horizon) + rounding;
-        const double before =
-            epochs_.empty() ? 0 : epochs_.back().carried_in + epochs_.back().total;
-        epochs_.push_back({std::move(plan), before, total, -1});
-    }
-    return epochs_[static_cast<std::size_t>(epoch)];
-}
-
-double EpochErrors::variance_at(std::int64_t t) {
-    const int epoch = epoch_of(t);
-    const Epoch& here = at(epoch);
-    return here.carried_in + hat_variance_at(here.plan.get(), epsilon_, t - epoch_begin(epoch));
-}
-
-double EpochErrors::mse(std::int64_t t) {
-    const int last = epoch_of(t);
-    double sum = 0;
-    for (int epoch = 0; epoch <= last; ++epoch) {
-        Epoch& here = at(epoch);
-        const std::int64_t length = epoch_length(epoch);
-        const std::int64_t steps = std::min(length, t - epoch_begin(epoch));
-        double own = 0;
-        if (steps == length) {
-            if (here.mse < 0)
-                here.mse = hat_mse(here.plan.get(), epsilon_);
-            own = here.mse;
-        } else {
-            const std::int64_t count = std::min(steps, kEnumerated);
-            for (std::int64_t i = 0; i < count; ++i) {
-                // One step from each of `count` equal parts, not always at the same place in it.
-                const auto begin =
-                    static_cast<std::int64_t>(static_cast<int128>(steps) * i / count);
-                const auto end =
-                    static_cast<std::int64_t>(static_cast<int128>(steps) * (i + 1) / count);
-                const std::int64_t place = (end - begin) * (i * 7919 % 8192) / 8192;
-                own += hat_variance_at(here.plan.get(), epsilon_, begin + place + 1);
-            }
-            own /= static_cast<double>(count);
-        }
-        sum += static_cast<double>(steps) * (here.carried_in + own);
-    }
-    return sum / static_cast<double>(t);
 }
 
 } // namespace dp_counter

@@ -9,6 +9,7 @@
 
 #include "core/epochs.hpp"
 #include "core/release_interval.hpp"
+#include "core/stream_error.hpp"
 #include "core/tree_error.hpp"
 #include "unit/live_support.hpp"
 #include "unit/support.hpp"
@@ -120,11 +121,10 @@ TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
 TEST(CounterState, StddevWithoutAHorizonIsWhatThePlannerSays) {
     Keystream random;
     Counter counter(counter_request(kUnbounded, 0.3));
-    EpochErrors errors{Epsilon(0.3)};
+    StreamError errors(counter_request(kUnbounded, 0.3));
     for (std::int64_t step = 1; step <= 1200; ++step) {
         const CounterRelease release = counter.advance(step, random);
-        // The planner leaves out the rounding of the current epoch's releases.
-        ASSERT_NEAR(release.stddev * release.stddev, errors.variance_at(step), 0.1) << step;
+        ASSERT_NEAR(release.stddev * release.stddev, errors.variance_at(step), 1e-6) << step;
     }
 }
 
