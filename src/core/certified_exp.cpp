@@ -12,7 +12,10 @@ BigInt ceil_div(const BigInt& numerator, const BigInt& denominator) {
 }
 
 Enclosure multiply(const Enclosure& a, const Enclosure& b, unsigned bits) {
-    return {BigInt(a.low * b.low) >> bits, ceil_shift(a.high * b.high, bits)};
+    Enclosure product; // member by member: GCC 10 forgets the first one if the second one throws
+    product.low = BigInt(a.low * b.low) >> bits;
+    product.high = ceil_shift(a.high * b.high, bits);
+    return product;
 }
 
 namespace {
@@ -54,10 +57,15 @@ Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator, unsig
 
     const unsigned work = bits + halvings + kGuard; // a squaring at most doubles the width
     const BigInt scaled = numerator << (work - halvings);
-    Enclosure result = taylor({scaled / denominator, ceil_div(scaled, denominator)}, work);
+    Enclosure result;
+    result.low = scaled / denominator;
+    result.high = ceil_div(scaled, denominator);
+    result = taylor(result, work);
     for (unsigned i = 0; i < halvings; ++i)
         result = multiply(result, result, work);
-    return {result.low >> (work - bits), ceil_shift(result.high, work - bits)};
+    result.low >>= work - bits;
+    result.high = ceil_shift(result.high, work - bits);
+    return result;
 }
 
 } // namespace dp_counter

@@ -48,7 +48,10 @@ Enclosure at_least(int j, const std::vector<Enclosure>& power, bool open, unsign
     const Enclosure& all = power[kBase - 1];
     const BigInt low = reach.low > all.high ? BigInt(reach.low - all.high) : BigInt(0);
     const BigInt high = reach.high - all.low;
-    return {BigInt(low << bits) / BigInt(one - all.low), ceil_div(high << bits, one - all.high)};
+    Enclosure share; // member by member, as in certified_exp.cpp
+    share.low = BigInt(low << bits) / BigInt(one - all.low);
+    share.high = ceil_div(high << bits, one - all.high);
+    return share;
 }
 
 /// Precision that leaves at least 128 certified bits: the closed digits divide by 1 - q^16, which

@@ -41,8 +41,8 @@ WITH extension AS (
   UNION ALL
     SELECT 'pg_class'::regclass, c.oid, a.attnum, c.relowner,
            'acl ' || pg_temp.privileges(a.attacl, c.relowner),
-           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage, to_jsonb(a) ->> 'attcompression',
-                     nullif(a.attstattarget, -1), a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid))
+           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage, nullif(to_jsonb(a) ->> 'attcompression', ''),
+                     nullif(a.attstattarget, -1), nullif(a.attidentity, ''), nullif(a.attgenerated, ''), pg_get_expr(d.adbin, d.adrelid))
     FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
     WHERE c.relkind IN ('r', 'v', 'm', 'p', 'c')
