@@ -27,7 +27,8 @@ struct CounterRelease {
 ///
 /// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of growing
 /// length (epochs.hpp), each with all of epsilon: an event lies in one epoch. The last release of
-/// an epoch is where the next one starts; what is added to a release costs no privacy.
+/// an epoch is where the next one starts (before it is rounded: a sum is rounded once); what is
+/// added to a release costs no privacy.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that may be moved with memcpy. Its size follows from the plan, never from the counts. Before
@@ -77,19 +78,23 @@ private:
         return *reinterpret_cast<NoiseEngine*>(this + 1);
     }
     [[nodiscard]] std::int64_t step_of_epoch() const noexcept { return step_ - epoch_start_; }
+    [[nodiscard]] bool is_fractional() const noexcept {
+        return carried_is_fractional_ || plan_.is_fractional();
+    }
     [[noreturn]] static void throw_missing_events();
     [[noreturn]] static void throw_past_epoch();
 
     Request request_;
-    Plan plan_; ///< of the current epoch
+    Plan plan_;              ///< of the current epoch
+    ExactNoise noise_ = 0;   ///< of the last release; secret
+    ExactNoise carried_ = 0; ///< of the last release before the current epoch; secret
     std::int64_t step_ = 0;
-    std::int64_t epoch_ = 0;       ///< number of the current epoch
-    std::int64_t epoch_start_ = 0; ///< steps before it
-    std::int64_t count_ = 0;       ///< events counted; secret
-    std::int64_t noise_ = 0;       ///< of the last release; secret
-    std::int64_t carried_ = 0;     ///< noise of the last release before the current epoch; secret
-    double variance_ = 0;          ///< of the last release; public
-    double carried_variance_ = 0;  ///< of the carried noise; public
+    std::int64_t epoch_ = 0;             ///< number of the current epoch
+    std::int64_t epoch_start_ = 0;       ///< steps before it
+    std::int64_t count_ = 0;             ///< events counted; secret
+    double variance_ = 0;                ///< of noise_; public
+    double carried_variance_ = 0;        ///< of carried_; public
+    bool carried_is_fractional_ = false; ///< may be; public
 };
 
 static_assert(std::is_trivially_copyable_v<CounterState>);
@@ -106,8 +111,9 @@ CounterRelease CounterState::advance(const PreparedPlan& prepared, std::int64_t 
     noise_ = checked_add(carried_, engine().advance(draw));
     count_ = total;
     ++step_;
-    variance_ = carried_variance_ + prepared.variance_at(step_of_epoch());
-    return {step_, checked_add(count_, noise_), __builtin_sqrt(variance_)};
+    variance_ = carried_variance_ + prepared.exact_variance_at(step_of_epoch());
+    const double rounding = is_fractional() ? kRoundingVariance : 0;
+    return {step_, checked_add(count_, rounded(noise_)), __builtin_sqrt(variance_ + rounding)};
 }
 
 } // namespace dp_counter

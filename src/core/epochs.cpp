@@ -67,9 +67,8 @@ HatSpec usual_spec(int epoch, Epsilon epsilon) {
 /// What an epoch costs itself and those after it.
 double cost(const HatSpec& spec, Epsilon epsilon) {
     const HatPlanBlock plan(spec);
-    const double rounding = spec.height > 1 ? 2 * kRoundingVariance : 0;
     return hat_spec_mse(spec, epsilon) + hat_variance_at(plan.get(), epsilon, spec.horizon) +
-           rounding;
+           (spec.height > 1 ? kRoundingVariance : 0);
 }
 
 } // namespace

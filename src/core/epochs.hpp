@@ -1,8 +1,8 @@
 // A stream without a horizon: epochs of growing length, each a hat mechanism of its own with the
 // whole epsilon. A step lies in one epoch, so all releases together are epsilon-private (parallel
-// composition). When an epoch ends, its total is carried on with the noise of its last release:
-//     release at t = count at t + noise of the closed epochs' last releases + noise of the current
-//     one
+// composition). When an epoch ends, its total is carried on with the noise of its last step:
+//     release at t = count at t + noise of the closed epochs' last steps + noise of the current one
+// The sum of the noise is rounded once.
 #pragma once
 
 #include <cstdint>

@@ -4,14 +4,11 @@
 
 #include <cstdint>
 
+#include "core/exact_noise.hpp"
 #include "core/hat_error.hpp"
 #include "core/hat_spec.hpp"
 
 namespace dp_counter {
-
-/// A released number with fractional weights in it is rounded to an integer, which adds this to its
-/// variance wherever the noise is spread over several integers. Noise per step (height 1) has none.
-inline constexpr double kRoundingVariance = 1.0 / 12;
 
 /// Whether discrete noise is so much like continuous noise, on integers as on finer lattices, that
 /// one order of the mechanisms serves all such epsilons.

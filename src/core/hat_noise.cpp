@@ -72,14 +72,14 @@ void HatNoise::interpolate(const HatPlan& plan) noexcept {
 }
 
 /// All weights are 1 at the last step of a hat mechanism.
-std::int64_t HatNoise::close(const HatPlan& plan) noexcept {
+ExactNoise HatNoise::close(const HatPlan& plan) noexcept {
     for (int l = 1; l < plan.height(); ++l) {
         for (std::int64_t& value : level(l).window) {
             settle(plan, l, value);
             value = 0;
         }
     }
-    return rounded(settled_);
+    return static_cast<ExactNoise>(settled_);
 }
 
 /// The integers that tell where in the tree the stream is follow from the step alone.

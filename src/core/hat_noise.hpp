@@ -13,14 +13,14 @@
 #include <type_traits>
 
 #include "core/checked.hpp"
+#include "core/exact_noise.hpp"
 #include "core/hat_plan.hpp"
 
 namespace dp_counter {
 
 /// The state of a stream. All numbers are integers: noise of level l counts units of
 /// 2^-(lattice_bits * l), sums over levels count units of 2^-64 in arithmetic modulo 2^128, so that
-/// only the result has to fit. The release's noise is rounded once, to the nearest integer, halves
-/// upwards: floor(x + 1/2).
+/// only the result has to fit.
 ///
 /// Contract: the object is the head of a block of bytes(plan) bytes, aligned to 16, that may be
 /// moved with memcpy. Every call gets the plan that created it. draw(level) gives one fresh
@@ -37,12 +37,12 @@ public:
     /// Goes to the next step and returns the noise of its release. Throws Error (data) past the
     /// horizon, and Error (overflow) where a sum leaves its integer.
     template <class Draw>
-    std::int64_t advance(const HatPlan& plan, Draw&& draw);
+    ExactNoise advance(const HatPlan& plan, Draw&& draw);
 
     /// The noise of a release at step t alone, 1 <= t <= horizon, for a stream that releases
     /// nothing else: one draw for each node whose weight at t is not zero.
     template <class Draw>
-    [[nodiscard]] static std::int64_t sample(const HatPlan& plan, std::int64_t t, Draw&& draw);
+    [[nodiscard]] static ExactNoise sample(const HatPlan& plan, std::int64_t t, Draw&& draw);
 
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
@@ -97,18 +97,13 @@ private:
     template <class Draw>
     void draw_children(const HatPlan& plan, int l, std::int64_t cell, Draw& draw);
     template <class Draw>
-    std::int64_t advance_flat(const HatPlan& plan, Draw& draw);
+    ExactNoise advance_flat(const HatPlan& plan, Draw& draw);
     void enter(const HatPlan& plan, int l) noexcept;
     [[nodiscard]] bool is_place_at(const HatPlan& plan, std::int64_t t) noexcept;
     void settle(const HatPlan& plan, int l, std::int64_t value) noexcept;
     void interpolate(const HatPlan& plan) noexcept;
-    [[nodiscard]] std::int64_t close(const HatPlan& plan) noexcept;
+    [[nodiscard]] ExactNoise close(const HatPlan& plan) noexcept;
     [[noreturn]] static void throw_past_horizon();
-
-    [[nodiscard]] std::int64_t rounded(uint128 value) const noexcept {
-        constexpr uint128 half = uint128{1} << 63;
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>((value + half) >> 64));
-    }
 
     uint128 settled_; ///< noise of the steps passed and W of the knots left of the windows
     uint128 held_;    ///< settled_ and the windows above level 1, at the current tick
@@ -122,7 +117,7 @@ private:
 static_assert(std::is_trivially_copyable_v<HatNoise>);
 
 template <class Draw>
-std::int64_t HatNoise::advance(const HatPlan& plan, Draw&& draw) {
+ExactNoise HatNoise::advance(const HatPlan& plan, Draw&& draw) {
     if (levels_ == 0)
         return advance_flat(plan, draw);
     Level& leaf = level(1);
@@ -148,18 +143,18 @@ std::int64_t HatNoise::advance(const HatPlan& plan, Draw&& draw) {
     int128 window = 0;
     for (int m = 0; m < kHatWindow; ++m)
         window += static_cast<int128>(leaf.window[m]) * weights.weight[m];
-    return rounded(held_ + (static_cast<uint128>(window) << leaf_shift_));
+    return static_cast<ExactNoise>(held_ + (static_cast<uint128>(window) << leaf_shift_));
 }
 
 template <class Draw>
-std::int64_t HatNoise::advance_flat(const HatPlan& plan, Draw& draw) {
+ExactNoise HatNoise::advance_flat(const HatPlan& plan, Draw& draw) {
     if (step_ == plan.horizon())
         throw_past_horizon();
     const auto total = static_cast<std::int64_t>(static_cast<std::uint64_t>(settled_));
     const auto next = checked_add<std::int64_t>(total, draw(0));
     settled_ = static_cast<std::uint64_t>(next);
     ++step_;
-    return next;
+    return exact_noise(next);
 }
 
 /// Draws the noise of a cell's children and gives it to the knots at its two ends: the one to the
@@ -235,20 +230,19 @@ void HatNoise::next_cell(const HatPlan& plan, int l, Draw& draw) {
 }
 
 template <class Draw>
-std::int64_t HatNoise::sample(const HatPlan& plan, std::int64_t t, Draw&& draw) {
+ExactNoise HatNoise::sample(const HatPlan& plan, std::int64_t t, Draw&& draw) {
     if (plan.height() == 1) {
         std::int64_t total = 0;
         for (std::int64_t i = 0; i < t; ++i)
             total = checked_add<std::int64_t>(total, draw(0));
-        return total;
+        return exact_noise(total);
     }
     uint128 total = 0; // modulo 2^128: only the result has to fit
     hat_weights(plan, t, [&](int l, std::int64_t, int128 coefficient) {
         total +=
             static_cast<uint128>(coefficient) * static_cast<uint128>(static_cast<int128>(draw(l)));
     });
-    return static_cast<std::int64_t>(
-        static_cast<std::uint64_t>((total + (uint128{1} << 63)) >> 64));
+    return static_cast<ExactNoise>(total);
 }
 
 template <class Visit>

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/exact_noise.hpp"
 #include "core/hat_noise.hpp"
 #include "core/prepared_plan.hpp"
 #include "core/tree_noise.hpp"
@@ -28,9 +29,9 @@ public:
     /// Goes to the next step and returns the noise of its release. draw(level) gives the noise of
     /// one node, from plan.scale(level). Throws as TreeNoise and HatNoise do.
     template <class Draw>
-    [[nodiscard]] std::int64_t advance(Draw&& draw) {
+    [[nodiscard]] ExactNoise advance(Draw&& draw) {
         if (is_tree_ != 0)
-            return at<TreeNoise>(state_)->advance([&] { return draw(0); });
+            return exact_noise(at<TreeNoise>(state_)->advance([&] { return draw(0); }));
         return at<HatNoise>(state_)->advance(*at<const HatPlan>(sizeof(NoiseEngine)), draw);
     }
 

@@ -200,7 +200,7 @@ LaplaceScale Plan::scale(int level) const noexcept {
 
 double Plan::mse() const {
     if (!is_tree())
-        return hat_spec_mse(levels, epsilon) + (height > 1 ? kRoundingVariance : 0);
+        return hat_spec_mse(levels, epsilon) + (is_fractional() ? kRoundingVariance : 0);
     const auto nodes = static_cast<double>(total_nodes(digits(), horizon));
     return scale().variance() * nodes / static_cast<double>(horizon);
 }

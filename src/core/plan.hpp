@@ -57,6 +57,10 @@ struct Plan {
     /// Of subtraction and plain.
     [[nodiscard]] DigitSystem digits() const;
 
+    /// Whether its noise has fractions, so that a release is rounded: bridge and hat with nodes
+    /// above the steps.
+    [[nodiscard]] bool is_fractional() const noexcept { return !is_tree() && height > 1; }
+
     /// What the noise of a node of this level is drawn from. The paper's mechanisms have one scale
     /// for all levels; the levels of hats have lattices of their own (hat_spec.hpp).
     [[nodiscard]] LaplaceScale scale(int level = 0) const noexcept;
@@ -64,8 +68,8 @@ struct Plan {
     /// The number of scales: 1, or the height.
     [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : height; }
 
-    /// Mean of the releases' variances over steps 1 .. horizon. For hats it takes up to
-    /// milliseconds.
+    /// Mean of the releases' variances over steps 1 .. horizon, rounding included. For hats it takes
+    /// up to milliseconds.
     [[nodiscard]] double mse() const;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/bit_copy.hpp"
+#include "core/exact_noise.hpp"
 
 namespace dp_counter {
 
@@ -35,12 +36,14 @@ StreamError& Planner::errors(const Request& request) {
 PlanReport report_of(StreamError& errors, int epoch) {
     const ReleaseError& own = errors.epoch(epoch);
     const double carried = errors.carried_variance(epoch);
-    const double mse = carried + own.mse();
+    const bool is_whole = !own.plan().is_fractional();
+    const double rounding = is_whole && errors.is_fractional(epoch) ? kRoundingVariance : 0;
+    const double mse = carried + own.mse() + rounding;
     return {own.radices(),
             own.plan().scale().value(),
             mse,
             std::sqrt(mse),
-            std::sqrt(carried + own.max_variance()),
+            std::sqrt(carried + own.max_variance() + rounding),
             own.state_bytes()};
 }
 

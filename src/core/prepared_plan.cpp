@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/hat_choice.hpp"
 #include "core/hat_error.hpp"
 #include "core/tree_error.hpp"
 
@@ -22,12 +21,11 @@ std::vector<PreparedPlan::Sampler> make_samplers(const Plan& plan) {
 
 PreparedPlan::PreparedPlan(const Plan& plan) : PreparedPlan(plan, make_samplers(plan)) {}
 
-double PreparedPlan::variance_at(std::int64_t t) const {
+double PreparedPlan::exact_variance_at(std::int64_t t) const {
     if (t == 0)
         return 0;
     if (!plan_.is_tree())
-        return hat_variance_at(*hats(), plan_.epsilon, t) +
-               (plan_.height > 1 ? kRoundingVariance : 0);
+        return hat_variance_at(*hats(), plan_.epsilon, t);
     return plan_.scale().variance() * static_cast<double>(nodes_at(plan_.digits(), t));
 }
 

@@ -26,8 +26,8 @@ public:
 
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
-    /// The variance of the release at step t; 0 at step 0.
-    [[nodiscard]] double variance_at(std::int64_t t) const;
+    /// The variance of the noise at step t, before it is rounded; 0 at step 0.
+    [[nodiscard]] double exact_variance_at(std::int64_t t) const;
     [[nodiscard]] const DiscreteLaplace& sampler(int level) const noexcept {
         return *samplers_[plan_.is_tree() ? 0 : static_cast<std::size_t>(level)];
     }

@@ -49,15 +49,19 @@ void ReleaseError::check(std::int64_t t) const {
 }
 
 double ReleaseError::rounding() const noexcept {
-    return hats_ ? kRoundingVariance : 0;
+    return plan_.is_fractional() ? kRoundingVariance : 0;
 }
 
 double ReleaseError::variance_at(std::int64_t t) const {
+    return exact_variance_at(t) + (t == 0 ? 0 : rounding());
+}
+
+double ReleaseError::exact_variance_at(std::int64_t t) const {
     check(t);
     if (t == 0)
         return 0;
     if (hats_)
-        return hat_variance_at(hats_->get(), plan_.epsilon, t) + rounding();
+        return hat_variance_at(hats_->get(), plan_.epsilon, t);
     const std::int64_t nodes = plan_.is_tree() ? nodes_at(plan_.digits(), t) : t;
     return plan_.scale().variance() * static_cast<double>(nodes);
 }

@@ -39,6 +39,9 @@ public:
     /// Variance of the release at step t. Takes 0.1 microseconds for trees, 1 for bridge and hat.
     [[nodiscard]] double variance_at(std::int64_t t) const;
 
+    /// The same before the noise is rounded.
+    [[nodiscard]] double exact_variance_at(std::int64_t t) const;
+
     /// Mean and greatest variance over steps 1 .. horizon: exact for trees and, for the others, as
     /// good as hat_error.hpp says.
     [[nodiscard]] double mse() const;

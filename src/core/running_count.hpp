@@ -55,10 +55,10 @@ public:
     /// be used after a throw.
     [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random) {
         progress_.record(bit, end_);
-        const std::int64_t noise = at<NoiseEngine>(engine_)->advance(
+        const ExactNoise noise = at<NoiseEngine>(engine_)->advance(
             [&](int level) { return at<const DiscreteLaplace>(sampler_[level])->draw(random); });
         noise_ = checked_add(carried_, noise);
-        return checked_add(progress_.count, noise_);
+        return checked_add(progress_.count, rounded(noise_));
     }
 
 private:
@@ -67,10 +67,10 @@ private:
         return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
     }
 
+    ExactNoise carried_; ///< of the closed epochs' totals
+    ExactNoise noise_;   ///< of the last release
     Progress progress_;
     std::int64_t end_;                    ///< the step at which the plan ends
-    std::int64_t carried_;                ///< noise of the closed epochs' totals
-    std::int64_t noise_;                  ///< of the last release
     std::size_t engine_;                  ///< offset from the head of the block
     std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
 };
@@ -81,14 +81,15 @@ static_assert(std::is_trivially_copyable_v<RunningCount>);
 /// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one
 /// node.
 template <class Draw>
-[[nodiscard]] std::int64_t sample_noise(const PreparedPlan& prepared, std::int64_t step,
-                                        Draw&& draw) {
+[[nodiscard]] ExactNoise sample_noise(const PreparedPlan& prepared, std::int64_t step,
+                                      Draw&& draw) {
     const Plan& plan = prepared.plan();
     if (step == 0)
         return 0;
     if (!plan.is_tree())
         return HatNoise::sample(*prepared.hats(), step, draw);
-    return TreeNoise::sample(plan.digits(), plan.height, step, [&] { return draw(0); });
+    return exact_noise(
+        TreeNoise::sample(plan.digits(), plan.height, step, [&] { return draw(0); }));
 }
 
 } // namespace dp_counter

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <sodium.h>
@@ -57,6 +58,10 @@ HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatL
     return hat_spec(horizon, shapes);
 }
 
+/// The bits of a number, room for shifts by a byte included.
+template <class Int>
+using Bits = std::conditional_t<sizeof(Int) == 16, uint128, std::uint64_t>;
+
 } // namespace
 
 /// Writes to `out`, or counts bytes alone if that is null.
@@ -66,7 +71,7 @@ public:
 
     template <class Int>
     void integer(Int value) {
-        auto bits = static_cast<std::uint64_t>(value);
+        auto bits = static_cast<Bits<Int>>(value);
         for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
             byte(static_cast<unsigned char>(bits));
     }
@@ -107,7 +112,7 @@ public:
     template <class Int>
     [[nodiscard]] Int integer() {
         const unsigned char* bytes = take(sizeof(Int));
-        std::uint64_t bits = 0;
+        Bits<Int> bits = 0;
         for (std::size_t i = sizeof(Int); i-- > 0;)
             bits = bits << 8 | bytes[i];
         return static_cast<Int>(bits);
@@ -187,6 +192,7 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.integer(state.carried_);
     writer.real(state.variance_);
     writer.real(state.carried_variance_);
+    writer.integer(static_cast<std::uint8_t>(state.carried_is_fractional_ ? 1 : 0));
 
     state.engine().for_each_integer([&](std::int64_t& value) { writer.integer(value); });
 }
@@ -234,7 +240,6 @@ Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
 }
 
 CounterState StateCodec::read_head(Reader& reader) {
-    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
     constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
     const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
@@ -248,17 +253,19 @@ CounterState StateCodec::read_head(Reader& reader) {
     state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
     state.count_ = reader.integer<std::int64_t>(0, highest);
-    state.noise_ = reader.integer<std::int64_t>(lowest, highest);
-    state.carried_ = reader.integer<std::int64_t>(lowest, highest);
+    state.noise_ = reader.integer<ExactNoise>();
+    state.carried_ = reader.integer<ExactNoise>();
     state.variance_ = reader.real(0, std::numeric_limits<double>::max());
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
+    state.carried_is_fractional_ = reader.integer<std::uint8_t>(0, 1) == 1;
 
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (state.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
     require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
-        require(state.carried_ == 0 && state.carried_variance_ == 0);
+        require(state.carried_ == 0 && state.carried_variance_ == 0 &&
+                !state.carried_is_fractional_);
     return state;
 }
 

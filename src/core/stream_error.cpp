@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/epochs.hpp"
+#include "core/exact_noise.hpp"
 #include "core/weighted_laplace.hpp"
 
 namespace dp_counter {
@@ -36,13 +37,22 @@ StreamError::Place StreamError::place_of(std::int64_t t) const {
 double StreamError::carried_variance(int number) {
     double variance = 0;
     for (int closed = 0; closed < number; ++closed)
-        variance += epoch(closed).variance_at(epoch(closed).plan().horizon);
+        variance += epoch(closed).exact_variance_at(epoch(closed).plan().horizon);
     return variance;
 }
 
 double StreamError::variance_at(std::int64_t t) {
     const Place place = place_of(t);
-    return carried_variance(place.epoch) + epoch(place.epoch).variance_at(place.step);
+    const double exact =
+        carried_variance(place.epoch) + epoch(place.epoch).exact_variance_at(place.step);
+    return exact + (t > 0 && is_fractional(place.epoch) ? kRoundingVariance : 0);
+}
+
+bool StreamError::is_fractional(int number) {
+    for (int e = 0; e <= number; ++e)
+        if (epoch(e).plan().is_fractional())
+            return true;
+    return false;
 }
 
 namespace {
@@ -67,9 +77,7 @@ std::int64_t StreamError::half_width(std::int64_t t, double confidence) {
     NoiseSum noise = epoch(place.epoch).noise_at(place.step);
     for (int closed = 0; closed < place.epoch; ++closed)
         noise = sum_of(std::move(noise), epoch(closed).noise_at(epoch(closed).plan().horizon));
-    const std::int64_t width = WeightedLaplace(noise).half_width(confidence);
-    const bool rounds = noise.denominator != 1 && width > 0;
-    return checked_add<std::int64_t>(width, rounds ? (place.epoch + 1) / 2 : 0);
+    return WeightedLaplace(noise).half_width(confidence);
 }
 
 NoiseClass StreamError::noise_class(std::int64_t t) {

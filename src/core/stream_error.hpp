@@ -26,10 +26,11 @@ public:
     /// The variance that the totals of the epochs before this one add to its releases.
     [[nodiscard]] double carried_variance(int number);
 
+    /// Whether releases of this epoch are rounded: for its own noise or for what it carries.
+    [[nodiscard]] bool is_fractional(int number);
+
     /// The least width, good to 1e-6 in probability, with P(abs(noise at t) <= width) >=
-    /// confidence. Without a horizon the closed epochs' totals are rounded one by one, which the
-    /// width allows for with 1/2 each: it is up to that much too wide. Throws as
-    /// WeightedLaplace::half_width does.
+    /// confidence. Throws as WeightedLaplace::half_width does.
     [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence);
 
     /// Names the distribution of the noise at t.

@@ -49,9 +49,9 @@ void open_epoch(Stream& stream, const Parameters& parameters) {
 
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
 template <class Draw>
-std::int64_t sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
+ExactNoise sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
     const int last = request.horizon == kUnbounded && step > 0 ? epoch_of(step) : 0;
-    std::int64_t noise = 0;
+    ExactNoise noise = 0;
     for (int epoch = 0; epoch <= last; ++epoch) {
         const PreparedPlan& prepared = cache.prepare(request, epoch);
         const std::int64_t at =
@@ -107,8 +107,9 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                     throw Interrupted{};
                 return sampler.draw(random);
             };
-            release = checked_add(progress.count, sample_all_noise(to_request(parameters, horizon),
-                                                                   progress.step, draw));
+            release = checked_add(
+                progress.count,
+                rounded(sample_all_noise(to_request(parameters, horizon), progress.step, draw)));
         }))
         failure.raise();
     return release;

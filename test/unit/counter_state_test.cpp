@@ -1,9 +1,11 @@
 #include "core/counter_state.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -116,6 +118,35 @@ TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
         carried_variance = release.stddev * release.stddev;
     }
     EXPECT_EQ(counter.epochs(), 4);
+}
+
+TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
+    // Beside the counter, the engine of every epoch with the same draws.
+    const Request request = counter_request(kUnbounded, 0.5);
+    Counter counter(request);
+    ExactNoise carried = 0;
+    int fractions = 0;
+    for (int number = 0; number < 4; ++number) {
+        const PreparedPlan prepared(make_epoch_plan(request, number));
+        std::vector<std::max_align_t> block(
+            NoiseEngine::bytes(prepared) / sizeof(std::max_align_t) + 1);
+        NoiseEngine* engine = NoiseEngine::create(block.data(), prepared);
+        std::int64_t theirs = number;
+        std::int64_t mine = number;
+        const auto next = [](std::int64_t& z) {
+            ++z;
+            return z * z % 1009 - 504;
+        };
+        ExactNoise noise = 0;
+        for (std::int64_t t = 1; t <= epoch_length(number); ++t) {
+            noise = carried + engine->advance([&](int) { return next(theirs); });
+            const auto release = counter.advance_with(0, [&](int) { return next(mine); });
+            ASSERT_EQ(release.count, rounded(noise)) << t << " in epoch " << number;
+        }
+        carried = noise;
+        fractions += carried % exact_noise(1) != 0 ? 1 : 0;
+    }
+    EXPECT_GT(fractions, 1); // that is, the test could have seen another rounding
 }
 
 TEST(CounterState, StddevWithoutAHorizonIsWhatThePlannerSays) {

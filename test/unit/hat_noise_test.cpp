@@ -44,15 +44,13 @@ private:
     std::map<HatNode, std::int64_t> drawn_;
 };
 
-/// floor(x + 1/2)
-mpz_class rounded(const mpq_class& x) {
-    const mpq_class up = x + mpq_class(1, 2);
-    mpz_class result;
-    mpz_fdiv_q(result.get_mpz_t(), up.get_num_mpz_t(), up.get_den_mpz_t());
+mpq_class fraction(ExactNoise noise) {
+    mpq_class result(test::to_mpz(noise), mpz_class(1) << 64);
+    result.canonicalize();
     return result;
 }
 
-mpz_class by_matrix(const HatPlan& plan, std::int64_t t,
+mpq_class by_matrix(const HatPlan& plan, std::int64_t t,
                     const std::map<HatNode, std::int64_t>& drawn) {
     mpq_class sum = 0;
     for (const auto& [node, weight] : test::row_of_l(plan, t)) {
@@ -61,10 +59,9 @@ mpz_class by_matrix(const HatPlan& plan, std::int64_t t,
         noise.canonicalize();
         sum += weight * noise;
     }
-    return rounded(sum);
+    return sum;
 }
 
-// Noise so large that the rounding to an integer hides nothing of a weight's fixed-point digits.
 TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
     const OwnedPlan plan(GetParam());
     for (const std::int64_t limit :
@@ -72,8 +69,8 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
         OwnedNoise state(*plan);
         Recorder draw(7, limit);
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-            const std::int64_t noise = state.noise->advance(*plan, draw);
-            ASSERT_EQ(mpz_class(static_cast<long>(noise)), by_matrix(*plan, t, draw.drawn()))
+            const ExactNoise noise = state.noise->advance(*plan, draw);
+            ASSERT_EQ(fraction(noise), by_matrix(*plan, t, draw.drawn()))
                 << "t = " << t;
         }
         if (GetParam().rule == HatSpec::Rule::hat) {
@@ -99,14 +96,14 @@ TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
                 return l == level && next++ == node ? std::int64_t{1} << kBits : 0;
             };
             for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-                const std::int64_t noise = state.noise->advance(*plan, draw);
+                const ExactNoise noise = state.noise->advance(*plan, draw);
                 const auto& row = rows[static_cast<std::size_t>(t)];
                 const auto at = row.find(HatNode{level, node});
                 const mpq_class weight = at == row.end() ? mpq_class(0) : at->second;
                 const int shift = kBits - (*plan).lattice_bits() * level;
                 const mpq_class expected =
                     weight * mpq_class(mpz_class(1) << static_cast<unsigned>(shift));
-                ASSERT_EQ(mpz_class(static_cast<long>(noise)), rounded(expected))
+                ASSERT_EQ(fraction(noise), expected)
                     << "t = " << t << " level " << level << " node " << node;
             }
             if (next <= node)
@@ -122,7 +119,7 @@ TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
         std::mt19937_64 random(static_cast<std::uint64_t>(t));
         std::map<HatNode, std::int64_t> drawn;
         auto next = row.begin();
-        const std::int64_t noise = HatNoise::sample(*plan, t, [&](int level) {
+        const ExactNoise noise = HatNoise::sample(*plan, t, [&](int level) {
             EXPECT_EQ(level, next->first.first);
             const auto value = static_cast<std::int64_t>(random() >> 14) - (std::int64_t{1} << 49);
             drawn[next->first] = value;
@@ -130,7 +127,7 @@ TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
             return value;
         });
         ASSERT_EQ(next, row.end()); // as many draws as weights that are not zero
-        ASSERT_EQ(mpz_class(static_cast<long>(noise)), by_matrix(*plan, t, drawn)) << "t = " << t;
+        ASSERT_EQ(fraction(noise), by_matrix(*plan, t, drawn)) << "t = " << t;
     }
 }
 
@@ -162,8 +159,8 @@ TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
             copy->noise->for_each_integer(*plan, [&](std::int64_t& v) { v = integers[i++]; });
         }
         moving = std::move(copy);
-        ASSERT_EQ(steady.noise->advance(*plan, steady_draw),
-                  moving->noise->advance(*plan, moving_draw))
+        ASSERT_TRUE(steady.noise->advance(*plan, steady_draw) ==
+                    moving->noise->advance(*plan, moving_draw))
             << "t = " << t;
     }
 }
@@ -183,6 +180,10 @@ TEST(HatNoise, ThrowsWhereNoiseLeavesItsInteger) {
     const auto draw = [](int) { return std::int64_t{1} << 62; };
     EXPECT_NO_THROW(sums.noise->advance(*flat, draw));
     EXPECT_THROW(sums.noise->advance(*flat, draw), Error);
+}
+
+double in_units(ExactNoise noise) {
+    return std::ldexp(static_cast<double>(noise), -64);
 }
 
 // With real noise: the mean square over many streams is the variance that is reported.
@@ -208,10 +209,10 @@ TEST(HatNoise, VarianceIsTheReportedOne) {
         for (int i = 0; i < kStreams; ++i) {
             OwnedNoise state(*plan);
             for (std::size_t t = 1; t <= horizon; ++t) {
-                const auto noise = static_cast<double>(state.noise->advance(*plan, draw));
+                const double noise = in_units(state.noise->advance(*plan, draw));
                 squares[t] += noise * noise / kStreams;
             }
-            const auto once = static_cast<double>(HatNoise::sample(*plan, middle, draw));
+            const double once = in_units(HatNoise::sample(*plan, middle, draw));
             sampled += once * once / kStreams;
         }
         double mean = 0;

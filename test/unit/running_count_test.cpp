@@ -133,8 +133,8 @@ TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
     const PreparedPlan& prepared = cache().prepare(request(1000, 0.5, 19));
     const Plan& plan = prepared.plan();
     const auto sample = [&](std::int64_t t) {
-        return sample_noise(prepared, t,
-                            [&](int level) { return prepared.sampler(level).draw(random); });
+        return rounded(sample_noise(
+            prepared, t, [&](int level) { return prepared.sampler(level).draw(random); }));
     };
     for (const std::int64_t t : {1, 9, 10, 500, 999}) {
         double squares = 0;
