@@ -16,6 +16,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/proc.h"
+#include "storage/smgr.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
