@@ -284,36 +284,16 @@ CREATE FUNCTION dp_plan(
     OUT mse double precision,
     OUT rmse double precision,
     OUT max_stddev double precision,
-    OUT state_bytes bigint
+    OUT state_bytes bigint,
+    OUT first_step bigint,
+    OUT last_step bigint
 )
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
+RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'dp_plan';
 
 COMMENT ON FUNCTION dp_plan(bigint, double precision, integer, pg_catalog.text)
-IS 'the mechanism, parameters and exact errors that dp_running_count has for this horizon and epsilon: known beforehand, at no privacy cost; NULL k and mechanism are chosen for the least mean squared error';
-
-CREATE FUNCTION dp_epochs(
-    epsilon double precision,
-    k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL,
-    OUT epoch integer,
-    OUT first_step bigint,
-    OUT last_step bigint,
-    OUT mechanism pg_catalog.text,
-    OUT height integer,
-    OUT radices integer[],
-    OUT scale double precision,
-    OUT mse double precision,
-    OUT rmse double precision,
-    OUT max_stddev double precision,
-    OUT state_bytes bigint
-)
-RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 19
-AS 'MODULE_PATHNAME', 'dp_epochs';
-
-COMMENT ON FUNCTION dp_epochs(double precision, integer, pg_catalog.text)
-IS 'the plans of a count without a horizon, an epoch each: every step lies in one epoch, which has all of epsilon; the errors hold the noise that is carried over from the epochs before';
+IS 'the mechanism, parameters and exact errors that dp_running_count has for this horizon and epsilon: known beforehand, at no privacy cost; NULL k and mechanism are chosen for the least mean squared error. A NULL horizon means a count that goes on, in epochs: a row for each, every step lies in one, which has all of epsilon, and its errors hold the noise that is carried over from the epochs before';
 
 CREATE FUNCTION dp_compare(
     horizon bigint,

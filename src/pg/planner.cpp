@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 
 #include "core/approximate_laplace.hpp"
 #include "core/comparison.hpp"
@@ -28,12 +30,16 @@ namespace {
 
 Planner planner; // this backend's; constant-initialised, public values only
 
-/// Runs the core; raises what it throws.
+/// Runs the core and returns its answer, of a trivially destructible type; raises what it throws.
 template <class Call>
-void run(Call&& call) {
+auto run(Call&& call) {
+    using Answer = decltype(call());
+    static_assert(std::is_trivially_destructible_v<Answer>); // raising does not unwind
+    std::optional<Answer> answer;
     Failure failure;
-    if (!guarded(failure, call)) [[unlikely]]
+    if (!guarded(failure, [&] { answer = call(); })) [[unlikely]]
         failure.raise();
+    return *answer;
 }
 
 double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
@@ -96,16 +102,48 @@ Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
     return rows;
 }
 
-/// A row of dp_epochs, in plain memory.
-struct Epoch {
+/// A row of dp_plan, in plain memory.
+struct PlanRow {
+    PlanRow() = default;
+    PlanRow(const dp_counter::Plan& plan, const PlanReport& report, std::int64_t steps_before)
+        : mechanism(mechanism_name(plan.mechanism)), height(plan.height),
+          radices(static_cast<int>(report.radices.size())), scale(report.scale), mse(report.mse),
+          rmse(report.rmse), max_stddev(report.max_stddev),
+          state_bytes(static_cast<std::int64_t>(report.state_bytes)), first_step(steps_before + 1),
+          last_step(steps_before + plan.horizon) {
+        std::copy(report.radices.begin(), report.radices.end(), radix);
+    }
+
     const char* mechanism;
     int height;
     int radices;
     std::int32_t radix[kMaxHeight];
     double scale;
     double mse;
+    double rmse;
     double max_stddev;
     std::int64_t state_bytes;
+    std::int64_t first_step;
+    std::int64_t last_step;
+};
+
+/// The same as PostgreSQL's values.
+struct PlanValues {
+    explicit PlanValues(const PlanRow& row)
+        : value{PointerGetDatum(cstring_to_text(row.mechanism)),
+                Int32GetDatum(row.height),
+                integer_array(row.radix, static_cast<std::size_t>(row.radices)),
+                Float8GetDatum(row.scale),
+                Float8GetDatum(row.mse),
+                Float8GetDatum(row.rmse),
+                Float8GetDatum(row.max_stddev),
+                Int64GetDatum(row.state_bytes),
+                Int64GetDatum(row.first_step),
+                Int64GetDatum(row.last_step)} {}
+
+    static constexpr int kColumns = 10;
+    Datum value[kColumns];
+    bool is_null[kColumns]{};
 };
 
 /// The rows of a comparison, in plain memory.
@@ -130,79 +168,32 @@ Datum to_range(FunctionCallInfo fcinfo, std::int64_t first, std::int64_t last) {
 } // namespace
 } // namespace dp_counter::pg
 
+/// One row for a horizon, returned at once; without one a set with a row for every epoch.
 DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
     const Parameters parameters = read_parameters(fcinfo, 0, 2);
-    if (parameters.horizon == kUnbounded)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null"),
-             errhint("Without a horizon the noise comes in epochs, each with a plan of its own: "
-                     "dp_epochs lists them.")));
-    const PlanReport* report = nullptr;
-    const dp_counter::Plan* plan = nullptr; // PostgreSQL has a Plan too
-    run([&] {
-        const Request request = to_request(parameters, parameters.horizon);
-        plan = &planner.errors(request).epoch(0).plan();
-        report = &planner.report(request);
-    });
-    TupleDesc type = result_type(fcinfo);
-    Datum values[] = {
-        PointerGetDatum(cstring_to_text(mechanism_name(plan->mechanism))),
-        Int32GetDatum(plan->height),
-        integer_array(report->radices.data(), report->radices.size()),
-        Float8GetDatum(report->scale),
-        Float8GetDatum(report->mse),
-        Float8GetDatum(report->rmse),
-        Float8GetDatum(report->max_stddev),
-        Int64GetDatum(static_cast<std::int64_t>(report->state_bytes)),
-    };
-    bool nulls[lengthof(values)] = {};
-    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(type, values, nulls)));
-}
-
-DP_FUNCTION(dp_epochs) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
-    Parameters parameters;
-    parameters.horizon = kUnbounded;
-    read_epsilon(parameters, fcinfo->args[0]);
-    read_k(parameters, fcinfo->args[1]);
-    read_mechanism(parameters, fcinfo->args[2]);
-
+    const Request request = run([&] { return to_request(parameters, parameters.horizon); });
+    if (request.horizon != kUnbounded) {
+        const PlanRow row = run([&] {
+            const dp_counter::Plan& plan = planner.errors(request).epoch(0).plan();
+            return PlanRow(plan, planner.report(request), 0);
+        });
+        PlanValues values(row);
+        PG_RETURN_DATUM(
+            HeapTupleGetDatum(heap_form_tuple(result_type(fcinfo), values.value, values.is_null)));
+    }
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
         CHECK_FOR_INTERRUPTS();
-        Epoch row;
-        run([&] {
-            StreamError& errors = planner.errors(to_request(parameters, kUnbounded));
-            const PlanReport report = report_of(errors, epoch);
-            row.mechanism = mechanism_name(errors.epoch(epoch).plan().mechanism);
-            row.height = errors.epoch(epoch).plan().height;
-            row.radices = static_cast<int>(report.radices.size());
-            std::copy(report.radices.begin(), report.radices.end(), row.radix);
-            row.scale = report.scale;
-            row.mse = report.mse;
-            row.max_stddev = report.max_stddev;
-            row.state_bytes = static_cast<std::int64_t>(report.state_bytes);
+        const PlanRow row = run([&] {
+            StreamError& errors = planner.errors(request);
+            return PlanRow(errors.epoch(epoch).plan(), report_of(errors, epoch),
+                           epoch_begin(epoch));
         });
-        Datum values[] = {
-            Int32GetDatum(epoch),
-            Int64GetDatum(epoch_begin(epoch) + 1),
-            Int64GetDatum(epoch_begin(epoch) + epoch_length(epoch)),
-            PointerGetDatum(cstring_to_text(row.mechanism)),
-            Int32GetDatum(row.height),
-            integer_array(row.radix, static_cast<std::size_t>(row.radices)),
-            Float8GetDatum(row.scale),
-            Float8GetDatum(row.mse),
-            Float8GetDatum(std::sqrt(row.mse)),
-            Float8GetDatum(row.max_stddev),
-            Int64GetDatum(row.state_bytes),
-        };
-        bool nulls[lengthof(values)] = {};
-        tuplestore_putvalues(rows, type, values, nulls);
+        PlanValues values(row);
+        tuplestore_putvalues(rows, type, values.value, values.is_null);
     }
     return static_cast<Datum>(0);
 }
@@ -220,14 +211,15 @@ DP_FUNCTION(dp_compare) {
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
 
-    Comparison comparison;
-    run([&] {
+    const Comparison comparison = run([&] {
+        Comparison comparison;
         std::optional<Delta> checked;
         if (approximate)
             checked.emplace(delta);
         const auto rows = compare(parameters.horizon, Epsilon(parameters.epsilon), checked);
         comparison.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
         std::copy_n(rows.begin(), comparison.count, comparison.row);
+        return comparison;
     });
 
     TupleDesc type = nullptr;
@@ -257,11 +249,9 @@ DP_FUNCTION(dp_stddev) {
     if (PG_ARGISNULL(0))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
-    double variance = 0;
-    run([&] {
-        variance = planner.errors(to_request(parameters, parameters.horizon)).variance_at(t);
-    });
-    PG_RETURN_FLOAT8(std::sqrt(variance));
+    PG_RETURN_FLOAT8(std::sqrt(run([&] {
+        return planner.errors(to_request(parameters, parameters.horizon)).variance_at(t);
+    })));
 }
 
 DP_FUNCTION(dp_interval) {
@@ -272,10 +262,8 @@ DP_FUNCTION(dp_interval) {
         PG_RETURN_NULL();
     const std::int64_t released = PG_GETARG_INT64(0);
     const std::int64_t t = PG_GETARG_INT64(1);
-    std::int64_t width = 0;
-    run([&] {
-        const auto request = to_request(parameters, parameters.horizon);
-        width = planner.half_width(request, t, confidence);
+    const std::int64_t width = run([&] {
+        return planner.half_width(to_request(parameters, parameters.horizon), t, confidence);
     });
     // Both ends are moved into [0, t], where the count is for certain: the interval never gets
     // empty, and holds the count wherever the unclamped one does.
@@ -289,23 +277,19 @@ DP_FUNCTION(dp_interval) {
 DP_FUNCTION(dp_laplace_scale) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    double result = 0;
-    run([&] {
-        result = approximate_laplace_scale(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
-                                           {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
-    });
-    PG_RETURN_FLOAT8(result);
+    PG_RETURN_FLOAT8(run([&] {
+        return approximate_laplace_scale(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
+                                         {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
+    }));
 }
 
 DP_FUNCTION(dp_laplace_epsilon) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    double result = 0;
-    run([&] {
-        result = approximate_laplace_epsilon(PG_GETARG_FLOAT8(0), Delta(PG_GETARG_FLOAT8(1)),
-                                             {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
-    });
-    PG_RETURN_FLOAT8(result);
+    PG_RETURN_FLOAT8(run([&] {
+        return approximate_laplace_epsilon(PG_GETARG_FLOAT8(0), Delta(PG_GETARG_FLOAT8(1)),
+                                           {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
+    }));
 }
 
 DP_FUNCTION(dp_gaussian_stddev) {
@@ -313,10 +297,8 @@ DP_FUNCTION(dp_gaussian_stddev) {
     using namespace dp_counter::pg;
     const double sensitivity = PG_GETARG_FLOAT8(2);
     const bool analytic = PG_GETARG_BOOL(3);
-    double result = 0;
-    run([&] {
-        result = gaussian_stddev(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
-                                 sensitivity, analytic);
-    });
-    PG_RETURN_FLOAT8(result);
+    PG_RETURN_FLOAT8(run([&] {
+        return gaussian_stddev(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
+                               sensitivity, analytic);
+    }));
 }

@@ -26,7 +26,6 @@ SELECT set_eq(
         ('function', 'public.dp_counter_guard()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record(pg_catalog.regclass,integer)', 'volatile parallel unsafe acl default'),
-        ('function', 'public.dp_epochs(double precision,integer,pg_catalog.text)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_gaussian_stddev(double precision,double precision,double precision,boolean)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_interval(bigint,bigint,bigint,double precision,double precision,integer,pg_catalog.text)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_laplace_epsilon(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),

@@ -3,7 +3,7 @@
 SELECT extname, extversion = default_version AS current, extrelocatable
 FROM pg_extension JOIN pg_available_extensions ON name = extname WHERE extname = 'dp_counter';
 
--- what it holds: functions, and the tables, the schema and the event trigger of live counters (and, from 18 on, the tables' types)
+-- what it holds: functions, and the tables, the schema and the event trigger of live counters (and, from 17 on, the tables' types)
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS holds
 FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND classid <> 'pg_type'::regclass
      AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') ORDER BY 1;

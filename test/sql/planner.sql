@@ -62,6 +62,15 @@ FROM (SELECT t, late, dp_interval(private, t, 200, 1.0, 0.999999999) AS wide
       FROM (SELECT row_number() OVER w AS t, (sum(b::int) OVER w)::bigint AS late, dp_running_count(b, 1.0, horizon => 200) OVER w AS private
             FROM (SELECT i, i % 3 = 0 AS b FROM generate_series(1, 200) i) s WINDOW w AS (ORDER BY i)) c) d;
 
+-- without a horizon: a plan for every epoch, next to each other, errors that hold what is carried over and agree with dp_stddev
+SELECT count(*), min(first_step) AS first, max(last_step) AS last, bool_and(first_step = before + 1) AS no_gap, bool_and(mse > mse_before) AS grows
+FROM (SELECT *, lag(last_step) OVER steps AS before, lag(mse) OVER steps AS mse_before FROM dp_plan(NULL, 1) WINDOW steps AS (ORDER BY first_step)) plan;
+SELECT first_step, last_step, mechanism, abs(avg(dp_stddev(t, NULL, 1) ^ 2) / mse - 1) < 1e-5 AS mean, abs(max(dp_stddev(t, NULL, 1)) / max_stddev - 1) < 1e-6 AS greatest
+FROM dp_plan(NULL, 1) plan, generate_series(first_step, last_step) t WHERE last_step <= 1000 GROUP BY first_step, last_step, mechanism, mse, max_stddev ORDER BY 1;
+SELECT first_step, last_step, mechanism, radices FROM dp_plan(NULL, 1, 3) LIMIT 3;
+-- in the select list, too; one row for a horizon
+SELECT (dp_plan(horizon, 1, 19)).last_step FROM unnest(ARRAY[10, 20]) horizon;
+
 -- NULL: a missing release or step has no interval; a missing parameter is an error
 SELECT dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
 \pset tuples_only on
