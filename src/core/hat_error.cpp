@@ -58,14 +58,14 @@ public:
         }
         if (children == nullptr)
             return energy;
+        std::int64_t cell = here_.cell_of(std::max<std::int64_t>(children->first, 0));
         for (int m = 0; m < kHatWindow; ++m) {
             const std::int64_t k = children->first + m;
             if (k < 0 || k >= here_.children)
                 continue;
-            double mean = 0;
-            plan_.for_each_parent(above_, k, [&](std::int64_t knot, std::int32_t share) {
-                mean += share * unit_ * parents(knot);
-            });
+            while (k >= here_.end_child(cell))
+                ++cell;
+            const double mean = weighted_parents(k, cell, parents);
             const double step = k < passed ? 1 : 0;
             const double weight = children->weight[m];
             energy += (weight - step) * (weight + step - 2 * mean);
@@ -74,6 +74,18 @@ public:
     }
 
 private:
+    /// The parents' weights at child k, which lies in this cell.
+    [[nodiscard]] double weighted_parents(std::int64_t k, std::int64_t cell,
+                                          const Window& parents) const {
+        if (cell < 0)
+            return parents(0);
+        const double left = parents(cell);
+        if (cell >= here_.knots - 1 || plan_.spec().rule == HatSpec::Rule::bridge)
+            return left;
+        return left +
+               plan_.shares(above_)[k - here_.start(cell)] * unit_ * (parents(cell + 1) - left);
+    }
+
     [[nodiscard]] ShareSums sums(std::int64_t cell, std::int64_t count) const {
         const auto n = static_cast<double>(count);
         if (cell < 0)
@@ -104,9 +116,9 @@ double top_energy(const HatPlan& plan, const Window& window) {
 
 Window window_of(const HatPlan& plan, int l, const HatPosition& position) {
     Window window{position.level[l].first, {}};
-    const int bits = 64 - plan.lattice_bits() * l;
+    const double unit = std::ldexp(1.0, plan.lattice_bits() * l - 64);
     for (int m = 0; m < kHatWindow; ++m)
-        window.weight[m] = std::ldexp(static_cast<double>(position.level[l].weight[m]), -bits);
+        window.weight[m] = static_cast<double>(position.level[l].weight[m]) * unit;
     return window;
 }
 
@@ -425,11 +437,18 @@ private:
 
 } // namespace
 
-double HatEnergy::variance(const HatSpec& spec, Epsilon epsilon) const noexcept {
+double HatEnergy::variance(std::span<const double> nodes) const noexcept {
     double sum = 0;
-    for (int l = 0; l < spec.height; ++l)
-        sum += level[l] * hat_node_variance(spec, epsilon, l);
+    for (std::size_t l = 0; l < nodes.size(); ++l)
+        sum += level[l] * nodes[l];
     return sum;
+}
+
+double HatEnergy::variance(const HatSpec& spec, Epsilon epsilon) const noexcept {
+    double nodes[HatSpec::kMaxHeight];
+    for (int l = 0; l < spec.height; ++l)
+        nodes[l] = hat_node_variance(spec, epsilon, l);
+    return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
 }
 
 HatEnergy hat_energy_at(const HatPlan& plan, std::int64_t t) {

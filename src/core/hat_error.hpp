@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/hat_plan.hpp"
 
@@ -15,6 +16,9 @@ struct HatEnergy {
 
     /// The variance that these energies make, with the exact variances of the discrete noise.
     [[nodiscard]] double variance(const HatSpec& spec, Epsilon epsilon) const noexcept;
+
+    /// The same with the variances of the levels' nodes (hat_node_variance).
+    [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
 };
 
 /// The energies at step t, from the weights that the code uses, in O(height).

@@ -47,11 +47,15 @@ PlanReport report_of(StreamError& errors, int epoch) {
             own.state_bytes()};
 }
 
-const PlanReport& Planner::report(const Request& request) {
+const PlanReport& Planner::report(const Request& request, int epoch) {
     Entry& found = entry(request);
-    if (!found.report)
-        found.report = report_of(found.errors, 0);
-    return *found.report;
+    const auto index = static_cast<std::size_t>(epoch);
+    if (index >= found.reports.size())
+        found.reports.resize(index + 1);
+    std::optional<PlanReport>& report = found.reports[index];
+    if (!report)
+        report = report_of(found.errors, epoch);
+    return *report;
 }
 
 std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -32,8 +33,8 @@ public:
     /// StreamError(request). Throws Error as it does.
     [[nodiscard]] StreamError& errors(const Request& request);
 
-    /// Of a request with a horizon.
-    [[nodiscard]] const PlanReport& report(const Request& request);
+    /// report_of(errors(request), epoch)
+    [[nodiscard]] const PlanReport& report(const Request& request, int epoch = 0);
 
     /// errors(request).half_width(t, confidence)
     [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t,
@@ -43,7 +44,7 @@ private:
     struct Entry {
         Request request;
         StreamError errors;
-        std::optional<PlanReport> report;
+        std::deque<std::optional<PlanReport>> reports; ///< of epochs 0, 1, ...
     };
     struct Width {
         NoiseClass noise;

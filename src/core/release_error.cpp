@@ -37,6 +37,8 @@ ReleaseError::ReleaseError(const Plan& plan) : plan_(plan) {
     if (plan.is_tree() || plan.height == 1)
         return;
     hats_.emplace(plan.levels);
+    for (int level = 0; level < plan.height; ++level)
+        node_variances_.push_back(hat_node_variance(plan.levels, plan.epsilon, level));
     family_ = hash_levels(plan.levels);
 }
 
@@ -61,7 +63,7 @@ double ReleaseError::exact_variance_at(std::int64_t t) const {
     if (t == 0)
         return 0;
     if (hats_)
-        return hat_variance_at(hats_->get(), plan_.epsilon, t);
+        return hat_energy_at(hats_->get(), t).variance(node_variances_);
     const std::int64_t nodes = plan_.is_tree() ? nodes_at(plan_.digits(), t) : t;
     return plan_.scale().variance() * static_cast<double>(nodes);
 }

@@ -63,7 +63,8 @@ private:
     [[nodiscard]] double rounding() const noexcept;
 
     Plan plan_;
-    std::optional<HatPlanBlock> hats_; ///< of bridge and hat with more than one level
+    std::optional<HatPlanBlock> hats_;   ///< of bridge and hat with more than one level
+    std::vector<double> node_variances_; ///< theirs, by level
     std::uint64_t family_ = 0;
 };
 

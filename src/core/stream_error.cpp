@@ -9,7 +9,7 @@
 
 namespace dp_counter {
 
-StreamError::StreamError(const Request& request) : request_(request) {
+StreamError::StreamError(const Request& request) : request_(request), carried_{0.0} {
     (void)epoch(0);
 }
 
@@ -35,10 +35,11 @@ StreamError::Place StreamError::place_of(std::int64_t t) const {
 }
 
 double StreamError::carried_variance(int number) {
-    double variance = 0;
-    for (int closed = 0; closed < number; ++closed)
-        variance += epoch(closed).exact_variance_at(epoch(closed).plan().horizon);
-    return variance;
+    while (static_cast<std::size_t>(number) >= carried_.size()) {
+        const ReleaseError& last = epoch(static_cast<int>(carried_.size()) - 1);
+        carried_.push_back(carried_.back() + last.exact_variance_at(last.plan().horizon));
+    }
+    return carried_[static_cast<std::size_t>(number)];
 }
 
 double StreamError::variance_at(std::int64_t t) {

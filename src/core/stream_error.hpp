@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "core/release_error.hpp"
 
@@ -23,7 +24,8 @@ public:
     /// 0 .. horizon.
     [[nodiscard]] double variance_at(std::int64_t t);
 
-    /// The variance that the totals of the epochs before this one add to its releases.
+    /// The variance that the totals of the epochs before this one add to its releases; 0 for epoch
+    /// 0.
     [[nodiscard]] double carried_variance(int number);
 
     /// Whether releases of this epoch are rounded: for its own noise or for what it carries.
@@ -46,6 +48,7 @@ private:
 
     Request request_;
     std::deque<ReleaseError> epochs_; ///< as far as they have been asked for
+    std::vector<double> carried_;     ///< carried_variance() of epochs 0, 1, ..., likewise
 };
 
 } // namespace dp_counter

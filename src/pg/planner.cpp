@@ -189,7 +189,7 @@ DP_FUNCTION(dp_plan) {
         CHECK_FOR_INTERRUPTS();
         const PlanRow row = run([&] {
             StreamError& errors = planner.errors(request);
-            return PlanRow(errors.epoch(epoch).plan(), report_of(errors, epoch),
+            return PlanRow(errors.epoch(epoch).plan(), planner.report(request, epoch),
                            epoch_begin(epoch));
         });
         PlanValues values(row);
