@@ -50,14 +50,16 @@ class Best {
 public:
     explicit Best(Epsilon epsilon) : epsilon_(epsilon) {}
 
-    void offer(const HatSpec& spec) {
+    /// Whether it is better than all before.
+    bool offer(const HatSpec& spec) {
         if (!hat_fits(spec, epsilon_))
-            return;
+            return false;
         const double here = cost(spec, epsilon_);
-        if (!spec_ || here < cost_) {
-            spec_ = spec;
-            cost_ = here;
-        }
+        if (spec_ && here >= cost_)
+            return false;
+        spec_ = spec;
+        cost_ = here;
+        return true;
     }
     [[nodiscard]] const HatSpec& get() const {
         if (!spec_)
@@ -108,23 +110,29 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
             break;
         const double ratio = std::max(1.02, std::pow(most / least, 1.0 / 24));
         std::int32_t last = 0;
+        std::int32_t found = 0;
+        const auto offer = [&](std::int32_t radix, int greater) { // so many of them are greater by 1
+            std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
+            std::fill(radices.end() - greater, radices.end(), radix + 1);
+            if (radix >= kMinRadix && radix + 1 <= kMaxRadix &&
+                best.offer(bridge_spec(horizon, radices)))
+                found = radix;
+        };
         const int candidates =
             1 + static_cast<int>(std::floor(std::log(most * ratio / least) / std::log(ratio)));
         for (int i = 0; i < candidates; ++i) {
             const double r = least * std::pow(ratio, i);
-            const auto radix = static_cast<std::int32_t>(std::clamp(r, 2.0, double{kMaxRadix}));
+            const auto radix = static_cast<std::int32_t>(std::clamp(r, 2.0, double{kMaxRadix - 1}));
             if (radix == last)
                 continue;
             last = radix;
-            std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
-            best.offer(bridge_spec(horizon, radices));
-            radices.back() = radix + 1;
-            if (radix < kMaxRadix)
-                best.offer(bridge_spec(horizon, radices));
-            radices.back() = radix - 1;
-            if (radix > kMinRadix)
-                best.offer(bridge_spec(horizon, radices));
+            offer(radix, 0);
+            offer(radix, 1);
+            offer(radix - 1, levels - 1);
         }
+        for (const std::int32_t radix : {found - 1, found})
+            for (int greater = 1; greater <= levels && found != 0; ++greater)
+                offer(radix, greater);
     }
     return best.get();
 }

@@ -22,6 +22,14 @@ FROM unnest(ARRAY[100, 1000, 10000, 100000, 1000000, 10000000]) horizon, dp_comp
 WHERE mechanism NOT IN ('hat', 'bridge', 'noise per step')
 ORDER BY horizon, mechanism COLLATE "C";
 
+-- the same for a billion, and for what goes beyond the paper (its bridges from 1e6 on: maxima at a step; the design's come from samples)
+SELECT horizon, wanted, k, height, radices, round((mse * 1e-6)::numeric, 1) AS mse, round((max_stddev ^ 2 * 1e-6)::numeric) AS max_variance
+FROM (VALUES (1, 1000000000, 'subtraction', 19), (1, 1000000000, 'subtraction', NULL),
+             (2, 100, 'bridge', 19), (2, 1000, 'bridge', 14), (2, 10000, 'bridge', NULL), (2, 100000, 'bridge', 23), (2, 1000000, 'bridge', 20), (2, 10000000, 'bridge', 18), (2, 1000000000, 'bridge', NULL),
+             (3, 100, 'hat', NULL), (3, 1000, 'hat', NULL), (3, 1024, 'hat', NULL), (3, 10000, 'hat', NULL), (3, 100000, 'hat', NULL), (3, 1000000, 'hat', NULL), (3, 1000000000, 'hat', NULL), (3, 1000000000, 'hat', 16))
+         v (n, horizon, wanted, k), dp_plan(horizon, 1e-3, k, wanted)
+ORDER BY n, horizon, k;
+
 -- dp_compare: best first, the ratio, and what each one guarantees
 SELECT array_agg(mse ORDER BY n) = array_agg(mse ORDER BY mse) AS sorted, min(ratio) AS least_ratio, bool_and(abs(ratio - mse / least) < 1e-12) AS is_ratio,
        bool_and(abs(rmse ^ 2 - mse) < 1e-9 * mse) AS is_root
