@@ -43,8 +43,10 @@ void register_draws() {
             measure_draws(state, [&](RandomSource& random) { return laplace.draw(random); });
         });
         benchmark::RegisterBenchmark(name("rejection").c_str(), [whole](benchmark::State& state) {
-            measure_draws(
-                state, [&](RandomSource& random) { return draw_by_rejection(whole, 1, random); });
+            Bits signs;
+            measure_draws(state, [&](RandomSource& random) {
+                return draw_by_rejection(whole, 1, random, signs);
+            });
         });
         benchmark::RegisterBenchmark(name("insecure").c_str(), [scale](benchmark::State& state) {
             measure_draws(state,

@@ -10,6 +10,23 @@
 
 namespace dp_counter::bench {
 
+/// Uniform bits; a word serves 32 of them.
+class Bits {
+public:
+    bool next(RandomSource& random) {
+        if (left_ == 0) {
+            bits_ = random.next32();
+            left_ = 32;
+        }
+        --left_;
+        return (bits_ >> left_ & 1U) != 0;
+    }
+
+private:
+    std::uint32_t bits_ = 0;
+    unsigned left_ = 0;
+};
+
 /// A uniform number below `end`, without bias and mostly without a division (Lemire 2019).
 inline std::uint64_t uniform_below(std::uint64_t end, RandomSource& random) {
     uint128 product = static_cast<uint128>(random.next64()) * end;
@@ -31,7 +48,8 @@ inline bool bernoulli_exp(std::uint64_t numerator, std::uint64_t denominator,
 }
 
 /// Discrete Laplace noise of scale t / s (algorithm 2).
-inline std::int64_t draw_by_rejection(std::uint64_t t, std::uint64_t s, RandomSource& random) {
+inline std::int64_t draw_by_rejection(std::uint64_t t, std::uint64_t s, RandomSource& random,
+                                      Bits& signs) {
     for (;;) {
         const std::uint64_t u = uniform_below(t, random);
         if (!bernoulli_exp(u, t, random))
@@ -40,7 +58,7 @@ inline std::int64_t draw_by_rejection(std::uint64_t t, std::uint64_t s, RandomSo
         while (bernoulli_exp(1, 1, random))
             ++v;
         const auto magnitude = static_cast<std::int64_t>((u + t * v) / s);
-        const bool negative = random.next_bit();
+        const bool negative = signs.next(random);
         if (!negative || magnitude != 0)
             return negative ? -magnitude : magnitude;
     }

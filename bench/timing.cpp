@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
     const auto steps = [&] {
         std::vector<Measurement> all;
         for (std::size_t i = 0; i < draws; ++i) {
-            const bool bit = coins.next_bit();
+            const bool bit = (coins.next32() & 1U) != 0;
             const std::uint64_t begin = now();
             (void)stream->advance(bit, random);
             all.push_back({bit ? 1 : 0, now() - begin});
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
         std::int64_t z = 0;
         while (random.next32() < 0xF7B0F5A3U) // exp(-1/30)
             ++z;
-        return random.next_bit() ? z : -z;
+        return (random.next32() & 1U) != 0 ? z : -z;
     };
     report("control: counting loop, scale 30", [&] { return measure(draws / 10, counting); }, true);
 

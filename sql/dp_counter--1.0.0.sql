@@ -6,6 +6,14 @@
 -- function is not volatile, so that writing the same call twice is one release and costs epsilon
 -- once. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of the stream.
 
+CREATE FUNCTION dp_running_count_support(internal)
+RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_running_count_support';
+
+COMMENT ON FUNCTION dp_running_count_support(internal)
+IS 'internal: tells the planner that the window functions dp_running_count ignore the frame';
+
 CREATE FUNCTION dp_running_count(
     "bit" boolean,
     epsilon double precision,
@@ -13,7 +21,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10
+LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_boolean';
 
 COMMENT ON FUNCTION dp_running_count(boolean, double precision, integer, pg_catalog.text, bigint)
@@ -26,7 +34,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10
+LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)

@@ -54,6 +54,23 @@ Enclosure at_least(int j, const std::vector<Enclosure>& power, bool open, unsign
     return share;
 }
 
+/// Encloses the probability of minus, ratio / (1 + ratio), which grows with the ratio.
+Enclosure minus(const Enclosure& ratio, unsigned bits) {
+    const BigInt one = BigInt(1) << bits;
+    Enclosure share;
+    share.low = BigInt(ratio.low << bits) / BigInt(one + ratio.low);
+    share.high = ceil_div(ratio.high << bits, one + ratio.high);
+    return share;
+}
+
+/// Takes the first 96 bits of a threshold. False if the enclosure leaves them open.
+bool certify(const Enclosure& p, unsigned bits, std::int32_t& word, std::uint64_t& tail) {
+    const BigInt low = p.low >> (bits - kTableBits);
+    word = static_cast<std::int32_t>(static_cast<std::uint32_t>(low >> 64) ^ 0x80000000U);
+    tail = static_cast<std::uint64_t>(low & BigInt(~std::uint64_t{0}));
+    return low == p.high >> (bits - kTableBits);
+}
+
 /// Precision that leaves at least 128 certified bits: the closed digits divide by 1 - q^16, which
 /// loses log2(scale) bits, and each further digit multiplies the width by 16.
 unsigned first_precision(const LaplaceScale& scale, int digits) {
@@ -83,18 +100,14 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
 
     unsigned bits = first_precision(scale, digit_count_);
     for (bool certified = false; !certified; bits *= 2) {
-        certified = true;
         Enclosure ratio = base_ratio(scale, bits);
+        certified = certify(minus(ratio, bits), bits, sign_.word[0], sign_.tail[0]);
         for (int i = 0; i < digit_count_ && certified; ++i) {
             const std::vector<Enclosure> power = powers(ratio, bits);
             Digit& digit = digits_[i];
             for (int j = 1; j < kBase && certified; ++j) {
                 const Enclosure p = at_least(j, power, i == digit_count_ - 1, bits);
-                const BigInt low = p.low >> (bits - kTableBits);
-                certified = low == p.high >> (bits - kTableBits);
-                const auto word = static_cast<std::uint32_t>(low >> 64);
-                digit.word[j - 1] = static_cast<std::int32_t>(word ^ 0x80000000U);
-                digit.tail[j - 1] = static_cast<std::uint64_t>(low & BigInt(~std::uint64_t{0}));
+                certified = certify(p, bits, digit.word[j - 1], digit.tail[j - 1]);
             }
             digit.word[kBase - 1] = INT32_MIN; // no word lies below it
             ratio = power[kBase - 1];
@@ -103,18 +116,20 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
 }
 
 int DiscreteLaplace::settle_tie(int index, std::int32_t word, RandomSource& random) const {
-    const Digit& digit = digits_[index];
+    const bool is_sign = index == kSign;
+    const std::int32_t* words = is_sign ? sign_.word : digits_[index].word;
+    const std::uint64_t* tails = is_sign ? sign_.tail : digits_[index].tail;
     const std::uint64_t tail = random.next64();
-    int reached = 0;
-    for (int j = 0; j < kBase - 1; ++j) {
-        if (word == digit.word[j] && tail == digit.tail[j]) {
+    int above = 0;
+    for (int j = 0; j < (is_sign ? 1 : kBase - 1); ++j) {
+        if (word == words[j] && tail == tails[j]) {
             const auto high = static_cast<std::uint32_t>(word) ^ 0x80000000U;
             return settle_exactly(index, static_cast<uint128>(high) << 64 | tail, random);
         }
-        if (word < digit.word[j] || (word == digit.word[j] && tail < digit.tail[j]))
-            ++reached;
+        if (word < words[j] || (word == words[j] && tail < tails[j]))
+            ++above;
     }
-    return reached;
+    return above;
 }
 
 int DiscreteLaplace::settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const {
@@ -126,20 +141,26 @@ int DiscreteLaplace::settle_exactly(int index, uint128 first_96_bits, RandomSour
             drawn += 32;
         }
         Enclosure ratio = base_ratio(scale_, bits);
-        for (int i = 0; i < index; ++i)
-            ratio = powers(ratio, bits)[kBase - 1];
-        const std::vector<Enclosure> power = powers(ratio, bits);
+        std::vector<Enclosure> thresholds;
+        if (index == kSign) {
+            thresholds.push_back(minus(ratio, bits));
+        } else {
+            for (int i = 0; i < index; ++i)
+                ratio = powers(ratio, bits)[kBase - 1];
+            const std::vector<Enclosure> power = powers(ratio, bits);
+            for (int j = 1; j < kBase; ++j)
+                thresholds.push_back(at_least(j, power, index == digit_count_ - 1, bits));
+        }
         const BigInt low = uniform << (bits - drawn);
         const BigInt high = BigInt(uniform + 1) << (bits - drawn);
-        int reached = 0;
+        int above = 0;
         bool decided = true;
-        for (int j = 1; j < kBase && decided; ++j) {
-            const Enclosure p = at_least(j, power, index == digit_count_ - 1, bits);
-            decided = high <= p.low || low >= p.high;
-            reached += high <= p.low ? 1 : 0;
+        for (const Enclosure& p : thresholds) {
+            decided = decided && (high <= p.low || low >= p.high);
+            above += high <= p.low ? 1 : 0;
         }
         if (decided)
-            return reached;
+            return above;
     }
 }
 

@@ -1,16 +1,21 @@
-// The exact sampler of discrete Laplace noise.
+// The exact sampler of discrete Laplace noise, P(z) = (1 - q) / (1 + q) q^|z| with
+// q = exp(-epsilon/sensitivity).
 //
-// |z| is geometric with ratio q = exp(-epsilon/sensitivity). Its base-16 digits are independent,
-// since q^(sum d_i 16^i) is a product over the digits: digit i is at least j with probability
-// (q_i^j - q_i^16) / (1 - q_i^16), q_i = q^(16^i). The top digit is open: it is at least j with
-// probability q_top^j, and when it reaches 15 another one is added to it (memorylessness); the
-// number of digits is chosen so that this has probability below 2^-64. A sign bit follows, and
-// minus zero is rejected. (The distribution: Canonne, Kamath, Steinke 2020, section 5.)
+// z is G with probability 1 / (1 + q) and -(1 + G) otherwise, G geometric: P(G = n) = (1 - q) q^n.
+// Either sign has values of its own, so nothing is rejected. (The distribution: Canonne, Kamath,
+// Steinke 2020, section 5.)
 //
-// A digit is found by comparing one uniform number with 15 thresholds, all of them, without a
-// branch: the time does not follow the value. The thresholds' first 96 bits are certified by
-// enclosures (certified_exp.hpp). 32 random bits decide all but 15 in 2^32 digits; a tie is settled
-// by 64 more, and a tie there by as many as it takes. So the distribution is exact.
+// The base-16 digits of G are independent, since q^(sum d_i 16^i) is a product over the digits:
+// digit i is at least j with probability (q_i^j - q_i^16) / (1 - q_i^16), q_i = q^(16^i). The top
+// digit is open: it is at least j with probability q_top^j, and when it reaches 15 another one is
+// added to it (memorylessness); the number of digits is chosen so that this has probability below
+// 2^-64.
+//
+// A digit is found by comparing one uniform number with 15 thresholds, all of them, the sign by
+// comparing one with q / (1 + q), without a branch: the time does not follow the value. The
+// thresholds' first 96 bits are certified by enclosures (certified_exp.hpp). 32 random bits decide
+// all but 15 in 2^32 digits; a tie is settled by 64 more, and a tie there by as many as it takes.
+// So the distribution is exact.
 #pragma once
 
 #include <cstddef>
@@ -52,12 +57,19 @@ private:
     static constexpr int kBase = 16;
     static constexpr int kMaxDigits = 28;
 
-    /// thresholds for "the digit is at least j + 1", j = 0..14; entry 15 is never reached
-    struct Digit {
-        std::int32_t word[kBase];  ///< the first 32 bits, less 2^31 (signed compares are cheaper)
-        std::uint64_t tail[kBase]; ///< the next 64 bits
-    };
+    static constexpr int kSign = -1; ///< stands for the sign where a digit's index is asked for
 
+    template <std::size_t count>
+    struct Thresholds {
+        std::int32_t word[count];  ///< the first 32 bits, less 2^31 (signed compares are cheaper)
+        std::uint64_t tail[count]; ///< the next 64 bits
+    };
+    /// "the digit is at least j + 1", j = 0..14; entry 15 is never reached
+    using Digit = Thresholds<kBase>;
+
+    /// Minus as a number of ones alone, plus as 0.
+    template <class Unsigned>
+    [[nodiscard]] Unsigned draw_sign(RandomSource& random) const;
     template <class Unsigned>
     [[nodiscard]] Unsigned draw_magnitude(RandomSource& random) const;
     /// Appends digits index .. 0, drawn one by one, to those that are known.
@@ -71,6 +83,7 @@ private:
     [[nodiscard]] static bool is_tie(const Digit& digit, std::int32_t word, int reached) noexcept {
         return __builtin_expect(static_cast<long>(digit.word[reached] == word), 0) != 0;
     }
+    /// How many thresholds of a digit, or of the sign, lie above a number that begins like this.
     [[nodiscard]] int settle_tie(int index, std::int32_t word, RandomSource& random) const;
     [[nodiscard]] int settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const;
     template <class Unsigned>
@@ -78,6 +91,7 @@ private:
 
     LaplaceScale scale_;
     int digit_count_;
+    Thresholds<1> sign_;         ///< "minus"
     Digit digits_[kMaxDigits]{}; ///< least significant first
 };
 
@@ -101,6 +115,15 @@ static_assert(std::is_standard_layout_v<DiscreteLaplace>);
         above += word < threshold[j] ? 1 : 0;
     return above;
 #endif
+}
+
+template <class Unsigned>
+inline Unsigned DiscreteLaplace::draw_sign(RandomSource& random) const {
+    const auto word = static_cast<std::int32_t>(random.next32());
+    if (word == sign_.word[0]) [[unlikely]]
+        return 0 - static_cast<Unsigned>(settle_tie(kSign, word, random));
+    // The sign of the difference, since compilers may make a branch of a comparison.
+    return static_cast<Unsigned>((std::int64_t{word} - sign_.word[0]) >> 63);
 }
 
 inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
@@ -149,13 +172,8 @@ inline Int DiscreteLaplace::draw(RandomSource& random) const {
     constexpr int kFitting = sizeof(Int) == 16 ? kMaxDigits : 15; // digits that cannot overflow
     if (digit_count_ > kFitting) [[unlikely]]
         throw_overflow();
-    for (;;) {
-        const auto magnitude = draw_magnitude<Unsigned>(random);
-        const auto sign = static_cast<Unsigned>(random.next_bit() ? 1 : 0);
-        // Not minus zero. A sum, since compilers make a branch on the sign of (magnitude | ...).
-        if (magnitude + (sign ^ 1U) != 0) [[likely]]
-            return static_cast<Int>((magnitude ^ (0 - sign)) + sign);
-    }
+    const auto sign = draw_sign<Unsigned>(random);
+    return static_cast<Int>(draw_magnitude<Unsigned>(random) ^ sign); // ~G is -(1 + G)
 }
 
 template <class Unsigned>

@@ -43,18 +43,6 @@ public:
         return high << 32 | next32();
     }
 
-    /// One uniform bit; a word serves 32 of them.
-    [[nodiscard]] bool next_bit() {
-        if (bits_left_ == 0) [[unlikely]] {
-            bits_ = next32();
-            bits_left_ = 32;
-        }
-        const bool bit = (bits_ & 1U) != 0;
-        bits_ >>= 1;
-        --bits_left_;
-        return bit;
-    }
-
 protected:
     static constexpr std::size_t kWords =
         248; ///< and a key make 1024 bytes, ChaCha20 at its fastest
@@ -70,8 +58,6 @@ protected:
 private:
     std::uint32_t words_[kWords] = {};
     std::size_t next_ = kWords;
-    std::uint32_t bits_ = 0;
-    unsigned bits_left_ = 0;
 };
 
 } // namespace dp_counter

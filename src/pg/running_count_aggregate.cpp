@@ -7,6 +7,10 @@
 #include "pg/secret_memory.hpp"
 #include "pg/streams.hpp"
 
+extern "C" {
+#include "nodes/primnodes.h"
+}
+
 namespace dp_counter::pg {
 namespace {
 
@@ -23,6 +27,7 @@ struct State {
     bool released;     ///< `release` holds the release at this step
     std::int64_t release;
     Parameters parameters;
+    bool may_vary;                  ///< a row may come with other parameters
     Argument arguments[kArguments]; ///< of the first row: the parameters as they came
 };
 
@@ -36,6 +41,24 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
         read_mechanism(parameters, {0, true});
 }
 
+/// Whether some parameter is neither a constant nor a query parameter. Under OVER there is no
+/// knowing: PostgreSQL does not say which call of the query this is.
+bool may_vary(FunctionCallInfo fcinfo) {
+    const Aggref* call = AggGetAggref(fcinfo);
+    if (call == nullptr)
+        return true;
+    for (int i = kEpsilon; i < fcinfo->nargs; ++i) {
+        const Expr* argument =
+            static_cast<const TargetEntry*>(list_nth(call->args, i - kBit))->expr;
+        const bool is_query_parameter =
+            IsA(argument, Param) &&
+            reinterpret_cast<const Param*>(argument)->paramkind == PARAM_EXTERN;
+        if (!IsA(argument, Const) && !is_query_parameter)
+            return true;
+    }
+    return false;
+}
+
 // Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     Parameters parameters;
@@ -44,6 +67,7 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
     state->parameters = parameters;
+    state->may_vary = may_vary(fcinfo);
     for (int i = kEpsilon; i < fcinfo->nargs; ++i)
         state->arguments[i] = fcinfo->args[i];
     if (use == AggregateUse::window) {
@@ -84,7 +108,7 @@ DP_FUNCTION(dp_running_count_transition) {
         state = open_state(fcinfo);
     } else {
         state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (!are_arguments_same(fcinfo, state)) [[unlikely]]
+        if (state->may_vary && !are_arguments_same(fcinfo, state)) [[unlikely]]
             check_same_parameters(fcinfo, state);
     }
     const bool bit = bit_from_boolean(fcinfo->args[kBit]);

@@ -4,7 +4,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(21);
+SELECT plan(24);
 
 CREATE TEMP VIEW members AS
     SELECT classid, objid, objsubid FROM pg_depend
@@ -29,6 +29,7 @@ SELECT set_eq(
         ('dp_running_count_transition(internal, boolean, double precision, integer, bigint)', 'f', 'internal'),
         ('dp_running_count_transition(internal, boolean, double precision, integer, bigint, text)', 'f', 'internal'),
         ('dp_running_count_final(internal)', 'f', 'bigint'),
+        ('dp_running_count_support(internal)', 'f', 'internal'),
         ('dp_count(boolean, double precision)', 'a', 'bigint'),
         ('dp_count_transition(internal, boolean, double precision)', 'f', 'internal'),
         ('dp_count_final(internal)', 'f', 'bigint'),
@@ -88,7 +89,24 @@ SELECT is_empty('SELECT signature FROM counting WHERE proparallel <> ''r''',
                 'counts are PARALLEL RESTRICTED: a worker would see a part of the stream');
 SELECT is_empty('SELECT signature FROM counting WHERE prokind <> ''a'' AND provolatile <> ''s''',
                 'counts are STABLE: identical calls share a release, and none is computed before the query');
-SELECT is_empty('SELECT signature FROM functions WHERE prosupport <> 0', 'none has a support function: noisy counts are not monotone');
+SELECT is_empty($$ SELECT signature FROM functions
+                   WHERE prosupport <> CASE WHEN prokind = 'w' THEN (SELECT oid FROM functions WHERE proname = 'dp_running_count_support') ELSE 0 END $$,
+                'the window functions alone have a support function');
+CREATE FUNCTION pg_temp.plan_of(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    plan text := '';
+BEGIN
+    FOR line IN EXECUTE format('EXPLAIN SELECT * FROM (SELECT %s OVER (ORDER BY t) AS n FROM generate_series(1, 9) t) s WHERE n <= 3', call)
+    LOOP
+        plan := plan || line || E'\n';
+    END LOOP;
+    RETURN plan;
+END $$;
+SELECT unalike(pg_temp.plan_of('dp_running_count(true, 1.0)'), '%Run Condition%', 'a window never ends at a count: noisy counts are not monotone');
+SELECT is(pg_temp.plan_of('row_number()') LIKE '%Run Condition%', current_setting('server_version_num')::integer >= 150000, 'as it does at row_number()');
+SELECT is(pg_temp.plan_of('dp_running_count(true, 1.0)') LIKE '%ROWS UNBOUNDED PRECEDING%', current_setting('server_version_num')::integer >= 180000,
+          'the frame is ROWS: done since 16, told since 18');
 SELECT is_empty('SELECT signature FROM counting WHERE proretset', 'no count returns a set');
 
 -- the aggregates: no way to combine, to move, to serialise or to change the state behind their back

@@ -34,6 +34,7 @@ SELECT set_eq(
         ('function', 'public.dp_running_count(bit,double precision,integer,pg_catalog.text,bigint)', 'stable parallel restricted acl default'),
         ('function', 'public.dp_running_count(boolean,double precision,integer,pg_catalog.text,bigint)', 'stable parallel restricted acl default'),
         ('function', 'public.dp_running_count_final(pg_catalog.internal)', 'stable parallel restricted acl default'),
+        ('function', 'public.dp_running_count_support(pg_catalog.internal)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_running_count_transition(pg_catalog.internal,boolean,double precision,integer,bigint)', 'stable parallel restricted acl default'),
         ('function', 'public.dp_running_count_transition(pg_catalog.internal,boolean,double precision,integer,bigint,pg_catalog.text)', 'stable parallel restricted acl default'),
         ('function', 'public.dp_stddev(bigint,bigint,double precision,integer,pg_catalog.text)', 'immutable parallel safe acl default'),

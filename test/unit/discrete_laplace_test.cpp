@@ -38,28 +38,66 @@ std::uint32_t first_word(const mpz_class& uniform, unsigned bits) {
     return static_cast<std::uint32_t>(top.get_ui()) ^ 0x80000000U;
 }
 
+/// Appends the first `count` of a uniform number's `bits` bits.
+void append(std::vector<std::uint32_t>& words, const mpz_class& uniform, unsigned count,
+            unsigned bits) {
+    words.push_back(first_word(uniform, bits));
+    for (unsigned read = 32; read < count; read += 32) {
+        const mpz_class rest = (uniform >> (bits - read - 32)) & 0xffffffffUL;
+        words.push_back(static_cast<std::uint32_t>(rest.get_ui()));
+    }
+}
+
+constexpr std::uint32_t kPlus = 0x7fffffffU;  // the uniform number 0.11111..
+constexpr std::uint32_t kMinus = 0x80000000U; // 0
+constexpr std::uint32_t kDigit0 = kPlus;
+constexpr std::uint32_t kFull = kMinus; // two words of zeros follow: digit 15
+
 /// Draws with `uniform` / 2^bits as the number behind digit `index`, and numbers close to 1, which
-/// mean digit 0, behind all higher ones. Returns the digit. What the sampler reads after that are
-/// zeros: some lower digits, and the sign plus.
+/// mean plus and digit 0, behind the sign and all higher ones. Returns the digit. What the sampler
+/// reads after that are zeros: some lower digits.
 std::int64_t draw_digit(const DiscreteLaplace& sampler, int index,
                         const std::vector<test::Real>& at_least, const mpz_class& uniform,
                         unsigned bits) {
     const int top = digits_of(sampler) - 1;
-    std::vector<std::uint32_t> words;
-    for (int i = top; i > index; --i)
-        words.push_back(0x7fffffffU); // the uniform number 0.11111..
-    words.push_back(first_word(uniform, bits));
+    std::vector<std::uint32_t> words{kPlus};
+    words.insert(words.end(), static_cast<std::size_t>(top - index), kDigit0);
     const mpz_class first = uniform >> (bits - 32);
     bool tie = first == 0; // with the sampler's sixteenth, unreachable threshold
     for (const test::Real& threshold : at_least)
         tie |= threshold.scaled(32) == first;
-    if (tie) // then, and only then, the sampler reads on
-        for (unsigned read = 32; read < bits; read += 32) {
-            const mpz_class rest = (uniform >> (bits - read - 32)) & 0xffffffffUL;
-            words.push_back(static_cast<std::uint32_t>(rest.get_ui()));
-        }
+    append(words, uniform, tie ? bits : 32, bits);
     test::Script script(words);
     return static_cast<std::int64_t>(sampler.draw<int128>(script) >> (4 * index));
+}
+
+/// Draws with `uniform` / 2^bits as the number behind the sign. Returns whether it is minus.
+bool draw_minus(const DiscreteLaplace& sampler, const test::Real& minus, const mpz_class& uniform,
+                unsigned bits) {
+    std::vector<std::uint32_t> words;
+    append(words, uniform, minus.scaled(32) == uniform >> (bits - 32) ? bits : 32, bits);
+    test::Script script(words);
+    return sampler.draw<int128>(script) < 0;
+}
+
+TEST(DiscreteLaplace, SignFollowsTheExactThreshold) {
+    // As for the digits, below.
+    int decided = 0;
+    for (const LaplaceScale& scale : kScales) {
+        const DiscreteLaplace sampler(scale);
+        const test::Real minus = test::minus_probability(scale);
+        for (const unsigned bits : {32U, 96U, 160U, 224U})
+            for (const int offset : {-1, 0, 1}) {
+                const mpz_class uniform = minus.scaled(bits) + offset;
+                if (uniform < 0 || minus.scaled(1500) == 0)
+                    continue;
+                ASSERT_EQ(draw_minus(sampler, minus, uniform, bits),
+                          (uniform << 1700) < minus.scaled(1700 + bits))
+                    << "scale " << scale.value() << " bits " << bits << " offset " << offset;
+                ++decided;
+            }
+    }
+    EXPECT_GT(decided, 150);
 }
 
 TEST(DiscreteLaplace, DigitsFollowTheExactThresholds) {
@@ -95,35 +133,78 @@ TEST(DiscreteLaplace, DigitsFollowTheExactThresholds) {
 TEST(DiscreteLaplace, TopDigitGoesOnWhereItIsFull) {
     const DiscreteLaplace sampler({Epsilon(1e9), 1}); // one digit, never reached in earnest
     // Below every threshold q^j: the uniform number 0, to as many bits as it takes to say so.
-    std::vector<std::uint32_t> words;
-    words.insert(words.end(), 200, 0);
-    words[0] = 0x80000000U;
-    test::Script script(words);
+    test::Script script({kPlus, kFull, 0});
     // exp(-15e9) is positive, so a number that is exactly 0 in all bits read so far is undecided
     // until the enclosure at more bits excludes it; the script runs out first.
     EXPECT_THROW((void)sampler.draw(script), std::logic_error);
 
     const DiscreteLaplace wide({Epsilon(1.0), 5}); // top digit: q^16 = exp(-3.2), 15 needs exp(-48)
     ASSERT_EQ(digits_of(wide), 2);
-    std::vector<std::uint32_t> full{0x80000000U,
-                                    0,
-                                    0,           // uniform 0 to 96 bits: digit 15
-                                    0x7fffffffU, // more: 0
-                                    0x7fffffffU, // digit 0: 0
-                                    0};          // plus
-    test::Script again(full);
-    EXPECT_EQ(wide.draw(again), 15 * 16);
-    std::vector<std::uint32_t> twice{0x80000000U, 0,           0, 0x80000000U, 0, 0,
-                                     0x7fffffffU, 0x7fffffffU, 1};
-    test::Script third(twice);
-    EXPECT_EQ(wide.draw(third), -30 * 16);
+    test::Script once({kPlus, kFull, 0, 0, kDigit0, kDigit0});
+    EXPECT_EQ(wide.draw(once), 15 * 16);
+    test::Script twice({kMinus, kFull, 0, 0, kFull, 0, 0, kDigit0, kDigit0});
+    EXPECT_EQ(wide.draw(twice), -1 - 30 * 16);
 }
 
-TEST(DiscreteLaplace, RejectsMinusZero) {
+TEST(DiscreteLaplace, EitherSignHasValuesOfItsOwn) {
     const DiscreteLaplace sampler({Epsilon(10.0), 1});
-    test::Script script({0x7fffffffU, 0x00000001U, // 0, bits 1, 0, 0, ..: minus zero, go on
-                         0x7fffffffU});            // 0, next bit 0: plus zero
+    test::Script script({kPlus, kDigit0, kMinus, kDigit0});
     EXPECT_EQ(sampler.draw(script), 0);
+    EXPECT_EQ(sampler.draw(script), -1);
+}
+
+/// How many of all 2^32 words, less one at most, give digit `index` (or the sign, -1) at least
+/// `value`; the other words stay as they are. By bisection: the digit falls as the word grows.
+double words_with_at_least(const DiscreteLaplace& sampler, int index, std::int64_t value) {
+    const int digits = digits_of(sampler);
+    const auto drawn = [&](std::uint64_t word) {
+        std::vector<std::uint32_t> words(static_cast<std::size_t>(1 + digits), kDigit0);
+        words[static_cast<std::size_t>(index < 0 ? 0 : digits - index)] =
+            static_cast<std::uint32_t>(word) ^ kMinus;
+        test::Script script(words);
+        const std::int64_t z = sampler.draw(script);
+        return index < 0 ? -z : z >> (4 * index);
+    };
+    std::uint64_t low = 1; // the word 0 would have a full digit read on
+    std::uint64_t high = std::uint64_t{1} << 32;
+    while (low < high) {
+        const std::uint64_t middle = (low + high) / 2;
+        if (drawn(middle) >= value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return static_cast<double>(low);
+}
+
+TEST(DiscreteLaplace, ProbabilitiesAreThoseOfTheDefinition) {
+    // What the sampler does with every word, multiplied up: P(z) = (1 - q) / (1 + q) q^|z|.
+    for (const double scale : {0.1, 0.3, 1.0, 3.0, 10.0, 30.0}) {
+        const DiscreteLaplace sampler({Epsilon(1 / scale), 1});
+        const int digits = digits_of(sampler);
+        const auto at_least = [&](int index, int value) {
+            return value == 16 ? 0 : words_with_at_least(sampler, index, value) / 0x1p32;
+        };
+        const double minus = at_least(-1, 1);
+        std::vector<double> magnitude{1}; // P(G = n)
+        for (int index = digits - 1; index >= 0; --index) {
+            std::vector<double> longer;
+            double digit[16];
+            for (int j = 0; j < 16; ++j)
+                digit[j] = (j == 0 ? 1 : at_least(index, j)) - at_least(index, j + 1);
+            for (const double known : magnitude)
+                for (const double next : digit)
+                    longer.push_back(known * next);
+            magnitude.swap(longer);
+        }
+        const double q = std::exp(-1 / scale);
+        double n = 0;
+        for (const double p : magnitude) {
+            EXPECT_NEAR((1 - minus) * p, (1 - q) / (1 + q) * std::pow(q, n), 1e-8) << scale;
+            EXPECT_NEAR(minus * p, (1 - q) / (1 + q) * std::pow(q, n + 1), 1e-8) << scale;
+            ++n;
+        }
+    }
 }
 
 TEST(DiscreteLaplace, ReportsOverflowInsteadOfWrapping) {
@@ -132,6 +213,22 @@ TEST(DiscreteLaplace, ReportsOverflowInsteadOfWrapping) {
     EXPECT_THROW((void)wide.draw<std::int64_t>(random), Error);
     EXPECT_NO_THROW((void)wide.draw<int128>(random));
     EXPECT_THROW(DiscreteLaplace({Epsilon(1e-9), uint128{1} << 100}), Error);
+
+    const DiscreteLaplace widest({Epsilon(1e-9), 20'600'000}); // the most digits for int64
+    ASSERT_EQ(digits_of(widest), 15);
+    for (const std::uint32_t sign : {kPlus, kMinus}) {
+        std::vector<std::uint32_t> words{sign};
+        for (int i = 0; i < 4; ++i)
+            words.insert(words.end(), {kFull, 0, 0});
+        words.insert(words.end(), 15, kDigit0);
+        test::Script most(words);
+        const std::int64_t z =
+            sign == kPlus ? std::int64_t{60} << 56 : -1 - (std::int64_t{60} << 56);
+        EXPECT_EQ(widest.draw(most), z);
+        words.insert(words.begin() + 1, {kFull, 0, 0});
+        test::Script too_much(words);
+        EXPECT_THROW((void)widest.draw(too_much), Error);
+    }
     EXPECT_THROW(DiscreteLaplace({Epsilon(1.0), 0}), Error);
 }
 

@@ -37,15 +37,14 @@ TEST(Keystream, NeverRepeats) {
 }
 
 TEST(Keystream, IsUniformBitByBit) {
-    // 33 counts of n = 2^20 fair coins; |count - n/2| > 7 sd has probability 2.6e-12 each.
+    // 32 counts of n = 2^20 fair coins; |count - n/2| > 7 sd has probability 2.6e-12 each.
     Keystream keystream;
     constexpr int kDraws = 1 << 20;
-    int ones[33] = {};
+    int ones[32] = {};
     for (int i = 0; i < kDraws; ++i) {
         const std::uint32_t word = keystream.next32();
         for (int bit = 0; bit < 32; ++bit)
             ones[bit] += static_cast<int>(word >> bit & 1U);
-        ones[32] += keystream.next_bit() ? 1 : 0;
     }
     for (const int count : ones)
         EXPECT_NEAR(count, kDraws / 2, 7 * 512);

@@ -83,4 +83,10 @@ inline Real digit_at_least(const LaplaceScale& scale, int index, int j, bool ope
     return Real::ratio(reach, all, all);
 }
 
+/// q / (1 + q) with q = exp(-rate), written as (q - q^2) / (1 - q^2).
+inline Real minus_probability(const LaplaceScale& scale) {
+    const Real square = Real::exp_of_minus(rate(scale) * 2);
+    return Real::ratio(Real::exp_of_minus(rate(scale)), square, square);
+}
+
 } // namespace dp_counter::test
