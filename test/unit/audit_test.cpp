@@ -57,8 +57,8 @@ TEST(Audit, SeesWhatOneReleaseAloneWouldNotShow) {
 }
 
 TEST(Audit, NoMechanismSpendsMoreThanItsEpsilonAndHalfTheNoiseIsSeen) {
-    // The noise is the same every time: how much of an epsilon is seen varies from run to run, by more
-    // than lets a limit tell half the noise for certain. Other noise is audited through SQL.
+    // The noise is the same every time: how much of an epsilon is seen varies from run to run, by
+    // more than lets a limit tell half the noise for certain. Other noise is audited through SQL.
     constexpr double kError = 1e-6;
     const std::vector<Case> cases = small_cases();
     Seeded random(1);

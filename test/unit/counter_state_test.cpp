@@ -157,9 +157,9 @@ TEST(CounterState, StddevIsThatOfTheReleases) {
                 stddev[step] = release.stddev;
             }
         }
-        // Kurtosis at most 6: 8 standard errors. The heaviest tail is that of the square of a single
-        // Laplace variable, whose mean over 6000 strays so far with a probability below 1e-12 (saddle
-        // point); there are 200: false-alarm rate below 1e-9.
+        // Kurtosis at most 6: 8 standard errors. The heaviest tail is that of the square of a
+        // single Laplace variable, whose mean over 6000 strays so far with a probability below
+        // 1e-12 (saddle point); there are 200: false-alarm rate below 1e-9.
         for (const auto& [step, sum] : squares)
             EXPECT_NEAR(sum / kRuns / (stddev[step] * stddev[step]), 1, 8 * std::sqrt(5.0 / kRuns));
     }

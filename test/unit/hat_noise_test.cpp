@@ -217,8 +217,8 @@ TEST(HatNoise, VarianceIsTheReportedOne) {
         double mean = 0;
         for (std::size_t t = 1; t <= horizon; ++t) {
             const double expected = hat_variance_at(*plan, epsilon, static_cast<std::int64_t>(t));
-            // A mean square of n values has a relative deviation of at most sqrt(5/n). Eight of them:
-            // below 1e-12 even for a single Laplace variable (saddle point), 226 times.
+            // A mean square of n values has a relative deviation of at most sqrt(5/n). Eight of
+            // them: below 1e-12 even for a single Laplace variable (saddle point), 226 times.
             EXPECT_NEAR(squares[t] / expected, 1, 8 * std::sqrt(5.0 / kStreams))
                 << spec << " " << t;
             mean += squares[t] / spec.horizon;

@@ -136,7 +136,8 @@ TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
 TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
     // 20,000 complete streams for each case, each read at three steps with three confidences: 108
     // frequencies, each with a two-sided false alarm rate below 2e-10 (7 sigma, and the skew of a
-    // binomial of 200): together below 1e-7. The hit count's standard deviation gets 1 added for where it is nearly 0.
+    // binomial of 200): together below 1e-7. The hit count's standard deviation gets 1 added for
+    // where it is nearly 0.
     constexpr double kSigmas = 7;
     constexpr int kStreams = 20'000;
     constexpr double kConfidences[] = {0.5, 0.9, 0.99};

@@ -284,8 +284,8 @@ TEST(WeightedLaplace, TheSupremumHolds) {
 }
 
 TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
-    // 21 frequencies, each with a two-sided false alarm rate below 1e-10 (7 sigma, and the skew of a
-    // binomial of 500): together below 1e-8.
+    // 21 frequencies, each with a two-sided false alarm rate below 1e-10 (7 sigma, and the skew of
+    // a binomial of 500): together below 1e-8.
     constexpr double kSigmas = 7;
     constexpr int kDraws = 50'000;
     Keystream random;
