@@ -48,7 +48,8 @@ psql( 'postgres', "CREATE DATABASE $database;" );
 END { if ($database) { local $?; psql( 'postgres', "DROP DATABASE $database;" ) } }
 psql( $database, 'CREATE EXTENSION dp_counter;' );
 
-my $memory = "SELECT 'kB ' || (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\\s+(\\d+)'))[1];\n";
+# What the process has asked for. (What is resident depends on the machine's huge pages and swap, too.)
+my $memory = "SELECT 'kB ' || (regexp_match(pg_read_file('/proc/self/status'), 'VmData:\\s+(\\d+)'))[1];\n";
 my $limits = "SET work_mem = '4MB'; SET jit = off; SET enable_hashagg = off; SET max_parallel_workers_per_gather = 0;\n";
 
 # Runs `sql` ten times in one session; the backend's memory after the second time and at the end.

@@ -33,7 +33,7 @@ for my $page (@pages)
         my ($status, $output) = psql($database, $example->{sql});
         check("$page:$example->{line}", $example, $status, $output);
     }
-    psql('postgres', "DROP DATABASE $database");
+    psql('postgres', "DROP DATABASE $database WITH (FORCE)");
 }
 done_testing();
 

@@ -70,20 +70,36 @@ SELECT max(n) FROM (SELECT dp_running_count(pg_temp.cancels(t, 500), 1e9, 3, 100
 SELECT dp_count(pg_temp.cancels(t, 500), 1e9) FROM visits;
 SELECT * FROM counts;
 
--- a timeout in the middle, while a bit is awaited
-SET statement_timeout = '50ms';
+-- a timeout in the middle, while a bit is awaited (the rollback takes the timeout away: no other statement
+-- can meet it, however slow the machine)
+BEGIN;
+SET LOCAL statement_timeout = '50ms';
 SELECT max(n) FROM (SELECT dp_running_count(pg_temp.waits(t, 500), 1e9) OVER (ORDER BY t) AS n FROM visits) s;
 \echo SQLSTATE :LAST_ERROR_SQLSTATE
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '50ms';
 SELECT max(n) FROM (SELECT dp_running_count(pg_temp.waits(t, 500), 1e9, 3, 1000) OVER (ORDER BY t) AS n FROM visits) s;
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '50ms';
 SELECT dp_running_count(pg_temp.waits(t, 500), 1e9, 3, 1000) FROM visits;
+ROLLBACK;
 -- and while it counts without end: a stream can be stopped
-SET statement_timeout = '200ms';
+BEGIN;
+SET LOCAL statement_timeout = '200ms';
 SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1, horizon => 1000000000000) OVER () AS n
                     FROM (SELECT generate_series(1, 1000000000000) t) g) s;
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '200ms';
 SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1, NULL, 1000000000000) OVER (ROWS UNBOUNDED PRECEDING) AS n
                     FROM (SELECT generate_series(1, 1000000000000) t) g) s;
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '200ms';
 SELECT dp_count(t % 2 = 0, 1) FROM (SELECT generate_series(1, 1000000000000) t) g;
-RESET statement_timeout;
+ROLLBACK;
 SELECT * FROM counts;
 
 -- a failed transaction, a rolled back subtransaction

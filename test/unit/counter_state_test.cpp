@@ -173,7 +173,7 @@ TEST(CounterState, EveryEpochHasTheWholeEpsilon) {
 }
 
 TEST(CounterState, StddevIsThatOfTheReleases) {
-    constexpr int kRuns = 1000;
+    constexpr int kRuns = 6000;
     Keystream random;
     for (const auto mechanism :
          {Mechanism::plain, Mechanism::subtraction, Mechanism::bridge, Mechanism::hat}) {
@@ -188,9 +188,11 @@ TEST(CounterState, StddevIsThatOfTheReleases) {
                 stddev[step] = release.stddev;
             }
         }
-        for (const auto& [step, sum] : squares) // kurtosis at most 6: 5.5 standard errors
-            EXPECT_NEAR(sum / kRuns / (stddev[step] * stddev[step]), 1,
-                        5.5 * std::sqrt(5.0 / kRuns));
+        // Kurtosis at most 6: 8 standard errors. The heaviest tail is that of the square of a
+        // single Laplace variable, whose mean over 6000 strays so far with a probability below
+        // 1e-12 (saddle point); there are 200: false-alarm rate below 1e-9.
+        for (const auto& [step, sum] : squares)
+            EXPECT_NEAR(sum / kRuns / (stddev[step] * stddev[step]), 1, 8 * std::sqrt(5.0 / kRuns));
     }
 }
 

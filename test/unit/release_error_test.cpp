@@ -135,9 +135,10 @@ TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
 
 TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
     // 20,000 complete streams for each case, each read at three steps with three confidences: 108
-    // frequencies, each with a two-sided false alarm rate below 5.8e-9 (5.8 sigma): together below
-    // 1e-6. The hit count's standard deviation gets 1 added for where it is nearly 0.
-    constexpr double kSigmas = 5.8;
+    // frequencies, each with a two-sided false alarm rate below 2e-10 (7 sigma, and the skew of a
+    // binomial of 200): together below 1e-7. The hit count's standard deviation gets 1 added for
+    // where it is nearly 0.
+    constexpr double kSigmas = 7;
     constexpr int kStreams = 20'000;
     constexpr double kConfidences[] = {0.5, 0.9, 0.99};
     struct Case {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -32,6 +33,20 @@ private:
 
     std::vector<std::uint32_t> words_;
     std::size_t refills_ = 0;
+};
+
+/// The same words every time, where a test is to end the same way every time.
+class Seeded final : public RandomSource {
+public:
+    explicit Seeded(std::uint32_t seed) : random_(seed) {}
+
+private:
+    void refill(std::uint32_t* words) override {
+        for (std::size_t i = 0; i < kWords; ++i)
+            words[i] = static_cast<std::uint32_t>(random_());
+    }
+
+    std::mt19937 random_;
 };
 
 /// sodium_init() before main().

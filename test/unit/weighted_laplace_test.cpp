@@ -284,9 +284,9 @@ TEST(WeightedLaplace, TheSupremumHolds) {
 }
 
 TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
-    // 21 frequencies, each with a two-sided false alarm rate below 3e-8 (5.5 sigma): together
-    // below 1e-6.
-    constexpr double kSigmas = 5.5;
+    // 21 frequencies, each with a two-sided false alarm rate below 1e-10 (7 sigma, and the skew of
+    // a binomial of 500): together below 1e-8.
+    constexpr double kSigmas = 7;
     constexpr int kDraws = 50'000;
     Keystream random;
     struct Case {
