@@ -145,9 +145,9 @@ SKIP:
 	skip 'no prlimit', 4 unless eval { run_log([ 'prlimit', '--version' ]) };
 	sql(q{SELECT dp_counter_create('big', 1e9, 1000000000, 65535, 'subtraction')}); # a state of 262 kB
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
-	my $pid = $session->query('SELECT pg_backend_pid()');
+	my ($pid) = $session->query('SELECT pg_backend_pid()') =~ /(\d+)/; # PostgreSQL 16 leaves a newline behind it
 	my $limit = 3 * 1024 * 1024 + 4096;
-	run_log([ 'prlimit', '--pid', $pid, "--fsize=$limit" ]);
+	run_log([ 'prlimit', '--pid', $pid, "--fsize=$limit" ]) or die 'no limit on the size of files';
 	my ($steps, $error) = (0, '');
 	for (1 .. 40)
 	{
