@@ -111,7 +111,8 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
         const double ratio = std::max(1.02, std::pow(most / least, 1.0 / 24));
         std::int32_t last = 0;
         std::int32_t found = 0;
-        const auto offer = [&](std::int32_t radix, int greater) { // so many of them are greater by 1
+        const auto offer = [&](std::int32_t radix,
+                               int greater) { // so many of them are greater by 1
             std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
             std::fill(radices.end() - greater, radices.end(), radix + 1);
             if (radix >= kMinRadix && radix + 1 <= kMaxRadix &&

@@ -68,8 +68,8 @@ struct Plan {
     /// The number of scales: 1, or the height.
     [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : height; }
 
-    /// Mean of the releases' variances over steps 1 .. horizon, rounding included. For hats it takes
-    /// up to milliseconds.
+    /// Mean of the releases' variances over steps 1 .. horizon, rounding included. For hats it
+    /// takes up to milliseconds.
     [[nodiscard]] double mse() const;
 };
 

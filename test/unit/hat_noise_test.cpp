@@ -70,8 +70,7 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
         Recorder draw(7, limit);
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
             const ExactNoise noise = state.noise->advance(*plan, draw);
-            ASSERT_EQ(fraction(noise), by_matrix(*plan, t, draw.drawn()))
-                << "t = " << t;
+            ASSERT_EQ(fraction(noise), by_matrix(*plan, t, draw.drawn())) << "t = " << t;
         }
         if (GetParam().rule == HatSpec::Rule::hat) {
             EXPECT_EQ(draw.count(0), GetParam().horizon);
