@@ -212,14 +212,14 @@ DP_FUNCTION(dp_compare) {
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
 
     const Comparison comparison = run([&] {
-        Comparison comparison;
+        Comparison result;
         std::optional<Delta> checked;
         if (approximate)
             checked.emplace(delta);
         const auto rows = compare(parameters.horizon, Epsilon(parameters.epsilon), checked);
-        comparison.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
-        std::copy_n(rows.begin(), comparison.count, comparison.row);
-        return comparison;
+        result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
+        std::copy_n(rows.begin(), result.count, result.row);
+        return result;
     });
 
     TupleDesc type = nullptr;
