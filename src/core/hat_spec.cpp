@@ -65,7 +65,8 @@ HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices)
     }
     // Blocks are whole: the last one of a level has all its children, with noise and without data.
     for (int i = spec.height - 3; i >= 0; --i)
-        spec.level[i].knots = spec.level[i + 1].knots * spec.level[i + 1].radix;
+        spec.level[i].knots =
+            checked_mul<std::int64_t>(spec.level[i + 1].knots, spec.level[i + 1].radix);
     return spec;
 }
 
@@ -81,14 +82,15 @@ HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int mos
     for (int i = 0; i < levels; ++i) {
         const std::int64_t radix = shapes[static_cast<std::size_t>(i)].radix;
         const std::int64_t offset = shapes[static_cast<std::size_t>(i)].offset;
+        const std::int64_t extra = shapes[static_cast<std::size_t>(i)].extra;
         require_range("k", radix, kMinRadix, kMaxHatRadix);
         require_range("offset", offset, 0, 4 * radix);
+        require_range("extra", extra, -kMostExtra, kMostExtra);
         const std::int64_t behind = 2 * (children - 1 - offset) - radix; // twice the way to go
         const std::int64_t usual = behind <= 0 ? 1 : ceil_div(behind, 2 * radix) + 1;
         // The last child lies in the last cell or in the one before it.
         const std::int64_t last = children > offset ? (children - 1 - offset) / radix : -1;
-        const std::int64_t knots = std::clamp<std::int64_t>(
-            usual + shapes[static_cast<std::size_t>(i)].extra, 1, last + 2);
+        const std::int64_t knots = std::clamp<std::int64_t>(usual + extra, 1, last + 2);
         spec.level[i] = {static_cast<std::int32_t>(radix), static_cast<std::int32_t>(offset),
                          knots};
         children = knots;

@@ -47,22 +47,24 @@ static_assert(std::is_trivially_copyable_v<HatSpec>);
 struct HatShape {
     std::int32_t radix;
     std::int32_t offset;
-    std::int32_t extra = 0; ///< knots more (or less) than the usual number
+    std::int32_t extra = 0; ///< knots more (or less) than the usual number, at most kMostExtra
 };
 
 /// Blocks of radices[0] steps, of radices[1] such blocks, and so on; no radices: noise per step.
 /// Throws Error (parameter) unless 1 <= horizon <= kMaxHorizon, every radix is in
-/// [kMinRadix, kMaxRadix] and the height is at most kMaxHeight.
+/// [kMinRadix, kMaxRadix] and the height is at most kMaxHeight, Error (overflow) for towers far
+/// beyond the horizon.
 [[nodiscard]] HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices);
 
 /// Hats. The usual number of knots is the least of which the last is at most half a radix before
 /// the end; it is changed by `extra` as far as there are children for them.
 /// Throws Error (parameter) where bridge_spec does, for radices above kMaxHatRadix, offsets outside
-/// [0, 4 * radix] and towers so high that no lattice is left for them.
+/// [0, 4 * radix], knots beyond +-kMostExtra and towers so high that no lattice is left for them.
 ///
 /// The lattice has at most the given bits, and fewer in high towers. Six make the error that of an
 /// unrounded hat within 0.01 %, three within 1 %.
 inline constexpr std::int32_t kMaxHatRadix = 4096;
+inline constexpr std::int32_t kMostExtra = 2; ///< so the last cell is not much longer than others
 inline constexpr int kMostLatticeBits = 6;
 inline constexpr int kLeastLatticeBits = 2;
 [[nodiscard]] HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes,

@@ -236,6 +236,16 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
     }
 }
 
+// Found by fuzzing: so few knots that the last one's cell has millions of children, all in tables.
+TEST(StateCodec, RefusesALevelWithoutMeasure) {
+    constexpr std::size_t kFirst = 42;
+    Counter counter(counter_request(6'000'000, 1, 100, Mechanism::hat));
+    Bytes bytes = with<std::int64_t>(counter.encode(), kFirst + 8, 64);
+    for (int l = 1; l + 1 < counter.state().plan().height; ++l)
+        bytes = with<std::int64_t>(bytes, kFirst + 16 * static_cast<std::size_t>(l) + 8, 1);
+    EXPECT_THROW((void)StateCodec::decode_plan(bytes), Error);
+}
+
 /// Any engine integer changed: refused, or a state that can be used without harm.
 TEST(StateCodec, NoEngineIntegerCanDoHarm) {
     constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
