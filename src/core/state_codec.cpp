@@ -51,7 +51,7 @@ HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatL
     for (const HatLevel& level : levels) {
         shapes.push_back({level.radix, level.offset});
         const HatSpec usual = hat_spec(horizon, shapes);
-        const std::int64_t extra = level.knots - usual.level[shapes.size() - 1].knots;
+        const auto extra = checked_sub(level.knots, usual.level[shapes.size() - 1].knots);
         constexpr std::int64_t refused = kMostExtra + 1;
         shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -refused, refused));
     }

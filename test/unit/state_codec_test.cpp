@@ -231,7 +231,9 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
             expect_corrupt(with(good, at, radix));
         for (const std::int32_t offset : {-1, 1 << 20, 1 << 30})
             expect_corrupt(with(good, at + 4, offset));
-        for (const std::int64_t knots : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40})
+        for (const std::int64_t knots :
+             {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40,
+              std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
             expect_corrupt(with(good, at + 8, knots));
     }
 }
