@@ -43,7 +43,6 @@ CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared
     state->carried_ = before.noise_;
     state->variance_ = before.variance_;
     state->carried_variance_ = before.variance_;
-    state->carried_is_fractional_ = before.is_fractional();
     return state;
 }
 

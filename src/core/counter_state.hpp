@@ -78,9 +78,6 @@ private:
         return *reinterpret_cast<NoiseEngine*>(this + 1);
     }
     [[nodiscard]] std::int64_t step_of_epoch() const noexcept { return step_ - epoch_start_; }
-    [[nodiscard]] bool is_fractional() const noexcept {
-        return carried_is_fractional_ || plan_.is_fractional();
-    }
     [[noreturn]] static void throw_missing_events();
     [[noreturn]] static void throw_past_epoch();
 
@@ -89,12 +86,11 @@ private:
     ExactNoise noise_ = 0;   ///< of the last release; secret
     ExactNoise carried_ = 0; ///< of the last release before the current epoch; secret
     std::int64_t step_ = 0;
-    std::int64_t epoch_ = 0;             ///< number of the current epoch
-    std::int64_t epoch_start_ = 0;       ///< steps before it
-    std::int64_t count_ = 0;             ///< events counted; secret
-    double variance_ = 0;                ///< of noise_; public
-    double carried_variance_ = 0;        ///< of carried_; public
-    bool carried_is_fractional_ = false; ///< may be; public
+    std::int64_t epoch_ = 0;       ///< number of the current epoch
+    std::int64_t epoch_start_ = 0; ///< steps before it
+    std::int64_t count_ = 0;       ///< events counted; secret
+    double variance_ = 0;          ///< of noise_; public
+    double carried_variance_ = 0;  ///< of carried_; public
 };
 
 static_assert(std::is_trivially_copyable_v<CounterState>);
@@ -112,7 +108,7 @@ CounterRelease CounterState::advance(const PreparedPlan& prepared, std::int64_t 
     count_ = total;
     ++step_;
     variance_ = carried_variance_ + prepared.exact_variance_at(step_of_epoch());
-    const double rounding = is_fractional() ? kRoundingVariance : 0;
+    const double rounding = plan_.is_fractional() ? kRoundingVariance : 0;
     return {step_, checked_add(count_, rounded(noise_)), __builtin_sqrt(variance_ + rounding)};
 }
 

@@ -110,9 +110,9 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
             break;
         const double ratio = std::max(1.02, std::pow(most / least, 1.0 / 24));
         std::int32_t last = 0;
-        std::int32_t found = 0;
-        const auto offer = [&](std::int32_t radix,
-                               int greater) { // so many of them are greater by 1
+        std::int32_t found = 0; // the best of this height, if it is the best of all so far
+        // The same radix on all levels, but one more on the `greater` uppermost ones.
+        const auto offer = [&](std::int32_t radix, int greater) {
             std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
             std::fill(radices.end() - greater, radices.end(), radix + 1);
             if (radix >= kMinRadix && radix + 1 <= kMaxRadix &&
@@ -131,8 +131,10 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
             offer(radix, 1);
             offer(radix - 1, levels - 1);
         }
+        if (found == 0)
+            continue;
         for (const std::int32_t radix : {found - 1, found})
-            for (int greater = 1; greater <= levels && found != 0; ++greater)
+            for (int greater = 1; greater <= levels; ++greater)
                 offer(radix, greater);
     }
     return best.get();

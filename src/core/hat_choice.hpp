@@ -22,8 +22,9 @@ namespace dp_counter {
 /// (parameter) if the horizon is out of range or epsilon is too small for it.
 [[nodiscard]] HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon);
 
-/// The best bridge: among uniform radices of every height, and those with one radix less or more on
-/// top, by the exact error.
+/// The best bridge by the exact error: among uniform radices of every height, with one more on top
+/// or one less at the bottom, and then among all mixtures of two radices next to each other around
+/// the best of them, the greater ones on top. Takes some milliseconds at most.
 [[nodiscard]] HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon);
 
 /// Radix k on every level, with the height (and thus the number of top nodes) that is best for it;

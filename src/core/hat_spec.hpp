@@ -59,7 +59,8 @@ struct HatShape {
 /// Hats. The usual number of knots is the least of which the last is at most half a radix before
 /// the end; it is changed by `extra` as far as there are children for them.
 /// Throws Error (parameter) where bridge_spec does, for radices above kMaxHatRadix, offsets outside
-/// [0, 4 * radix], knots beyond +-kMostExtra and towers so high that no lattice is left for them.
+/// [0, 4 * radix], an `extra` beyond +-kMostExtra and towers so high that no lattice is left for
+/// them.
 ///
 /// The lattice has at most the given bits, and fewer in high towers. Six make the error that of an
 /// unrounded hat within 0.01 %, three within 1 %.

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/bit_copy.hpp"
-#include "core/exact_noise.hpp"
 
 namespace dp_counter {
 
@@ -36,14 +35,12 @@ StreamError& Planner::errors(const Request& request) {
 PlanReport report_of(StreamError& errors, int epoch) {
     const ReleaseError& own = errors.epoch(epoch);
     const double carried = errors.carried_variance(epoch);
-    const bool is_whole = !own.plan().is_fractional();
-    const double rounding = is_whole && errors.is_fractional(epoch) ? kRoundingVariance : 0;
-    const double mse = carried + own.mse() + rounding;
+    const double mse = carried + own.mse();
     return {own.radices(),
             own.plan().scale().value(),
             mse,
             std::sqrt(mse),
-            std::sqrt(carried + own.max_variance() + rounding),
+            std::sqrt(carried + own.max_variance()),
             own.state_bytes()};
 }
 

@@ -44,7 +44,7 @@ public:
     static RunningCount* create(void* block, const PreparedPlan& prepared) noexcept;
 
     /// Lays the next epoch of an unbounded stream into another block; `previous` is over. The total
-    /// of the closed epoch is carried on with the noise that it was released with.
+    /// of the closed epoch is carried on with the noise of its last step, before it is rounded.
     static RunningCount* create_next(void* block, const PreparedPlan& prepared,
                                      const RunningCount& previous);
 

@@ -192,7 +192,6 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.integer(state.carried_);
     writer.real(state.variance_);
     writer.real(state.carried_variance_);
-    writer.integer(static_cast<std::uint8_t>(state.carried_is_fractional_ ? 1 : 0));
 
     state.engine().for_each_integer([&](std::int64_t& value) { writer.integer(value); });
 }
@@ -257,15 +256,13 @@ CounterState StateCodec::read_head(Reader& reader) {
     state.carried_ = reader.integer<ExactNoise>();
     state.variance_ = reader.real(0, std::numeric_limits<double>::max());
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
-    state.carried_is_fractional_ = reader.integer<std::uint8_t>(0, 1) == 1;
 
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (state.is_bounded())
         require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
     require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
-        require(state.carried_ == 0 && state.carried_variance_ == 0 &&
-                !state.carried_is_fractional_);
+        require(state.carried_ == 0 && state.carried_variance_ == 0);
     return state;
 }
 

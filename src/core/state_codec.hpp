@@ -8,7 +8,7 @@
 //     hat also lattice bits u8, levels above the steps u8, and each one's radix i32, offset i32,
 //     knots i64
 //   step, number of the epoch, steps before it, count: i64 each; noise, carried noise: i128 each;
-//     variance and carried variance: double each; whether the carried noise may have fractions: u8
+//     variance and carried variance: double each
 //   the engine's integers, i64 each: the number and order follow from the plan
 //   32 bytes BLAKE2b of all that comes before
 // The length follows from public parameters alone: it tells nothing about counts or noise.

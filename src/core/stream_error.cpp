@@ -46,14 +46,7 @@ double StreamError::variance_at(std::int64_t t) {
     const Place place = place_of(t);
     const double exact =
         carried_variance(place.epoch) + epoch(place.epoch).exact_variance_at(place.step);
-    return exact + (t > 0 && is_fractional(place.epoch) ? kRoundingVariance : 0);
-}
-
-bool StreamError::is_fractional(int number) {
-    for (int e = 0; e <= number; ++e)
-        if (epoch(e).plan().is_fractional())
-            return true;
-    return false;
+    return exact + (t > 0 && epoch(place.epoch).plan().is_fractional() ? kRoundingVariance : 0);
 }
 
 namespace {

@@ -28,9 +28,6 @@ public:
     /// 0.
     [[nodiscard]] double carried_variance(int number);
 
-    /// Whether releases of this epoch are rounded: for its own noise or for what it carries.
-    [[nodiscard]] bool is_fractional(int number);
-
     /// The least width, good to 1e-6 in probability, with P(abs(noise at t) <= width) >=
     /// confidence. Throws as WeightedLaplace::half_width does.
     [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence);

@@ -104,7 +104,6 @@ Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
 
 /// A row of dp_plan, in plain memory.
 struct PlanRow {
-    PlanRow() = default;
     PlanRow(const dp_counter::Plan& plan, const PlanReport& report, std::int64_t steps_before)
         : mechanism(mechanism_name(plan.mechanism)), height(plan.height),
           radices(static_cast<int>(report.radices.size())), scale(report.scale), mse(report.mse),
@@ -117,7 +116,7 @@ struct PlanRow {
     const char* mechanism;
     int height;
     int radices;
-    std::int32_t radix[kMaxHeight];
+    std::int32_t radix[kMaxHeight]{};
     double scale;
     double mse;
     double rmse;
@@ -202,7 +201,6 @@ DP_FUNCTION(dp_compare) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
     Parameters parameters;
-    parameters.horizon = 0;
     if (PG_ARGISNULL(0))
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));

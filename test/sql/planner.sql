@@ -76,7 +76,9 @@ FROM (SELECT *, lag(last_step) OVER steps AS before, lag(mse) OVER steps AS mse_
 SELECT first_step, last_step, mechanism, abs(avg(dp_stddev(t, NULL, 1) ^ 2) / mse - 1) < 1e-5 AS mean, abs(max(dp_stddev(t, NULL, 1)) / max_stddev - 1) < 1e-6 AS greatest
 FROM dp_plan(NULL, 1) plan, generate_series(first_step, last_step) t WHERE last_step <= 1000 GROUP BY first_step, last_step, mechanism, mse, max_stddev ORDER BY 1;
 SELECT first_step, last_step, mechanism, radices FROM dp_plan(NULL, 1, 3) LIMIT 3;
--- in the select list, too; one row for a horizon
+-- one row for a horizon beside many for none, in one call and in the select list
+SELECT horizon, count(*) FROM (VALUES (10), (NULL), (20)) v (horizon), dp_plan(horizon, 1) GROUP BY horizon ORDER BY horizon;
+SELECT horizon, count(plan) FROM (SELECT horizon, dp_plan(horizon, 1) AS plan FROM (VALUES (10), (NULL), (20)) v (horizon)) s GROUP BY horizon ORDER BY horizon;
 SELECT (dp_plan(horizon, 1, 19)).last_step FROM unnest(ARRAY[10, 20]) horizon;
 
 -- NULL: a missing release or step has no interval; a missing parameter is an error

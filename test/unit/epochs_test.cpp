@@ -19,6 +19,30 @@ TEST(Epochs, CoverAllSteps) {
     EXPECT_EQ(epoch_begin(kEpochs - 1) + epoch_length(kEpochs - 1), kMaxHorizon);
 }
 
+// So the plan of the current epoch tells whether a release is rounded, whatever is carried.
+TEST(Epochs, KeepFractionsOnceTheyHaveThem) {
+    bool mixes = false;
+    for (double epsilon = 0.5; epsilon < 50; epsilon *= 1.7)
+        for (const std::optional<std::int32_t> k : {std::optional<std::int32_t>{}, {5}, {14}})
+            for (const std::optional<Mechanism> mechanism :
+                 {std::optional<Mechanism>{}, {Mechanism::bridge}, {Mechanism::hat}}) {
+                bool before = false;
+                for (int e = 0; e < 12; ++e) {
+                    bool here = false;
+                    try {
+                        here = make_epoch_plan({kUnbounded, Epsilon(epsilon), k, mechanism}, e)
+                                   .is_fractional();
+                    } catch (const Error&) { // no lattice for so high a tower
+                        break;
+                    }
+                    EXPECT_TRUE(here || !before) << "epsilon " << epsilon << " epoch " << e;
+                    mixes = mixes || (here && !before && e > 0);
+                    before = here;
+                }
+            }
+    EXPECT_TRUE(mixes);
+}
+
 // At most 1.45 times the error of a stream that knows its horizon, exactly computed: epochs end at
 // powers of ten (the first one after 14 steps, so that T = 10 lies within it).
 TEST(Epochs, CostLittleMoreThanAKnownHorizon) {

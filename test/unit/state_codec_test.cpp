@@ -64,7 +64,7 @@ Bytes with(Bytes bytes, std::size_t offset, Int value) {
 constexpr std::size_t kVersion = 4, kHorizon = 6, kEpsilon = 14, kRadix = 22, kMechanism = 26,
                       kEpochMechanism = 27, kEpochRadix = 28, kEpochHorizon = 32, kStep = 40,
                       kEpoch = 48, kEpochStart = 56, kCount = 64, kCarried = 88, kVariance = 104,
-                      kCarriedVariance = 112, kCarriedIsFractional = 120, kEngine = 121;
+                      kCarriedVariance = 112, kEngine = 120;
 
 struct Shape {
     std::optional<std::int32_t> k;
@@ -206,8 +206,6 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
         expect_corrupt(with(good, kEpoch, epoch));
     expect_corrupt(with<std::int64_t>(good, kCount, -1));
     expect_corrupt(with<std::int64_t>(good, kCarried, 1));
-    for (const std::uint8_t value : {1, 2, 255})
-        expect_corrupt(with(good, kCarriedIsFractional, value));
     for (const double variance : {-1.0, 1.0, kNan, kInfinity})
         expect_corrupt(with(good, kCarriedVariance, variance));
     for (const double variance : {-1.0, kNan, kInfinity})
