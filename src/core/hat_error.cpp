@@ -330,8 +330,75 @@ double bridge_level_sum(double horizon, double r, double block) {
     return total + parts(d) + part(d, rest - d * block);
 }
 
-/// The step of a great variance, found from the bottom up: for every tick of every class of cells,
-/// the place below it where the levels below have the greatest sum.
+/// The step of a bridge's greatest energy. With s the passed fraction of a level's block of B steps
+/// and r children, the energy at t is t/B of the top + the sum over the levels of (r - 1) s (1 -
+/// s): the squares telescope. So all fractions want to be near 1/2, as far as the horizon lets
+/// them: found from the top down, digit by digit, keeping the most promising beginnings.
+class BridgePeak {
+public:
+    explicit BridgePeak(const HatSpec& spec) : spec_(spec), top_(spec.height - 1) {
+        for (int l = 0; l < top_; ++l)
+            block_[l + 1] = checked_mul<std::int64_t>(block_[l], spec.level[l].radix);
+    }
+
+    [[nodiscard]] std::int64_t find() const {
+        constexpr std::size_t kKept = 64;
+        std::vector<Beginning> kept{{0, 0}};
+        for (int l = top_; l >= 0; --l) {
+            std::vector<Beginning> next;
+            for (const Beginning& beginning : kept)
+                extend(beginning.steps, l, next);
+            std::sort(next.begin(), next.end());
+            next.resize(std::min(next.size(), kKept));
+            kept = std::move(next);
+        }
+        return std::max<std::int64_t>(kept.front().steps, 1);
+    }
+
+private:
+    struct Beginning {
+        std::int64_t steps;
+        double promise; ///< the energy half a block on
+        bool operator<(const Beginning& other) const { return promise > other.promise; }
+    };
+
+    /// Adds numbers of whole nodes of level l: near half of them, and as many as there are.
+    void extend(std::int64_t steps, int l, std::vector<Beginning>& to) const {
+        constexpr std::int64_t kAround = 3;
+        std::int64_t most = (spec_.horizon - steps) / block_[l];
+        std::int64_t half = most;
+        if (l < top_) {
+            most = std::min<std::int64_t>(most, spec_.level[l].radix - 1);
+            half = std::min<std::int64_t>(most, spec_.level[l].radix / 2);
+        }
+        const auto add = [&](std::int64_t digit) {
+            const std::int64_t at = steps + digit * block_[l];
+            const std::int64_t ahead = std::min(at + block_[l] / 2, spec_.horizon);
+            to.push_back({at, energy(ahead)});
+        };
+        const std::int64_t last = std::min(most, half + kAround);
+        for (std::int64_t digit = std::max<std::int64_t>(0, half - kAround); digit <= last; ++digit)
+            add(digit);
+        if (most > last)
+            add(most);
+    }
+
+    [[nodiscard]] double energy(std::int64_t t) const {
+        double sum = static_cast<double>(t) / static_cast<double>(block_[top_]);
+        for (int l = 1; l <= top_; ++l) {
+            const double s = static_cast<double>(t % block_[l]) / static_cast<double>(block_[l]);
+            sum += (spec_.level[l - 1].radix - 1) * s * (1 - s);
+        }
+        return sum;
+    }
+
+    const HatSpec& spec_;
+    int top_;
+    std::int64_t block_[HatSpec::kMaxHeight] = {1}; ///< steps in a node of a level
+};
+
+/// The step of a great variance of hats, found from the bottom up: for every tick of every class of
+/// cells, the place below it where the levels below have the greatest sum.
 class MaxSearch {
 public:
     MaxSearch(const HatPlan& plan, Epsilon epsilon) : plan_(plan) {
@@ -510,7 +577,10 @@ double hat_max_variance(const HatPlan& plan, Epsilon epsilon) {
         return best;
     }
     // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
-    std::int64_t t = std::min(MaxSearch(plan, epsilon).find(), spec.horizon);
+    const bool is_bridge = spec.rule == HatSpec::Rule::bridge;
+    const std::int64_t found =
+        is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, epsilon).find();
+    std::int64_t t = std::min(found, spec.horizon);
     try_step(t);
     for (bool better = true; better;) {
         better = false;
