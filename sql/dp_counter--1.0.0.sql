@@ -333,7 +333,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'dp_stddev';
 
 COMMENT ON FUNCTION dp_stddev(bigint, bigint, double precision, integer, pg_catalog.text)
-IS 'the exact standard deviation of the release of dp_running_count after t rows, at no privacy cost';
+IS 'the standard deviation of the release of dp_running_count after t rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12';
 
 CREATE FUNCTION dp_interval(
     released bigint,

@@ -16,7 +16,7 @@ namespace dp_counter {
 struct CounterRelease {
     std::int64_t step;
     std::int64_t count;
-    double stddev; ///< of count's noise, exact up to floating point
+    double stddev; ///< of count's noise: exact, rounding counted as kRoundingVariance
 };
 
 /// The secret state of a live counter: what was counted, and the live noise of its mechanism.
