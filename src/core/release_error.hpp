@@ -36,7 +36,8 @@ public:
 
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
-    /// Variance of the release at step t. Takes 0.1 microseconds for trees, 1 for bridge and hat.
+    /// Variance of the release at step t. Takes 0.1 microseconds for trees, up to 1 for bridge
+    /// and hat.
     [[nodiscard]] double variance_at(std::int64_t t) const;
 
     /// The same before the noise is rounded.
