@@ -102,43 +102,32 @@ Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
     return rows;
 }
 
-/// A row of dp_plan, in plain memory.
+/// What a row of dp_plan tells, as the planner remembers it.
 struct PlanRow {
-    PlanRow(const dp_counter::Plan& plan, const PlanReport& report, std::int64_t steps_before)
-        : mechanism(mechanism_name(plan.mechanism)), height(plan.height),
-          radices(static_cast<int>(report.radices.size())), scale(report.scale), mse(report.mse),
-          rmse(report.rmse), max_stddev(report.max_stddev),
-          state_bytes(static_cast<std::int64_t>(report.state_bytes)), first_step(steps_before + 1),
-          last_step(steps_before + plan.horizon) {
-        std::copy(report.radices.begin(), report.radices.end(), radix);
-    }
-
-    const char* mechanism;
-    int height;
-    int radices;
-    std::int32_t radix[kMaxHeight]{};
-    double scale;
-    double mse;
-    double rmse;
-    double max_stddev;
-    std::int64_t state_bytes;
-    std::int64_t first_step;
-    std::int64_t last_step;
+    const dp_counter::Plan* plan; // PostgreSQL has a Plan too
+    const PlanReport* report;
 };
+
+PlanRow plan_row(const Request& request, int epoch) {
+    return run([&] {
+        return PlanRow{&planner.errors(request).epoch(epoch).plan(),
+                       &planner.report(request, epoch)};
+    });
+}
 
 /// The same as PostgreSQL's values.
 struct PlanValues {
-    explicit PlanValues(const PlanRow& row)
-        : value{PointerGetDatum(cstring_to_text(row.mechanism)),
-                Int32GetDatum(row.height),
-                integer_array(row.radix, static_cast<std::size_t>(row.radices)),
-                Float8GetDatum(row.scale),
-                Float8GetDatum(row.mse),
-                Float8GetDatum(row.rmse),
-                Float8GetDatum(row.max_stddev),
-                Int64GetDatum(row.state_bytes),
-                Int64GetDatum(row.first_step),
-                Int64GetDatum(row.last_step)} {}
+    PlanValues(const PlanRow& row, std::int64_t steps_before)
+        : value{PointerGetDatum(cstring_to_text(mechanism_name(row.plan->mechanism))),
+                Int32GetDatum(row.plan->height),
+                integer_array(row.report->radices.data(), row.report->radices.size()),
+                Float8GetDatum(row.report->scale),
+                Float8GetDatum(row.report->mse),
+                Float8GetDatum(row.report->rmse),
+                Float8GetDatum(row.report->max_stddev),
+                Int64GetDatum(static_cast<std::int64_t>(row.report->state_bytes)),
+                Int64GetDatum(steps_before + 1),
+                Int64GetDatum(steps_before + row.plan->horizon)} {}
 
     static constexpr int kColumns = 10;
     Datum value[kColumns];
@@ -174,11 +163,7 @@ DP_FUNCTION(dp_plan) {
     const Parameters parameters = read_parameters(fcinfo, 0, 2);
     const Request request = run([&] { return to_request(parameters, parameters.horizon); });
     if (request.horizon != kUnbounded) {
-        const PlanRow row = run([&] {
-            const dp_counter::Plan& plan = planner.errors(request).epoch(0).plan();
-            return PlanRow(plan, planner.report(request), 0);
-        });
-        PlanValues values(row);
+        PlanValues values(plan_row(request, 0), 0);
         PG_RETURN_DATUM(
             HeapTupleGetDatum(heap_form_tuple(result_type(fcinfo), values.value, values.is_null)));
     }
@@ -186,12 +171,7 @@ DP_FUNCTION(dp_plan) {
     Tuplestorestate* rows = open_rows(fcinfo, &type);
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
         CHECK_FOR_INTERRUPTS();
-        const PlanRow row = run([&] {
-            StreamError& errors = planner.errors(request);
-            return PlanRow(errors.epoch(epoch).plan(), planner.report(request, epoch),
-                           epoch_begin(epoch));
-        });
-        PlanValues values(row);
+        PlanValues values(plan_row(request, epoch), epoch_begin(epoch));
         tuplestore_putvalues(rows, type, values.value, values.is_null);
     }
     return static_cast<Datum>(0);
