@@ -79,7 +79,7 @@ unsigned first_precision(const LaplaceScale& scale, int digits) {
 }
 
 int digits_needed(double scale) {
-    constexpr double kReach = 64 * 0.6931471805599453 / (kBase - 1); // q_top^15 below 2^-64
+    constexpr double kReach = 48 * 0.6931471805599453 / (kBase - 1); // q_top^15 below 2^-48
     int digits = 1;
     double top_rate = 1 / scale; // q_top = exp(-top_rate)
     while (top_rate < kReach) {

@@ -9,7 +9,7 @@
 // digit i is at least j with probability (q_i^j - q_i^16) / (1 - q_i^16), q_i = q^(16^i). The top
 // digit is open: it is at least j with probability q_top^j, and when it reaches 15 another one is
 // added to it (memorylessness); the number of digits is chosen so that this has probability below
-// 2^-64.
+// 2^-48.
 //
 // A digit is found by comparing one uniform number with 15 thresholds, all of them, the sign by
 // comparing one with q / (1 + q), without a branch: the time does not follow the value. The
@@ -49,7 +49,7 @@ public:
     }
 
     /// One noise value. Throws Error (overflow) where it does not fit Int: always at scales above
-    /// 2^54 with int64, otherwise with probability below exp(-180).
+    /// 3e16 with int64, otherwise with probability below exp(-140).
     template <class Int = std::int64_t>
     [[nodiscard]] Int draw(RandomSource& random) const;
 
