@@ -1,5 +1,6 @@
 #include "core/running_count.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -24,6 +25,7 @@ RunningCount* RunningCount::create(void* block, const PreparedPlan& prepared) no
     const Plan& plan = prepared.plan();
     auto* stream = new (block) RunningCount;
     stream->progress_ = {0, 0};
+    stream->next_ = kAhead;
     stream->end_ = plan.horizon;
     stream->carried_ = 0;
     stream->noise_ = 0;
@@ -47,6 +49,24 @@ RunningCount* RunningCount::create_next(void* block, const PreparedPlan& prepare
     stream->carried_ = previous.noise_;
     stream->noise_ = previous.noise_;
     return stream;
+}
+
+void RunningCount::look_ahead(RandomSource& random) {
+    std::int64_t step = progress_.step;
+    if (step == end_)
+        Progress::throw_beyond(end_);
+    const auto draw = [&](int level) {
+        return at<const DiscreteLaplace>(sampler_[level])->draw(random);
+    };
+    NoiseEngine& engine = *at<NoiseEngine>(engine_);
+    ExactNoise noise = 0;
+    next_ = kAhead - static_cast<std::size_t>(std::min<std::int64_t>(kAhead, end_ - step));
+    for (std::size_t i = next_; i < kAhead; ++i) {
+        noise = checked_add(carried_, engine.advance(draw));
+        ahead_[i] = rounded(noise);
+        (void)checked_add(ahead_[i], ++step); // the count is at most the step
+    }
+    noise_ = noise;
 }
 
 } // namespace dp_counter

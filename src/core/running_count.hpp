@@ -31,6 +31,10 @@ struct Progress {
 /// The streaming form. After every row the count so far plus the noise of that step's nodes: all
 /// releases together are epsilon-differentially private (plan.hpp).
 ///
+/// The noise of a step depends on the step alone, not on the bits, so it is drawn ahead, some rows
+/// at a time: a row then costs an addition, and its time tells nothing. That of a passed row is
+/// wiped.
+///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that holds all of the state: samplers, weights, digits or places, live noise. It may be moved
 /// with memcpy. Its size never depends on the step.
@@ -51,25 +55,43 @@ public:
     /// Whether all steps of the plan have been taken: of the horizon, or of the epoch.
     [[nodiscard]] bool is_over() const noexcept { return progress_.step == end_; }
 
-    /// Takes in one row and returns its release. Throws Error (data, overflow); the stream must not
-    /// be used after a throw.
+    /// Takes in one row and returns its release: look_ahead() where it is needed, then take_in().
     [[nodiscard]] std::int64_t advance(bool bit, RandomSource& random) {
-        progress_.record(bit, end_);
-        const ExactNoise noise = at<NoiseEngine>(engine_)->advance(
-            [&](int level) { return at<const DiscreteLaplace>(sampler_[level])->draw(random); });
-        noise_ = checked_add(carried_, noise);
-        return checked_add(progress_.count, rounded(noise_));
+        if (!is_ready()) [[unlikely]]
+            look_ahead(random);
+        return take_in(bit);
+    }
+
+    /// Whether the noise of the next row is drawn.
+    [[nodiscard]] bool is_ready() const noexcept { return next_ != kAhead; }
+
+    /// Draws the noise of the next rows, up to kAhead; none may be left. Throws Error (data) where
+    /// no step is left, and Error (overflow) if one of these rows might have a release beyond
+    /// int64, whatever the bits; the stream must not be used after a throw.
+    void look_ahead(RandomSource& random);
+
+    /// Takes in one row and returns its release; is_ready() must hold.
+    [[nodiscard]] std::int64_t take_in(bool bit) noexcept {
+        ++progress_.step;
+        progress_.count += bit ? 1 : 0;
+        const std::int64_t release = progress_.count + ahead_[next_];
+        ahead_[next_++] = 0;
+        return release;
     }
 
 private:
+    static constexpr std::size_t kAhead = 32; ///< few enough for a cancel to wait for
+
     template <class Object>
     [[nodiscard]] Object* at(std::size_t offset) noexcept {
         return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
     }
 
     ExactNoise carried_; ///< of the closed epochs' totals
-    ExactNoise noise_;   ///< of the last release
+    ExactNoise noise_;   ///< of the last step whose noise is drawn
     Progress progress_;
+    std::size_t next_;                    ///< the place of the next row in ahead_, to its end
+    std::int64_t ahead_[kAhead]{};        ///< noise of the rows to come, rounded; else 0
     std::int64_t end_;                    ///< the step at which the plan ends
     std::size_t engine_;                  ///< offset from the head of the block
     std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler

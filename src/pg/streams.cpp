@@ -75,17 +75,15 @@ Stream open_stream(MemoryContext context, const Parameters& parameters, std::int
     return stream;
 }
 
-std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
-    if (stream.horizon == kUnbounded && stream.count->is_over()) [[unlikely]] {
+void look_ahead(Stream& stream, const Parameters& parameters) {
+    if (stream.horizon == kUnbounded && stream.count->is_over()) {
         ++stream.epoch;
         open_epoch(stream, parameters);
     }
-    static Failure failure; // off the stack: a function with arrays there pays for a guard a row
     RandomSource& random = backend_random();
-    std::int64_t release = 0;
-    if (!guarded(failure, [&] { release = stream.count->advance(bit, random); })) [[unlikely]]
+    Failure failure;
+    if (!guarded(failure, [&] { stream.count->look_ahead(random); }))
         failure.raise();
-    return release;
 }
 
 void raise_beyond(std::int64_t horizon) {

@@ -20,9 +20,16 @@ struct Stream {
 [[nodiscard]] Stream open_stream(MemoryContext context, const Parameters& parameters,
                                  std::int64_t horizon);
 
-/// Takes in one row and returns its release; raises a PostgreSQL error beyond the horizon.
-/// `parameters` are those that opened the stream.
-[[nodiscard]] std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit);
+/// Makes the stream ready for the next row, in its next epoch if it has to be; raises a PostgreSQL
+/// error beyond the horizon. `parameters` are those that opened the stream.
+void look_ahead(Stream& stream, const Parameters& parameters);
+
+/// Takes in one row and returns its release; raises as look_ahead() does.
+[[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
+    if (!stream.count->is_ready()) [[unlikely]]
+        look_ahead(stream, parameters);
+    return stream.count->take_in(bit);
+}
 
 /// Raises data_exception: the horizon has been reached.
 [[noreturn]] void raise_beyond(std::int64_t horizon);

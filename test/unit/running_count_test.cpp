@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,12 @@ public:
 
     std::int64_t advance(bool bit, RandomSource& random) { return count_->advance(bit, random); }
     [[nodiscard]] const Plan& plan() const { return prepared_.plan(); }
+    /// Whether the stream's memory holds this number anywhere.
+    [[nodiscard]] bool remembers(std::int64_t number) const {
+        const std::string_view block(memory_, RunningCount::bytes(prepared_));
+        return block.find({reinterpret_cast<const char*>(&number), sizeof number}) !=
+               std::string_view::npos;
+    }
     void restart() { count_ = RunningCount::create(memory_, prepared_); }
 
 private:
@@ -80,6 +87,35 @@ TEST(RunningCount, EndsAtItsHorizon) {
     }
 }
 
+TEST(RunningCount, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
+    Keystream random;
+    for (const auto mechanism : {Mechanism::subtraction, Mechanism::bridge})
+        for (const std::int64_t horizon : {1, 31, 32, 33, 63, 64, 65}) {
+            Stream stream(request(horizon, 1e9, 3, mechanism));
+            std::int64_t count = 0;
+            for (std::int64_t t = 1; t <= horizon; ++t)
+                ASSERT_EQ(stream.advance(t % 2 == 1, random), count += t % 2) << horizon;
+            EXPECT_THROW((void)stream.advance(true, random), Error) << horizon;
+        }
+}
+
+TEST(RunningCount, ForgetsTheNoiseOfPassedRows) {
+    // After 105 = (6, -9) rows no sum of live nodes was a release, but for the last one.
+    test::Seeded random(7);
+    constexpr int kRows = 105;
+    for (const auto mechanism : {Mechanism::subtraction, Mechanism::hat}) {
+        Stream stream(request(kRows, 1e-9, 19, mechanism));
+        std::vector<std::int64_t> noise;
+        for (int t = 1; t <= kRows; ++t)
+            noise.push_back(stream.advance(false, random));
+        int found = 0;
+        for (int t = 1; t < kRows; ++t)
+            found += stream.remembers(noise[static_cast<std::size_t>(t - 1)]) ? 1 : 0;
+        EXPECT_EQ(found, 0);
+        EXPECT_TRUE(mechanism == Mechanism::hat || stream.remembers(noise.back()));
+    }
+}
+
 /// The number of nodes that steps a and b have in common.
 double common_nodes(std::int64_t a, std::int64_t b, int k, int lowest) {
     double common = 0;
@@ -95,7 +131,7 @@ TEST(RunningCount, ReleasesVaryTogetherAsTheirNodesSay) {
     // at most sqrt(6 n_a n_b) V; 6 standard errors: false-alarm rate below 1e-7 in all. Power: the
     // variances would be off by (h-1)^2 / h^2 = 0.44 at h = 3, which is 20 standard errors.
     constexpr int kStreams = 20000;
-    constexpr int kSteps = 30;
+    constexpr int kSteps = 40; // more than are drawn ahead at a time
     Keystream random;
     for (const auto& [k, mechanism] :
          {std::pair(3, Mechanism::subtraction), std::pair(4, Mechanism::subtraction),
