@@ -39,7 +39,8 @@ void read_parameters(WindowObject window, Parameters& parameters) {
     read_horizon(parameters, current(window, kHorizon));
 }
 
-void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
+// Not inlined: what is rare must not burden the frame of what happens at every row.
+pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
     read_parameters(window, partition->parameters);
     for (int i = kEpsilon; i < kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
@@ -52,6 +53,13 @@ void open_partition(WindowObject window, FmgrInfo* function, Partition* partitio
         open_stream(GetMemoryChunkContext(partition), partition->parameters, horizon);
 }
 
+pg_noinline void check_same_parameters(WindowObject window, const Partition* partition) {
+    Parameters parameters;
+    read_parameters(window, parameters);
+    if (!(parameters == partition->parameters))
+        raise_not_constant();
+}
+
 template <bool (*read_bit)(const Argument&)>
 Datum running_count(FunctionCallInfo fcinfo) {
     constexpr std::int64_t kRowsPerMark = 64; // forgetting passed rows costs 11 ns when done a row
@@ -61,10 +69,7 @@ Datum running_count(FunctionCallInfo fcinfo) {
     if (partition->stream.count == nullptr) {
         open_partition(window, fcinfo->flinfo, partition);
     } else if (partition->may_vary) {
-        Parameters parameters;
-        read_parameters(window, parameters);
-        if (!(parameters == partition->parameters))
-            raise_not_constant();
+        check_same_parameters(window, partition);
     }
     const std::int64_t release =
         advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
