@@ -60,7 +60,9 @@ void RunningCount::look_ahead(RandomSource& random) {
     };
     NoiseEngine& engine = *at<NoiseEngine>(engine_);
     ExactNoise noise = 0;
-    next_ = kAhead - static_cast<std::size_t>(std::min<std::int64_t>(kAhead, end_ - step));
+    // As many as have passed: a short stream shall not draw for rows that never come.
+    const auto rows = std::min(std::clamp<std::int64_t>(step, 8, kAhead), end_ - step);
+    next_ = kAhead - static_cast<std::size_t>(rows);
     for (std::size_t i = next_; i < kAhead; ++i) {
         noise = checked_add(carried_, engine.advance(draw));
         ahead_[i] = rounded(noise);

@@ -65,7 +65,7 @@ public:
     /// Whether the noise of the next row is drawn.
     [[nodiscard]] bool is_ready() const noexcept { return next_ != kAhead; }
 
-    /// Draws the noise of the next rows, up to kAhead; none may be left. Throws Error (data) where
+    /// Draws the noise of the next rows, 8 to kAhead; none may be left. Throws Error (data) where
     /// no step is left, and Error (overflow) if one of these rows might have a release beyond
     /// int64, whatever the bits; the stream must not be used after a throw.
     void look_ahead(RandomSource& random);

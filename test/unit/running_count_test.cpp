@@ -90,7 +90,7 @@ TEST(RunningCount, EndsAtItsHorizon) {
 TEST(RunningCount, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
     Keystream random;
     for (const auto mechanism : {Mechanism::subtraction, Mechanism::bridge})
-        for (const std::int64_t horizon : {1, 31, 32, 33, 63, 64, 65}) {
+        for (const std::int64_t horizon : {1, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 97}) {
             Stream stream(request(horizon, 1e9, 3, mechanism));
             std::int64_t count = 0;
             for (std::int64_t t = 1; t <= horizon; ++t)
