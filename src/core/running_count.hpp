@@ -17,14 +17,13 @@ struct Progress {
     std::int64_t step;  ///< rows seen; public
     std::int64_t count; ///< rows whose bit was set; secret
 
-    /// Takes in one row. Throws Error (data) at the horizon: no noise is planned for a row beyond.
-    void record(bool bit, std::int64_t horizon) {
-        if (step >= horizon) [[unlikely]]
-            throw_beyond(horizon);
+    /// Takes in one row; none may come after the horizon, for which no noise is planned.
+    void record(bool bit) noexcept {
         ++step;
         count += bit ? 1 : 0;
     }
 
+    /// Throws Error (data).
     [[noreturn]] static void throw_beyond(std::int64_t horizon);
 };
 
@@ -72,8 +71,7 @@ public:
 
     /// Takes in one row and returns its release; is_ready() must hold.
     [[nodiscard]] std::int64_t take_in(bool bit) noexcept {
-        ++progress_.step;
-        progress_.count += bit ? 1 : 0;
+        progress_.record(bit);
         const std::int64_t release = progress_.count + ahead_[next_];
         ahead_[next_++] = 0;
         return release;

@@ -21,7 +21,7 @@ enum ArgumentIndex { kState, kBit, kEpsilon };
 /// The transition state, in secret memory. The noise is drawn once, by the first final function,
 /// and kept: PostgreSQL may run it again on the same state.
 struct State {
-    Parameters parameters; ///< epsilon alone
+    double epsilon;
     std::int64_t count;
     bool released;
     std::int64_t release;
@@ -42,24 +42,41 @@ bool epsilon_of_empty_input(FunctionCallInfo fcinfo, Argument& epsilon) {
     return true;
 }
 
+double epsilon_of(const Argument& argument) {
+    Parameters parameters{};
+    read_epsilon(parameters, argument);
+    return parameters.epsilon;
+}
+
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline State* open_state(FunctionCallInfo fcinfo) {
+    const double epsilon = epsilon_of(fcinfo->args[kEpsilon]);
+    MemoryContext memory = nullptr;
+    (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
+    check_epsilon(epsilon);
+    auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
+    state->epsilon = epsilon;
+    return state;
+}
+
+pg_noinline void raise_other_epsilon(const Argument& argument) {
+    (void)epsilon_of(argument); // raises an error of its own for NULL
+    raise_not_constant();
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_count_transition) {
     using namespace dp_counter::pg;
-    Parameters parameters{};
-    read_epsilon(parameters, fcinfo->args[kEpsilon]);
+    const Argument& epsilon = fcinfo->args[kEpsilon];
     State* state = nullptr;
     if (PG_ARGISNULL(kState)) {
-        MemoryContext memory = nullptr;
-        (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
-        check_epsilon(parameters.epsilon);
-        state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
-        state->parameters = parameters;
+        state = open_state(fcinfo);
     } else {
         state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (parameters.epsilon != state->parameters.epsilon)
-            raise_not_constant();
+        if (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->epsilon)
+            raise_other_epsilon(epsilon);
     }
     state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
     PG_RETURN_POINTER(state);
@@ -70,16 +87,14 @@ DP_FUNCTION(dp_count_final) {
     if (PG_ARGISNULL(kState)) {
         MemoryContext memory = nullptr;
         (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
-        Parameters parameters{};
         Argument epsilon;
         if (!epsilon_of_empty_input(fcinfo, epsilon))
             PG_RETURN_NULL();
-        read_epsilon(parameters, epsilon);
-        PG_RETURN_INT64(release_count(parameters.epsilon, 0));
+        PG_RETURN_INT64(release_count(epsilon_of(epsilon), 0));
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {
-        state->release = release_count(state->parameters.epsilon, state->count);
+        state->release = release_count(state->epsilon, state->count);
         state->released = true;
     }
     PG_RETURN_INT64(state->release);

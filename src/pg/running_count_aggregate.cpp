@@ -22,9 +22,10 @@ enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism, kArgument
 /// row. In GROUP BY only the last release is: the rows are counted, and the final function draws
 /// the noise of the last step's nodes, once; PostgreSQL may run it again on the same state.
 struct State {
-    Stream stream;     ///< stream.count is null in GROUP BY
-    Progress progress; ///< used in GROUP BY
-    bool released;     ///< `release` holds the release at this step
+    Progress progress;          ///< used in GROUP BY
+    std::int64_t counted_until; ///< the step up to which rows are counted and nothing else
+    Stream stream;              ///< stream.count is null in GROUP BY
+    std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
     std::int64_t release;
     Parameters parameters;
     bool may_vary;                  ///< a row may come with other parameters
@@ -59,6 +60,11 @@ bool may_vary(FunctionCallInfo fcinfo) {
     return false;
 }
 
+/// Of a group.
+std::int64_t last_step(const Parameters& parameters) {
+    return parameters.horizon == kUnbounded ? kMaxHorizon : parameters.horizon;
+}
+
 // Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     Parameters parameters;
@@ -75,6 +81,7 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
         state->stream = open_stream(memory, parameters, parameters.horizon);
     } else {
         check_parameters(parameters, parameters.horizon);
+        state->counted_until = state->may_vary ? 0 : last_step(parameters);
     }
     return state;
 }
@@ -98,29 +105,33 @@ pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* sta
         raise_not_constant();
 }
 
+pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
+    if (state == nullptr)
+        state = open_state(fcinfo);
+    else if (state->may_vary && !are_arguments_same(fcinfo, state))
+        check_same_parameters(fcinfo, state);
+    if (state->stream.count != nullptr) {
+        state->release = advance(state->stream, state->parameters, bit);
+        return state;
+    }
+    const std::int64_t last = last_step(state->parameters);
+    if (state->progress.step >= last)
+        raise_beyond(last);
+    state->progress.record(bit);
+    return state;
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_transition) {
     using namespace dp_counter::pg;
-    State* state = nullptr;
-    if (PG_ARGISNULL(kState)) {
-        state = open_state(fcinfo);
-    } else {
-        state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (state->may_vary && !are_arguments_same(fcinfo, state)) [[unlikely]]
-            check_same_parameters(fcinfo, state);
-    }
     const bool bit = bit_from_boolean(fcinfo->args[kBit]);
-    if (state->stream.count != nullptr) {
-        state->release = advance(state->stream, state->parameters, bit);
-        state->released = true;
-    } else {
-        const std::int64_t horizon = state->parameters.horizon;
-        record(state->progress, bit,
-               horizon == dp_counter::kUnbounded ? dp_counter::kMaxHorizon : horizon);
-        state->released = false;
-    }
+    State* const state =
+        PG_ARGISNULL(kState) ? nullptr : reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (state == nullptr || state->progress.step >= state->counted_until)
+        PG_RETURN_POINTER(take_in(fcinfo, state, bit));
+    state->progress.record(bit);
     PG_RETURN_POINTER(state);
 }
 
@@ -132,10 +143,10 @@ DP_FUNCTION(dp_running_count_final) {
         PG_RETURN_INT64(0);
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-    if (!state->released) {
+    if (state->stream.count == nullptr && state->released_at != state->progress.step) {
         state->release =
             release_once(state->parameters, state->parameters.horizon, state->progress);
-        state->released = true;
+        state->released_at = state->progress.step;
     }
     PG_RETURN_INT64(state->release);
 }

@@ -34,13 +34,6 @@ void look_ahead(Stream& stream, const Parameters& parameters);
 /// Raises data_exception: the horizon has been reached.
 [[noreturn]] void raise_beyond(std::int64_t horizon);
 
-/// Takes in one row of a stream that is released at its end only; raises as advance() does.
-inline void record(Progress& progress, bool bit, std::int64_t horizon) {
-    if (progress.step >= horizon) [[unlikely]]
-        raise_beyond(horizon);
-    progress.record(bit, horizon); // does not throw
-}
-
 /// Checks the parameters as open_stream does.
 void check_parameters(const Parameters& parameters, std::int64_t horizon);
 
