@@ -62,13 +62,14 @@ void RunningCount::look_ahead(RandomSource& random) {
     ExactNoise noise = 0;
     // As many as have passed: a short stream shall not draw for rows that never come.
     const auto rows = std::min(std::clamp<std::int64_t>(step, 8, kAhead), end_ - step);
-    next_ = kAhead - static_cast<std::size_t>(rows);
-    for (std::size_t i = next_; i < kAhead; ++i) {
+    const std::size_t first = kAhead - static_cast<std::size_t>(rows);
+    for (std::size_t i = first; i < kAhead; ++i) {
         noise = checked_add(carried_, engine.advance(draw));
         ahead_[i] = rounded(noise);
         (void)checked_add(ahead_[i], ++step); // the count is at most the step
     }
     noise_ = noise;
+    next_ = first; // not before all is drawn: a throw must leave no row ready without noise
 }
 
 } // namespace dp_counter

@@ -35,6 +35,7 @@ public:
 
     std::int64_t advance(bool bit, RandomSource& random) { return count_->advance(bit, random); }
     [[nodiscard]] const Plan& plan() const { return prepared_.plan(); }
+    [[nodiscard]] bool is_ready() const { return count_->is_ready(); }
     /// Whether the stream's memory holds this number anywhere.
     [[nodiscard]] bool remembers(std::int64_t number) const {
         const std::string_view block(memory_, RunningCount::bytes(prepared_));
@@ -97,6 +98,20 @@ TEST(RunningCount, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
                 ASSERT_EQ(stream.advance(t % 2 == 1, random), count += t % 2) << horizon;
             EXPECT_THROW((void)stream.advance(true, random), Error) << horizon;
         }
+}
+
+TEST(RunningCount, HasNoRowReadyWhereDrawingFailed) {
+    std::vector<std::uint32_t> words;
+    for (std::uint32_t i = 1; i <= 248; ++i)
+        words.push_back(i * 2654435761U);
+    test::Script script(words);
+    Stream stream(request(1000, 1, 19, Mechanism::subtraction));
+    const auto until_it_fails = [&] {
+        for (;;)
+            (void)stream.advance(true, script);
+    };
+    EXPECT_THROW(until_it_fails(), std::logic_error);
+    EXPECT_FALSE(stream.is_ready()); // a row would be released without noise
 }
 
 TEST(RunningCount, ForgetsTheNoiseOfPassedRows) {
