@@ -15,12 +15,12 @@ bool operator==(const Parameters& a, const Parameters& b) noexcept {
            std::strncmp(a.mechanism, b.mechanism, sizeof a.mechanism) == 0;
 }
 
-void read_epsilon(Parameters& parameters, const Argument& argument) {
+double read_epsilon(const Argument& argument) {
     if (argument.isnull)
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("epsilon must not be null"),
                  errhint("Small values protect more and add more noise; 0.1 to 1 is usual.")));
-    parameters.epsilon = DatumGetFloat8(argument.value);
+    return DatumGetFloat8(argument.value);
 }
 
 void read_k(Parameters& parameters, const Argument& argument) {

@@ -25,7 +25,7 @@ struct Parameters {
 using Argument = NullableDatum;
 
 /// Each raises null_value_not_allowed or invalid_parameter_value where the argument cannot be read.
-void read_epsilon(Parameters& parameters, const Argument& argument);
+[[nodiscard]] double read_epsilon(const Argument& argument);
 void read_k(Parameters& parameters, const Argument& argument);
 void read_mechanism(Parameters& parameters, const Argument& argument);
 void read_horizon(Parameters& parameters, const Argument& argument);

@@ -42,15 +42,9 @@ bool epsilon_of_empty_input(FunctionCallInfo fcinfo, Argument& epsilon) {
     return true;
 }
 
-double epsilon_of(const Argument& argument) {
-    Parameters parameters{};
-    read_epsilon(parameters, argument);
-    return parameters.epsilon;
-}
-
 // Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
-    const double epsilon = epsilon_of(fcinfo->args[kEpsilon]);
+    const double epsilon = read_epsilon(fcinfo->args[kEpsilon]);
     MemoryContext memory = nullptr;
     (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
     check_epsilon(epsilon);
@@ -60,7 +54,7 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
 }
 
 pg_noinline void raise_other_epsilon(const Argument& argument) {
-    (void)epsilon_of(argument); // raises an error of its own for NULL
+    (void)read_epsilon(argument); // raises an error of its own for NULL
     raise_not_constant();
 }
 
@@ -90,7 +84,7 @@ DP_FUNCTION(dp_count_final) {
         Argument epsilon;
         if (!epsilon_of_empty_input(fcinfo, epsilon))
             PG_RETURN_NULL();
-        PG_RETURN_INT64(release_count(epsilon_of(epsilon), 0));
+        PG_RETURN_INT64(release_count(read_epsilon(epsilon), 0));
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {

@@ -73,7 +73,7 @@ DP_FUNCTION(dp_counter_create) {
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null"),
                  errhint("Give the name of the table to be made.")));
     Parameters parameters{};
-    read_epsilon(parameters, fcinfo->args[kEpsilon]);
+    parameters.epsilon = read_epsilon(fcinfo->args[kEpsilon]);
     read_horizon(parameters, fcinfo->args[kHorizon]);
     read_k(parameters, fcinfo->args[kK]);
     read_mechanism(parameters, fcinfo->args[kMechanism]);

@@ -53,7 +53,7 @@ double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
 Parameters read_parameters(FunctionCallInfo fcinfo, int first, int optional) {
     Parameters parameters;
     read_horizon(parameters, fcinfo->args[first]);
-    read_epsilon(parameters, fcinfo->args[first + 1]);
+    parameters.epsilon = read_epsilon(fcinfo->args[first + 1]);
     read_k(parameters, fcinfo->args[optional]);
     read_mechanism(parameters, fcinfo->args[optional + 1]);
     return parameters;
@@ -185,7 +185,7 @@ DP_FUNCTION(dp_compare) {
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));
     read_horizon(parameters, fcinfo->args[0]);
-    read_epsilon(parameters, fcinfo->args[1]);
+    parameters.epsilon = read_epsilon(fcinfo->args[1]);
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
 

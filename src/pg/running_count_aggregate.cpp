@@ -33,7 +33,7 @@ struct State {
 };
 
 void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
-    read_epsilon(parameters, fcinfo->args[kEpsilon]);
+    parameters.epsilon = read_epsilon(fcinfo->args[kEpsilon]);
     read_k(parameters, fcinfo->args[kK]);
     read_horizon(parameters, fcinfo->args[kHorizon]);
     if (fcinfo->nargs > kMechanism)

@@ -33,7 +33,7 @@ Argument current(WindowObject window, int index) {
 }
 
 void read_parameters(WindowObject window, Parameters& parameters) {
-    read_epsilon(parameters, current(window, kEpsilon));
+    parameters.epsilon = read_epsilon(current(window, kEpsilon));
     read_k(parameters, current(window, kK));
     read_mechanism(parameters, current(window, kMechanism));
     read_horizon(parameters, current(window, kHorizon));
