@@ -27,28 +27,26 @@ PlanCache cache; // this backend's; constant-initialised, public values only
 /// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
 /// is reset: epochs grow, so all of them together are hardly more than the last.
 void open_epoch(Stream& stream, const Parameters& parameters) {
-    RunningCount* const previous = stream.count;
     Failure failure;
     const PreparedPlan* prepared = nullptr;
     std::size_t bytes = 0;
-    std::size_t previous_bytes = 0;
     if (!guarded(failure, [&] {
-            const Request request = to_request(parameters, stream.horizon);
-            if (previous != nullptr)
-                previous_bytes = RunningCount::bytes(cache.prepare(request, stream.epoch - 1));
-            prepared = &cache.prepare(request, stream.epoch);
+            prepared = &cache.prepare(to_request(parameters, stream.horizon), stream.epoch);
             bytes = RunningCount::bytes(*prepared);
         }))
         failure.raise();
     void* block = allocate_secret(stream.context, bytes);
+    RunningCount* const previous = stream.count;
     if (previous == nullptr) {
         stream.count = RunningCount::create(block, *prepared);
-        return;
+    } else {
+        if (!guarded(failure, [&] {
+                stream.count = RunningCount::create_next(block, *prepared, *previous);
+            }))
+            failure.raise();
+        sodium_memzero(previous, stream.bytes);
     }
-    if (!guarded(failure,
-                 [&] { stream.count = RunningCount::create_next(block, *prepared, *previous); }))
-        failure.raise();
-    sodium_memzero(previous, previous_bytes);
+    stream.bytes = bytes;
 }
 
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
@@ -70,7 +68,7 @@ ExactNoise sample_all_noise(const Request& request, std::int64_t step, Draw&& dr
 } // namespace
 
 Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
-    Stream stream{nullptr, horizon, 0, context};
+    Stream stream{nullptr, 0, horizon, 0, context};
     open_epoch(stream, parameters);
     return stream;
 }

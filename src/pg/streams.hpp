@@ -10,6 +10,7 @@ namespace dp_counter::pg {
 /// A running count in secret memory of one context, with what it takes to go on for ever.
 struct Stream {
     RunningCount* count;
+    std::size_t bytes;    ///< of the block at `count`
     std::int64_t horizon; ///< kUnbounded: in epochs
     std::int32_t epoch;
     MemoryContext context;
