@@ -23,9 +23,9 @@ inline constexpr int kEpochs = 19;
 /// The epoch in which step t lies, 1 <= t <= kMaxHorizon.
 [[nodiscard]] int epoch_of(std::int64_t t) noexcept;
 
-/// The mechanism of an epoch. Where one has fractions, so have all that follow: longer epochs want
-/// more levels. With fewer top nodes than for a stream that ends with it, since the
-/// noise of its total stays.
+/// The mechanism of an epoch, with fewer top nodes than for a stream that ends with it, since the
+/// noise of its total stays. Where one has fractions, so have all that follow: longer epochs want
+/// more levels.
 [[nodiscard]] HatSpec epoch_spec(int epoch, Epsilon epsilon);
 
 } // namespace dp_counter

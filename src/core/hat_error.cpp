@@ -576,12 +576,12 @@ double hat_max_variance(const HatPlan& plan, Epsilon epsilon) {
             try_step(t);
         return best;
     }
-    // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
     const bool is_bridge = spec.rule == HatSpec::Rule::bridge;
     const std::int64_t found =
         is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, epsilon).find();
     std::int64_t t = std::min(found, spec.horizon);
     try_step(t);
+    // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
     for (bool better = true; better;) {
         better = false;
         std::int64_t size = 1;

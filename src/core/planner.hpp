@@ -27,7 +27,8 @@ struct PlanReport {
 [[nodiscard]] PlanReport report_of(StreamError& errors, int epoch);
 
 /// A cache of public values of bounded size: up to 64 plans and 16384 half widths (1 MB). A
-/// remembered answer costs 30 to 100 nanoseconds. References are good until the next call.
+/// remembered answer costs 30 to 100 nanoseconds. References are good until a call with another
+/// request.
 class Planner {
 public:
     /// StreamError(request). Throws Error as it does.
