@@ -1,8 +1,11 @@
 # dp_counter: make, make install, make installcheck as in any extension; make test runs all suites.
 
 EXTENSION  = dp_counter
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" dp_counter.control)
 MODULE_big = dp_counter
-DATA       = $(wildcard sql/dp_counter--*.sql)
+# The install script has no version in its name, so that history shows its changes; updates have.
+DATA       = $(filter-out $(DATA_built),$(wildcard sql/dp_counter--*.sql))
+DATA_built = sql/dp_counter--$(EXTVERSION).sql
 CORE_OBJS  = $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp)))
 PG_OBJS    = $(patsubst %.cpp,%.o,$(sort $(wildcard src/pg/*.cpp)))
 OBJS       = $(CORE_OBJS) $(PG_OBJS)
@@ -11,12 +14,12 @@ REGRESS         = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql))
 REGRESS_OPTS    = --inputdir=test --load-extension=dp_counter
 ISOLATION       = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS  = --inputdir=test --outputdir=. --load-extension=dp_counter
-EXTRA_CLEAN     = build regression.diffs regression.out results output_iso
+EXTRA_CLEAN     = build $(OBJS:.o=.d) regression.diffs regression.out results output_iso
 
 PG_CONFIG ?= pg_config
 
 # The server's headers as system headers: our warnings are about our code alone.
-PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
+PG_CXXFLAGS = -std=c++20 -MMD -MP -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
               -isystem $(shell $(PG_CONFIG) --includedir-server) $(SANITIZE)
 SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
 
@@ -34,11 +37,13 @@ include $(PGXS)
 
 override COMPILER = $(CXX) $(CXXFLAGS)
 
-# PGXS does not track headers.
-HEADERS_CORE = $(wildcard src/core/*.hpp)
-$(CORE_OBJS): $(HEADERS_CORE)
-$(PG_OBJS): $(HEADERS_CORE) $(wildcard src/pg/*.hpp)
 $(shlib): src/pg/exports.map
+
+# What each object was compiled from, as the compiler has found it (-MMD).
+-include $(OBJS:.o=.d) $(wildcard build/*/*.d build/sanitized/*/*/*.d)
+
+$(DATA_built): sql/dp_counter.sql dp_counter.control
+	cp $< $@
 
 include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all majors
 
@@ -47,7 +52,7 @@ include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all m
 UNIT_SRCS = $(sort $(wildcard test/unit/*_test.cpp))
 UNIT_OBJS = $(patsubst test/unit/%.cpp,build/unit/%.o,$(UNIT_SRCS))
 
-build/unit/%.o: test/unit/%.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
+build/unit/%.o: test/unit/%.cpp
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
@@ -76,10 +81,9 @@ test: unit
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
 # A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes.
 
-BENCH_DEPS = $(wildcard bench/*.hpp) $(HEADERS_CORE)
 FLIGHTS   ?= $(firstword $(wildcard ../shared/data/flights-3m.csv.xz))
 
-build/bench/core: bench/core.cpp $(BENCH_DEPS) $(CORE_OBJS)
+build/bench/core: bench/core.cpp $(CORE_OBJS)
 	@mkdir -p build/bench
 	$(CXX) $(CXXFLAGS) -I. -o $@ $< $(CORE_OBJS) -lbenchmark -lsodium -lpthread
 

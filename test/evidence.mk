@@ -5,7 +5,7 @@
 AUDIT_OBJS = $(patsubst test/audit/%.cpp,build/audit/%.o,\
                $(filter-out %_main.cpp,$(sort $(wildcard test/audit/*.cpp))))
 
-build/audit/%.o: test/audit/%.cpp $(HEADERS_CORE) $(wildcard test/audit/*.hpp)
+build/audit/%.o: test/audit/%.cpp
 	@mkdir -p build/audit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
@@ -34,7 +34,7 @@ SANITIZED_OBJS = $(patsubst %.cpp,$(SANITIZED)/%.o,$(sort $(wildcard src/core/*.
                    $(filter-out %_main.cpp %/entry.cpp,$(wildcard test/audit/*.cpp test/fuzz/*.cpp))))
 UNIT_LIBS = -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
 
-$(SANITIZED)/%.o: %.cpp $(HEADERS_CORE) $(wildcard test/unit/*.hpp test/audit/*.hpp test/fuzz/*.hpp)
+$(SANITIZED)/%.o: %.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
 	  -fno-sanitize-recover=all -Itest -c -o $@ $<
@@ -78,14 +78,14 @@ FUZZ_STATEMENTS ?= 50000
 FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))
 FUZZ_OBJS       = $(patsubst %,build/unit/fuzz_%.o,$(FUZZ_TARGETS)) # for the unit tests: the replay
 
-build/unit/fuzz_%.o: test/fuzz/%.cpp $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+build/unit/fuzz_%.o: test/fuzz/%.cpp
 	@mkdir -p build/unit
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
 FUZZ_FLAGS = -std=c++20 -O2 -g -fno-omit-frame-pointer -Isrc -Itest
 
 # A copy of the core for each: one step, and no object is shared with the other builds.
-build/fuzz/%: $(FUZZ_SRCS) $(HEADERS_CORE) $(wildcard test/fuzz/*.hpp)
+build/fuzz/%: $(FUZZ_SRCS) $(wildcard src/core/*.hpp test/fuzz/*.hpp)
 	@mkdir -p build/fuzz
 	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	  -DFUZZ_TARGET=fuzz_$* -o $@ $(FUZZ_SRCS) -lsodium
