@@ -95,11 +95,14 @@ bench-quick: all build/bench/core
 
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 
-LINT_SRCS = $(sort $(wildcard src/core/*.cpp src/pg/*.cpp))
+CXX_FILES = $(sort $(shell find src test bench tools -name '*.[ch]pp'))
+LINT_SRCS = $(filter src/%.cpp,$(CXX_FILES))
 
-.PHONY: lint
+.PHONY: format lint
+format:
+	clang-format -i $(CXX_FILES)
 lint:
-	clang-format --dry-run -Werror $(wildcard src/*/*.[ch]pp test/unit/*.[ch]pp)
+	clang-format --dry-run -Werror $(CXX_FILES)
 	clang-tidy --quiet $(LINT_SRCS) -- $(PG_CXXFLAGS)
 
 # --- figures of docs/: needs gnuplot and a server with the extension, `pg_virtualenv make figures` ---

@@ -1,6 +1,7 @@
 // Does the time of a draw tell the value drawn, or the time of a step its bit? Welch's t-test over
 // interleaved classes, as in dudect (Reparaz, Balasch, Verbauwhede 2017): |t| stays below 4.5 where
-// there is nothing to see, and grows with the square root of the number of measurements where there is.
+// there is nothing to see, and grows with the square root of the number of measurements where there
+// is.
 //
 // usage: timing [DRAWS]     per scale; 2,000,000. Exit status 1 if some |t| exceeds 4.5.
 #include <algorithm>
@@ -71,8 +72,8 @@ struct Moments {
 
 using Class = std::function<bool(std::int64_t)>;
 
-/// The greatest |t| between the values in and out of a class, with the slowest measurements left out:
-/// they are interrupts, and too few and too long for the means to be normal.
+/// The greatest |t| between the values in and out of a class, with the slowest measurements left
+/// out: they are interrupts, and too few and too long for the means to be normal.
 double greatest_t(const std::vector<Measurement>& all, const Class& in) {
     std::vector<std::uint64_t> ticks;
     ticks.reserve(all.size());
@@ -100,7 +101,8 @@ std::int64_t median_magnitude(const std::vector<Measurement>& all) {
     std::vector<std::int64_t> magnitudes;
     for (const Measurement& one : all)
         magnitudes.push_back(std::abs(one.value));
-    std::nth_element(magnitudes.begin(), magnitudes.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
+    std::nth_element(magnitudes.begin(),
+                     magnitudes.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
                      magnitudes.end());
     return magnitudes[all.size() / 2];
 }
@@ -110,7 +112,8 @@ int suspicious = 0;
 
 using Measure = std::function<std::vector<Measurement>()>;
 
-/// A line of the table. A |t| that is too great has to be so twice: of hundreds some are, by chance.
+/// A line of the table. A |t| that is too great has to be so twice: of hundreds some are, by
+/// chance.
 void report(const char* what, const Measure& run, bool control) {
     const std::vector<Measurement> all = run();
     const std::int64_t median = median_magnitude(all);
@@ -141,8 +144,9 @@ int main(int argc, char** argv) {
         return 2;
     const std::size_t draws = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 2000000;
     Keystream random;
-    std::printf("%zu measurements a line, greatest |t| between the values in a class and the others\n\n",
-                draws);
+    std::printf(
+        "%zu measurements a line, greatest |t| between the values in a class and the others\n\n",
+        draws);
     std::printf("%-34s %8s %8s %8s %8s %8s %8s\n", "", "large", "huge", "zero", "negative", "odd",
                 "digit>7");
     for (const double scale : {1.0, 3.0, 30.0, 300.0, 1e4, 1e6, 1e9}) {
@@ -151,13 +155,16 @@ int main(int argc, char** argv) {
         (void)measure(draws / 20, draw); // warm
         char name[64];
         (void)std::snprintf(name, sizeof name, "draw, scale %g", scale);
-        report(name, [&] { return measure(draws, draw); }, false);
+        report(
+            name, [&] { return measure(draws, draw); }, false);
     }
 
-    // A step of a stream, by its secret bit ("odd"): a coin decides it outside of the measured time.
+    // A step of a stream, by its secret bit ("odd"): a coin decides it outside of the measured
+    // time.
     PlanCache cache;
     const PreparedPlan& prepared = cache.prepare({1 << 30, Epsilon(1), 19, Mechanism::subtraction});
-    std::vector<std::max_align_t> block(RunningCount::bytes(prepared) / sizeof(std::max_align_t) + 1);
+    std::vector<std::max_align_t> block(RunningCount::bytes(prepared) / sizeof(std::max_align_t) +
+                                        1);
     RunningCount* stream = RunningCount::create(block.data(), prepared);
     Keystream coins;
     const auto steps = [&] {
@@ -179,8 +186,10 @@ int main(int argc, char** argv) {
             ++z;
         return (random.next32() & 1U) != 0 ? z : -z;
     };
-    report("control: counting loop, scale 30", [&] { return measure(draws / 10, counting); }, true);
+    report(
+        "control: counting loop, scale 30", [&] { return measure(draws / 10, counting); }, true);
 
-    std::printf("\n%d values of |t| above %.1f, the control not counted\n", suspicious, kSuspicious);
+    std::printf("\n%d values of |t| above %.1f, the control not counted\n", suspicious,
+                kSuspicious);
     return suspicious == 0 ? 0 : 1;
 }

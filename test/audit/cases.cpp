@@ -85,8 +85,7 @@ std::string name_of(const Case& one) {
     return text;
 }
 
-std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last,
-                                         std::int64_t place) {
+std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last, std::int64_t place) {
     constexpr std::int64_t kShort = 24;
     std::set<std::int64_t> steps;
     const auto watch = [&](std::int64_t step) {

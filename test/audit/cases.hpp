@@ -23,8 +23,8 @@ struct Case {
 
 [[nodiscard]] std::string name_of(const Case& one);
 
-/// The steps whose releases are looked at: all of a short stream; of a long one the first and the last,
-/// those around the place, and the borders of the blocks that hold it.
+/// The steps whose releases are looked at: all of a short stream; of a long one the first and the
+/// last, those around the place, and the borders of the blocks that hold it.
 [[nodiscard]] std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last,
                                                        std::int64_t place);
 

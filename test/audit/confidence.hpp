@@ -11,8 +11,8 @@ namespace dp_counter::test {
 [[nodiscard]] double least_probability(std::int64_t hits, std::int64_t trials, double error);
 [[nodiscard]] double greatest_probability(std::int64_t hits, std::int64_t trials, double error);
 
-/// A quick lower bound for ln(p/q), `errors` standard errors off (Wilson scores): good enough to choose
-/// between events, not to accuse a mechanism.
+/// A quick lower bound for ln(p/q), `errors` standard errors off (Wilson scores): good enough to
+/// choose between events, not to accuse a mechanism.
 [[nodiscard]] double rough_log_ratio(std::int64_t p_hits, std::int64_t q_hits, std::int64_t trials,
                                      double errors);
 

@@ -34,8 +34,8 @@ Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_no
                             result.event.text(steps_to_watch(right.plan(), one.steps, place));
         }
         if (half_noise)
-            verdict.half_noise = std::max(
-                verdict.half_noise, audit_place(half, place, runs, share, random).epsilon);
+            verdict.half_noise =
+                std::max(verdict.half_noise, audit_place(half, place, runs, share, random).epsilon);
     }
     return verdict;
 }

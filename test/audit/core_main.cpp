@@ -20,7 +20,10 @@ int main(int argc, char** argv) {
         return 2;
     const std::string_view mode = argc > 1 ? argv[1] : "small";
     const bool all = mode == "all";
-    const std::size_t runs = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : all ? 200000 : mode == "mutant" ? 160000 : 80000;
+    const std::size_t runs = argc > 2           ? std::strtoul(argv[2], nullptr, 10)
+                             : all              ? 200000
+                             : mode == "mutant" ? 160000
+                                                : 80000;
     constexpr double kError = 0.001; // of all bounds together
     const std::vector<Case> cases = all ? all_cases() : small_cases();
 

@@ -10,8 +10,9 @@
 
 namespace dp_counter::test {
 
-/// A mechanism ready to run: the plan of a request, or of the first epochs of an unbounded one, as far
-/// as `steps`. With `noise` below 1 its noise is smaller than the request asks for, by that factor.
+/// A mechanism ready to run: the plan of a request, or of the first epochs of an unbounded one, as
+/// far as `steps`. With `noise` below 1 its noise is smaller than the request asks for, by that
+/// factor.
 class Mechanics {
 public:
     Mechanics(const Request& request, std::int64_t steps, double noise = 1);
@@ -20,8 +21,8 @@ public:
     [[nodiscard]] const Plan& plan() const { return epochs_.front().plan(); }
     [[nodiscard]] std::int64_t steps() const { return steps_; }
 
-    /// Releases `bits` (one a step) `runs` times, each time as a new stream, and keeps what comes at
-    /// the steps `watched`.
+    /// Releases `bits` (one a step) `runs` times, each time as a new stream, and keeps what comes
+    /// at the steps `watched`.
     [[nodiscard]] Releases release(const std::vector<bool>& bits,
                                    const std::vector<std::int64_t>& watched, std::size_t runs,
                                    RandomSource& random) const;

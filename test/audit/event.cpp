@@ -10,7 +10,9 @@ namespace dp_counter::test {
 
 std::vector<View> views(const std::vector<std::int64_t>& steps) {
     const int width = static_cast<int>(steps.size());
-    const auto step = [&](int column) { return column < 0 ? 0 : steps[static_cast<std::size_t>(column)]; };
+    const auto step = [&](int column) {
+        return column < 0 ? 0 : steps[static_cast<std::size_t>(column)];
+    };
     std::vector<View> all;
     for (int a = 0; a < width; ++a)
         for (int b = View::kStart; b < a; ++b) {
@@ -56,7 +58,8 @@ public:
     /// From a sample of values, which it reorders.
     explicit Bins(std::vector<std::int64_t>& sample) {
         const auto quantile = [&](double q) {
-            const auto at = sample.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(sample.size() - 1));
+            const auto at = sample.begin() +
+                            static_cast<std::ptrdiff_t>(q * static_cast<double>(sample.size() - 1));
             std::nth_element(sample.begin(), at, sample.end());
             return *at;
         };
@@ -70,7 +73,8 @@ public:
     [[nodiscard]] std::size_t bin(std::int64_t value) const {
         if (value < first_)
             return 0;
-        return std::min<std::size_t>(kBins - 1, static_cast<std::size_t>((value - first_) / width_));
+        return std::min<std::size_t>(kBins - 1,
+                                     static_cast<std::size_t>((value - first_) / width_));
     }
     /// The least value in this bin and those above.
     [[nodiscard]] std::int64_t edge(std::size_t bin) const {
@@ -87,7 +91,8 @@ struct Choice {
     double score;
 };
 
-std::array<std::int64_t, Bins::kBins> histogram(const View& view, const Runs& runs, const Bins& bins) {
+std::array<std::int64_t, Bins::kBins> histogram(const View& view, const Runs& runs,
+                                                const Bins& bins) {
     std::array<std::int64_t, Bins::kBins> count{};
     for (const std::int64_t* run : runs)
         ++count[bins.bin(view.of(run))];

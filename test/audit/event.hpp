@@ -8,8 +8,8 @@
 
 namespace dp_counter::test {
 
-/// A combination of releases: at `a`, less that at `b`, and for a second difference o_a - 2 o_b + o_c.
-/// Columns of Releases; kStart is step 0, where the count is 0.
+/// A combination of releases: at `a`, less that at `b`, and for a second difference o_a - 2 o_b +
+/// o_c. Columns of Releases; kStart is step 0, where the count is 0.
 struct View {
     static constexpr int kStart = -1;
     int a;
@@ -25,8 +25,8 @@ struct View {
 };
 
 /// All differences of two releases (with step 0: the releases themselves), and the second
-/// differences over equal distances. Tree nodes are sums over intervals, so the noise of a node, and
-/// that of two siblings against each other, is among these.
+/// differences over equal distances. Tree nodes are sums over intervals, so the noise of a node,
+/// and that of two siblings against each other, is among these.
 [[nodiscard]] std::vector<View> views(const std::vector<std::int64_t>& steps);
 
 /// view >= threshold, or view <= threshold
@@ -59,10 +59,11 @@ struct Found {
     double score = 0; ///< a rough bound for ln(often / seldom), from the runs that checked it
 };
 
-/// Looks for an event that is much more probable under `often` than under `seldom`. The runs [0, runs)
-/// of each grow a box, cut after cut, always by the cut that raises a lower bound of the ratio most;
-/// the runs [runs, 2 * runs) say after which cut to stop. For pure differential privacy with a tree,
-/// where the ratio is a product over the nodes that hold the bit, the best event is such a box.
+/// Looks for an event that is much more probable under `often` than under `seldom`. The runs [0,
+/// runs) of each grow a box, cut after cut, always by the cut that raises a lower bound of the
+/// ratio most; the runs [runs, 2 * runs) say after which cut to stop. For pure differential privacy
+/// with a tree, where the ratio is a product over the nodes that hold the bit, the best event is
+/// such a box.
 [[nodiscard]] Found find_event(const Releases& often, const Releases& seldom, std::size_t runs);
 
 } // namespace dp_counter::test

@@ -2,7 +2,8 @@
 //
 // usage: judge ERROR ONE OTHER     two files, a run of releases a line, of neighbouring streams
 //
-// Prints a lower bound for epsilon, wrong with probability at most ERROR, and the event that shows it.
+// Prints a lower bound for epsilon, wrong with probability at most ERROR, and the event that shows
+// it.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -30,8 +30,8 @@ private:
     Bytes bytes_;
 };
 
-/// Random words from the input, then from a simple generator: a constant source would keep a sampler
-/// busy for ever.
+/// Random words from the input, then from a simple generator: a constant source would keep a
+/// sampler busy for ever.
 class InputRandom final : public RandomSource {
 public:
     explicit InputRandom(Input& input) : input_(input) {}

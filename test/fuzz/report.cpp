@@ -27,9 +27,11 @@ void fuzz_report(Bytes bytes) {
         }
         const std::int64_t width = planner.half_width(request, t, confidence);
         require(width >= 0, "an interval has two ends");
-        require(width == planner.half_width(request, t, confidence), "answers are remembered right");
+        require(width == planner.half_width(request, t, confidence),
+                "answers are remembered right");
         const Delta delta(input.take<double>());
-        require(gaussian_is_private(analytic_gaussian_stddev(epsilon, delta) * (1 + 1e-8), epsilon, delta),
+        require(gaussian_is_private(analytic_gaussian_stddev(epsilon, delta) * (1 + 1e-8), epsilon,
+                                    delta),
                 "the analytic Gaussian mechanism is private");
     } catch (const Error& error) {
         require(error.fault() == Fault::parameter || error.fault() == Fault::overflow,

@@ -1,5 +1,5 @@
-// What libFuzzer throws bytes at. A target returns for every input: what it must not do is crash, let
-// an exception out, or break one of the promises that it checks with require().
+// What libFuzzer throws bytes at. A target returns for every input: what it must not do is crash,
+// let an exception out, or break one of the promises that it checks with require().
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ void fuzz_sampler(Bytes input);
 void fuzz_name(Bytes input);
 
 /// Any bytes as the stored state of a live counter: refused as corrupt, or a state that goes on and
-/// is written back to the same bytes. All but some inputs get a right head and checksum first, so that
-/// what lies behind these is reached.
+/// is written back to the same bytes. All but some inputs get a right head and checksum first, so
+/// that what lies behind these is reached.
 void fuzz_state(Bytes input);
 
 /// Any question about errors and intervals: an answer that makes sense, or an Error.
@@ -33,11 +33,8 @@ struct FuzzTarget {
 };
 
 inline constexpr FuzzTarget kFuzzTargets[] = {
-    {"planner", fuzz_planner},
-    {"sampler", fuzz_sampler},
-    {"name", fuzz_name},
-    {"state", fuzz_state},
-    {"report", fuzz_report},
+    {"planner", fuzz_planner}, {"sampler", fuzz_sampler}, {"name", fuzz_name},
+    {"state", fuzz_state},     {"report", fuzz_report},
 };
 
 } // namespace dp_counter::test
