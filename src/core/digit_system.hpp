@@ -4,13 +4,9 @@
 #include <cstdint>
 
 #include "core/checked.hpp"
+#include "core/limits.hpp"
 
 namespace dp_counter {
-
-inline constexpr std::int32_t kMinRadix = 2;
-inline constexpr std::int32_t kMaxRadix = 65535;
-inline constexpr std::int64_t kMaxHorizon = std::int64_t{1} << 62;
-inline constexpr int kMaxHeight = 63; ///< radix 2, horizon 2^62
 
 /// Digits of a time step t >= 0 in radix k, each in [lowest, highest], highest - lowest = k - 1.
 ///   plain:  0 .. k-1                                      (paper, Algorithm 1)

@@ -9,8 +9,8 @@
 #include <span>
 #include <type_traits>
 
-#include "core/digit_system.hpp"
 #include "core/laplace_scale.hpp"
+#include "core/limits.hpp"
 
 namespace dp_counter {
 

@@ -1,15 +1,13 @@
 #include "core/plan.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "core/epochs.hpp"
 #include "core/error.hpp"
 #include "core/hat_choice.hpp"
+#include "core/tree_choice.hpp"
 #include "core/tree_error.hpp"
 
 namespace dp_counter {
@@ -45,34 +43,6 @@ void check(const Request& request) {
                     "Leave k out to have the most accurate one chosen.");
 }
 
-/// The least radix with which `height` digits reach the horizon, or none up to kMaxRadix.
-std::optional<std::int32_t> least_radix(Mechanism mechanism, int height, std::int64_t horizon) {
-    std::int32_t low = kMinRadix;
-    std::int32_t high = kMaxRadix + 1;
-    while (low < high) {
-        const std::int32_t middle = low + (high - low) / 2;
-        if (digit_system(mechanism, middle).capacity(height) >= horizon)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low > kMaxRadix)
-        return std::nullopt;
-    return low;
-}
-
-/// A lower bound for the mean number of nodes, good for this radix and all greater ones of the
-/// same height (so that a search may stop). A level whose digits run through complete periods of
-/// k^l steps has a mean abs digit of at least (k - 1/k)/4 in them. The top level is left out, and
-/// the one below it where other levels remain: they may not complete a period.
-double least_mean_nodes(std::int32_t radix, int height, std::int64_t horizon) {
-    const double k = radix;
-    const double level = (k - 1 / k) / 4;
-    if (height == 2) // rises with k up to horizon / 2; above, one level does better in any case
-        return level * std::max(0.25, 1 - k / static_cast<double>(horizon));
-    return level * std::max(0.0, 1 - 2 / k) * (height - 2);
-}
-
 /// Keeps the best of the plans offered to it.
 class Best {
 public:
@@ -84,7 +54,6 @@ public:
             mse_ = mse;
         }
     }
-    [[nodiscard]] bool beats(double mse) const { return plan_ && mse_ < mse; }
     [[nodiscard]] const Plan& plan() const { return *plan_; }
 
 private:
@@ -92,43 +61,11 @@ private:
     double mse_ = 0;
 };
 
-/// The radices that need exactly this height: [first, end).
-struct Range {
-    Mechanism mechanism;
-    int height;
-    std::int32_t first;
-    std::int32_t end;
-};
-
-/// All heights that some radix needs for this horizon, lowest first. Of a single digit only the
-/// least radix is of interest: at step t it uses t nodes, whatever the radix.
-std::vector<Range> ranges(Mechanism mechanism, std::int64_t horizon) {
-    std::vector<Range> result;
-    std::int32_t end = kMaxRadix + 1;
-    for (int height = 1; height <= kMaxHeight && end > kMinRadix; ++height) {
-        const std::int32_t first = least_radix(mechanism, height, horizon).value_or(end);
-        if (first < end)
-            result.push_back({mechanism, height, first, height == 1 ? first + 1 : end});
-        end = std::min(first, end);
-    }
-    return result;
-}
-
-void search(Best& best, const Request& request, Mechanism mechanism) {
-    const std::vector<Range> all = ranges(mechanism, request.horizon);
-    const auto plan = [&](const Range& range, std::int32_t radix) {
-        return Plan{mechanism, radix, range.height, request.horizon, request.epsilon, {}};
-    };
-    for (const Range& range : all) // the least radix is nearly the best: later searches end early
-        best.offer(plan(range, range.first));
-    for (const Range& range : all) {
-        const double node_variance = plan(range, range.first).scale().variance();
-        for (std::int32_t radix = range.first + 1; radix < range.end; ++radix) {
-            if (best.beats(node_variance * least_mean_nodes(radix, range.height, request.horizon)))
-                break;
-            best.offer(plan(range, radix));
-        }
-    }
+Plan best_tree(const Request& request, Mechanism mechanism) {
+    const auto digits = mechanism == Mechanism::plain ? &DigitSystem::plain : &DigitSystem::offset;
+    const DigitSystem best = choose_tree(digits, request.horizon, request.epsilon);
+    return {mechanism,       best.radix(),    best.height(request.horizon),
+            request.horizon, request.epsilon, {}};
 }
 
 Plan with_levels(const Request& request, std::int32_t radix, const HatSpec& levels) {
@@ -162,7 +99,7 @@ Plan best_of_all(const Request& request) {
     if (hats && request.epsilon.value() <= kHatsWin && hats->height > 1)
         return *hats;
     for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
-        search(best, request, mechanism);
+        best.offer(best_tree(request, mechanism));
     if (hats && (hats->height > 1 || request.horizon > kMaxRadix)) // one level is plain already
         best.offer(*hats);
     return best.plan();
@@ -194,15 +131,14 @@ DigitSystem Plan::digits() const {
 
 LaplaceScale Plan::scale(int level) const noexcept {
     if (is_tree())
-        return {epsilon, static_cast<uint128>(height)};
+        return tree_scale(height, epsilon);
     return hat_scale(levels, epsilon, level);
 }
 
 double Plan::mse() const {
     if (!is_tree())
         return hat_spec_mse(levels, epsilon) + (is_fractional() ? kRoundingVariance : 0);
-    const auto nodes = static_cast<double>(total_nodes(digits(), horizon));
-    return scale().variance() * nodes / static_cast<double>(horizon);
+    return tree_mse(digits(), horizon, scale().variance());
 }
 
 Plan make_plan(const Request& request) {
@@ -220,9 +156,7 @@ Plan make_plan(const Request& request) {
     case Mechanism::plain:
         break;
     }
-    Best best;
-    search(best, request, *request.mechanism);
-    return best.plan();
+    return best_tree(request, *request.mechanism);
 }
 
 Plan make_epoch_plan(const Request& request, int epoch) {

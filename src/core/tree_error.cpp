@@ -5,6 +5,10 @@
 
 namespace dp_counter {
 
+LaplaceScale tree_scale(int height, Epsilon epsilon) noexcept {
+    return {epsilon, static_cast<uint128>(height)};
+}
+
 std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept {
     std::int64_t nodes = 0;
     while (t != 0)
@@ -78,6 +82,11 @@ std::int64_t max_nodes(const DigitSystem& system, std::int64_t horizon) noexcept
     if (height > 1)
         best = std::max(best, system.highest() + (height - 2) * free);
     return best;
+}
+
+double tree_mse(const DigitSystem& system, std::int64_t horizon, double node_variance) noexcept {
+    const auto nodes = static_cast<double>(total_nodes(system, horizon));
+    return node_variance * nodes / static_cast<double>(horizon);
 }
 
 } // namespace dp_counter

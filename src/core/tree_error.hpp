@@ -6,8 +6,13 @@
 
 #include "core/checked.hpp"
 #include "core/digit_system.hpp"
+#include "core/laplace_scale.hpp"
 
 namespace dp_counter {
+
+/// What the noise of a node is drawn from: a step lies in one node of each level, so the l1
+/// sensitivity of all nodes together is the height.
+[[nodiscard]] LaplaceScale tree_scale(int height, Epsilon epsilon) noexcept;
 
 /// The number of nodes whose noise is in the release at step t: sum of abs(digit).
 [[nodiscard]] std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept;
@@ -18,5 +23,9 @@ namespace dp_counter {
 
 /// max nodes_at(t) over t = 1..horizon, exactly, in O(height).
 [[nodiscard]] std::int64_t max_nodes(const DigitSystem& system, std::int64_t horizon) noexcept;
+
+/// Mean of the releases' variances over t = 1..horizon, for nodes of this variance.
+[[nodiscard]] double tree_mse(const DigitSystem& system, std::int64_t horizon,
+                              double node_variance) noexcept;
 
 } // namespace dp_counter

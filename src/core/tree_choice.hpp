@@ -1,0 +1,17 @@
+// Which k-ary tree to take: the one with the least mean squared error for a horizon and an epsilon.
+// The choice is a function of public values, the same on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/digit_system.hpp"
+#include "core/laplace_scale.hpp"
+
+namespace dp_counter {
+
+/// The best of DigitSystem::plain or of DigitSystem::offset, by the exact error over all radices.
+/// Ties go to the lower height, then to the smaller radix. 1 <= horizon <= kMaxHorizon.
+[[nodiscard]] DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t radix),
+                                      std::int64_t horizon, Epsilon epsilon);
+
+} // namespace dp_counter
