@@ -25,7 +25,7 @@ LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_su
 AS 'MODULE_PATHNAME', 'dp_running_count_boolean';
 
 COMMENT ON FUNCTION dp_running_count(boolean, double precision, integer, pg_catalog.text, bigint)
-IS 'window function: differentially private running count of the rows whose bit is true, a release for every row; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
+IS 'window function: differentially private running count of the rows whose bit is true, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
 
 CREATE FUNCTION dp_running_count(
     "bit" bit,
@@ -38,7 +38,7 @@ LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_su
 AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
-IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
+IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
 
 -- Aggregates ------------------------------------------------------------------------------------
 

@@ -2,6 +2,10 @@
 //
 // PostgreSQL itself refuses FILTER and DISTINCT here, ignores the frame, and never restarts the
 // state inside a partition. A rescan is a new evaluation: a new release.
+//
+// The order of rows within a tie is the plan's choice: an index that ends in the bit, or the heap
+// after an UPDATE of the true rows, sorts them by the secret. So ties are refused. Whether rows tie
+// is public, as the rows and their order are.
 #include <cstdint>
 
 #include "pg/arguments.hpp"
@@ -22,7 +26,7 @@ struct Partition {
     Stream stream;
     bool rows_are_spooled; ///< by WinGetPartitionRowCount
     bool may_vary;         ///< some parameter is neither a constant nor a query parameter
-    std::int64_t row;
+    std::int64_t row;      ///< 0 for the first
     Parameters parameters;
 };
 
@@ -60,6 +64,14 @@ pg_noinline void check_same_parameters(WindowObject window, const Partition* par
         raise_not_constant();
 }
 
+[[noreturn]] pg_noinline void raise_tie() {
+    ereport(ERROR,
+            (errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("rows tie in the window's order"),
+             errdetail("Which of them comes first could tell their bits."),
+             errhint("Add a public unique key to the window's ORDER BY, or count by "
+                     "period.")));
+}
+
 template <bool (*read_bit)(const Argument&)>
 Datum running_count(FunctionCallInfo fcinfo) {
     constexpr std::int64_t kRowsPerMark = 64; // forgetting passed rows costs 11 ns when done a row
@@ -71,12 +83,14 @@ Datum running_count(FunctionCallInfo fcinfo) {
     } else if (partition->may_vary) {
         check_same_parameters(window, partition);
     }
+    if (partition->row > 0 && WinRowsArePeers(window, partition->row - 1, partition->row))
+        raise_tie();
     const std::int64_t release =
         advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
 
     // The tuplestore need not keep passed rows, unless it holds the whole partition anyway, where
-    // trimming costs 40 ns a row once it has spilled.
-    if (!partition->rows_are_spooled && ++partition->row % kRowsPerMark == 0)
+    // trimming costs 40 ns a row once it has spilled. The next row is compared with this one.
+    if (++partition->row % kRowsPerMark == 0 && !partition->rows_are_spooled)
         WinSetMarkPosition(window, partition->row - 1);
     PG_RETURN_INT64(release);
 }

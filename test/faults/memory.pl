@@ -20,10 +20,11 @@ my @calls = (
 );
 my @groups = ( 'dp_running_count(t % 3 = 0, 1.0, 19, 1000)', 'dp_count(t % 3 = 0, 1.0)' );
 my @wrong = (
-	"SELECT dp_running_count(true, 1.0, 3, ''plain'', 2) OVER () FROM generate_series(1, 5)",      # past the horizon
+	"SELECT dp_running_count(true, 1.0, 3, ''plain'', 2) OVER (ORDER BY t) FROM generate_series(1, 5) t",      # past the horizon
 	"SELECT dp_running_count(true, 0.0) OVER ()",
 	"SELECT dp_running_count(true, 1.0, mechanism => ''none'') OVER ()",
-	"SELECT dp_running_count(true, 1.0 + t) OVER () FROM generate_series(1, 5) t",
+	"SELECT dp_running_count(true, 1.0 + t) OVER (ORDER BY t) FROM generate_series(1, 5) t",
+	"SELECT dp_running_count(true, 1.0) OVER (ORDER BY t / 2) FROM generate_series(1, 5) t",              # rows tie
 	"SELECT dp_running_count(true, 1.0, 3, 100) OVER (ORDER BY t ROWS 1 PRECEDING) FROM generate_series(1, 5) t",
 	"SELECT dp_running_count(true, 1.0, 3, 100) FILTER (WHERE t > 1) FROM generate_series(1, 5) t",
 	"SELECT dp_running_count(B''101'', 1.0) OVER ()",

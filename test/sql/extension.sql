@@ -23,7 +23,7 @@ CREATE EXTENSION dp_counter SCHEMA dp_private;
 SELECT DISTINCT nspname FROM pg_proc p JOIN pg_namespace n ON pronamespace = n.oid WHERE proname LIKE 'dp\_%';
 SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10) FROM (VALUES (true), (true)) v (b);
 SELECT dp_private.dp_running_count(b, 1e9, horizon => 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);
-SELECT dp_private.dp_running_count(b, 1e9) OVER () FROM (VALUES (B'1'), (B'1')) v (b);
+SELECT dp_private.dp_running_count(b, 1e9) OVER (ORDER BY t) FROM (VALUES (1, B'1'), (2, B'1')) v (t, b);
 SET LOCAL search_path = pg_catalog;
 SELECT dp_private.dp_count(b, 1e9), dp_private.dp_running_count(b, 1e9, 3, 10, 'plain') FROM (VALUES (true), (true)) v (b);
 SELECT dp_private.dp_running_count(b, 1e9, 3, 'plain', 10) OVER (ORDER BY b) FROM (VALUES (false), (true)) v (b);

@@ -11,7 +11,7 @@ DECLARE
     hint text;
     result text;
 BEGIN
-    EXECUTE format('SELECT DISTINCT ' || form || ' FROM (VALUES (true), (false)) v (b)', epsilon, k, mechanism, horizon)
+    EXECUTE format('SELECT DISTINCT ' || form || ' FROM (VALUES (1, true), (2, false)) v (t, b)', epsilon, k, mechanism, horizon)
         INTO result;
     answer := 'accepted';
 EXCEPTION WHEN OTHERS THEN
@@ -21,8 +21,8 @@ END $$;
 
 CREATE TEMP TABLE forms (name text, call text);
 INSERT INTO forms VALUES
-    ('window',          'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER ()'),
-    ('window over bit', 'dp_running_count(CASE WHEN b THEN B''1'' ELSE B''0'' END, %1$s, %2$s, %3$s, %4$s) OVER ()'),
+    ('window',          'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (ORDER BY t)'),
+    ('window over bit', 'dp_running_count(CASE WHEN b THEN B''1'' ELSE B''0'' END, %1$s, %2$s, %3$s, %4$s) OVER (ORDER BY t)'),
     ('aggregate',       'dp_running_count(b, %1$s, %2$s, %4$s, %3$s)'),
     ('aggregate OVER',  'dp_running_count(b, %1$s, %2$s, %4$s, %3$s) OVER (ROWS UNBOUNDED PRECEDING)');
 
@@ -72,8 +72,7 @@ INSERT INTO varying
            CASE WHEN t < 5 THEN 'plain' ELSE 'subtraction' END, CASE WHEN t < 5 THEN 10 ELSE 11 END
     FROM generate_series(1, 6) t;
 INSERT INTO forms VALUES
-    ('window in order', 'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (ORDER BY t)'),
-    ('window partitioned by what varies', 'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (PARTITION BY epsilon, k, mechanism, horizon)');
+    ('window partitioned by what varies', 'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (PARTITION BY epsilon, k, mechanism, horizon ORDER BY t)');
 CREATE OR REPLACE FUNCTION pg_temp.answer(form text, epsilon text, k text, mechanism text, horizon text, OUT answer text)
 LANGUAGE plpgsql AS $$
 DECLARE

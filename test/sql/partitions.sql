@@ -24,7 +24,7 @@ GROUP BY hospital, flu ORDER BY hospital COLLATE "C", flu;
 -- parameters may differ between partitions
 SELECT p, epsilon, k, mechanism, horizon, max(n)
 FROM (SELECT p, epsilon, k, mechanism, horizon,
-             dp_running_count(true, epsilon, k, mechanism, horizon) OVER (PARTITION BY p) AS n
+             dp_running_count(true, epsilon, k, mechanism, horizon) OVER (PARTITION BY p ORDER BY t) AS n
       FROM (VALUES (1, 1e9, 3, 'plain', 4), (2, 1e8, NULL, 'plain', 9), (3, 1e9, 19, NULL, NULL), (4, 1e7, NULL, NULL, 1000000))
                v (p, epsilon, k, mechanism, horizon), generate_series(1, 4) t) s
 GROUP BY p, epsilon, k, mechanism, horizon ORDER BY p;

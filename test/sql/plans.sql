@@ -88,7 +88,7 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
--- the input in order from an index, from a sort, from an incremental sort, in no order
+-- the input in order from an index, from a sort, from an incremental sort, by expressions
 CREATE INDEX dp_stream_t ON dp_stream (t);
 SET enable_seqscan = off;
 SELECT count(*), max(n) FROM (:running) s;
@@ -99,7 +99,7 @@ SELECT count(*), max(n) FROM (:running) s;
 RESET enable_seqscan;
 RESET enable_indexscan;
 RESET enable_bitmapscan;
-SELECT count(*), max(n) FROM (SELECT dp_running_count(bit, 1e9) OVER () AS n FROM dp_stream) s;
+SELECT count(*), max(n) FROM (SELECT dp_running_count(bit, 1e9) OVER (ORDER BY t % 2, p, t / 2) AS n FROM dp_stream) s;
 
 -- partitions that spill to disk
 SET work_mem = '64kB';

@@ -1,0 +1,118 @@
+-- The order of rows within a tie is the plan's choice and may be sorted by the secret: the window
+-- function refuses rows that tie.
+
+CREATE TEMP TABLE visits (id integer, day integer, flu boolean);
+INSERT INTO visits SELECT id, id / 2500, hashint4(id) % 2 = 0 FROM generate_series(1, 10000) id;
+
+-- The attack: if a day's zeros come before its ones, the day's noisy count tells where the ones begin.
+CREATE FUNCTION pg_temp.attack(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    share float8;
+BEGIN
+    EXECUTE 'CREATE TEMP TABLE output AS SELECT row_number() OVER () AS place, q.* FROM (SELECT id, day, ' || call || ' AS n FROM visits) q';
+    SELECT avg((guess = flu)::integer) INTO share
+    FROM (SELECT id, place > max(place) OVER d - (last_value(n) OVER d - first_value(n) OVER d) AS guess
+          FROM output WINDOW d AS (PARTITION BY day ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) g
+         JOIN visits USING (id);
+    DROP TABLE output;
+    RETURN CASE WHEN share > 0.9 THEN 'more than 90 %' WHEN share > 0.6 THEN 'more than 60 %' ELSE 'hardly a half' END || ' of the bits told';
+EXCEPTION WHEN cardinality_violation THEN
+    RETURN SQLERRM;
+END $$;
+
+-- An index that ends in the bit hands out each day's rows sorted by it.
+CREATE INDEX visits_by_flu ON visits (day, flu, id);
+ANALYZE visits;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+SELECT pg_temp.attack('dp_running_count(flu, 0.1) OVER (ORDER BY day)') AS counted,
+       pg_temp.attack('dp_running_count(flu, 0.1, horizon => 10000) OVER (ORDER BY day)') AS streaming,
+       pg_temp.attack('dp_running_count(flu, 0.1) OVER (PARTITION BY day)') AS partitions;
+SELECT pg_temp.attack('dp_running_count(flu, 0.1) OVER (ORDER BY day, id)') AS with_a_key; -- in every index's order
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+RESET enable_sort;
+DROP INDEX visits_by_flu;
+
+-- An UPDATE of the true rows moves them behind the others.
+UPDATE visits SET flu = flu WHERE flu;
+SET enable_sort = off;
+SELECT pg_temp.attack('dp_running_count(flu, 0.1) OVER ()') AS counted,
+       pg_temp.attack('dp_running_count(flu, 0.1, horizon => 10000) OVER ()') AS streaming,
+       pg_temp.attack('dp_running_count(flu::integer::bit, 0.1) OVER (ORDER BY 1 + 1)') AS by_a_constant;
+RESET enable_sort;
+
+SELECT id, dp_running_count(flu, 0.1) OVER (ORDER BY day) FROM visits;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT id, dp_running_count(flu, 0.1, horizon => 10000) OVER () FROM visits;
+
+-- a public unique key mends it, whatever the frame
+SELECT count(*) AS rows, count(*) FILTER (WHERE n <> truth) AS wrong
+FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY day, id) AS n, sum(flu::integer) OVER (ORDER BY day, id) AS truth FROM visits) s;
+SELECT count(*) AS rows, count(*) FILTER (WHERE n <> truth) AS wrong
+FROM (SELECT dp_running_count(flu, 1e9, horizon => 10000) OVER (PARTITION BY day ORDER BY id DESC) AS n,
+             sum(flu::integer) OVER (PARTITION BY day ORDER BY id DESC) AS truth FROM visits) s;
+
+-- Which rows tie is a matter of the ORDER BY columns alone: every frame, and what PostgreSQL 16 makes of it (ROWS), refuse the same.
+CREATE FUNCTION pg_temp.answer(clause text, source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+    horizon text;
+    answers text[];
+BEGIN
+    FOREACH horizon IN ARRAY ARRAY['NULL', '1000'] LOOP
+        BEGIN
+            EXECUTE format('SELECT array_agg(n)::text FROM (SELECT dp_running_count(true, 1e9, horizon => %s) OVER (%s) AS n FROM %s) s',
+                           horizon, clause, source) INTO answer;
+        EXCEPTION WHEN OTHERS THEN
+            answer := SQLSTATE || ': ' || SQLERRM;
+        END;
+        answers := answers || answer;
+    END LOOP;
+    RETURN CASE WHEN answers[1] = answers[2] THEN answer ELSE answers::text END;
+END $$;
+SELECT clause || frame AS clause, pg_temp.answer(clause || frame, '(VALUES (1), (2), (2), (3)) v (t)')
+FROM unnest(ARRAY['', 'ORDER BY t', 'ORDER BY -t']) clause,
+     unnest(ARRAY['', ' RANGE UNBOUNDED PRECEDING', ' ROWS UNBOUNDED PRECEDING', ' ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING',
+                  ' ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW', ' GROUPS CURRENT ROW']) frame
+WHERE clause <> '' OR frame !~ 'GROUPS'
+ORDER BY clause COLLATE "C", frame COLLATE "C";
+
+-- what is equal to ORDER BY ties: NULLs, zeros, strings under the collation, rows
+SELECT source, pg_temp.answer('ORDER BY t', source)
+FROM unnest(ARRAY['(VALUES (NULL), (1), (2)) v (t)', '(VALUES (NULL), (1), (NULL)) v (t)', '(VALUES (0.0::float8), (''-0'')) v (t)',
+                  '(VALUES (1.0), (1.00)) v (t)', '(VALUES (''a''), (''A'')) v (t)', '(VALUES (''NaN''::float8), (''NaN'')) v (t)',
+                  '(VALUES (ROW(1, 2)), (ROW(1, 3))) v (t)', '(VALUES (ROW(1, 2)), (ROW(1, 2))) v (t)']) source;
+-- rows of different partitions never tie; the first row of a partition ties with none
+SELECT pg_temp.answer('PARTITION BY p ORDER BY t', '(VALUES (1, 1), (2, 1), (3, 1), (3, 2)) v (p, t)') AS apart,
+       pg_temp.answer('PARTITION BY p', '(VALUES (1), (2), (3)) v (p)') AS single,
+       pg_temp.answer('PARTITION BY p ORDER BY t', '(VALUES (1, 1), (2, 1), (3, 2), (3, 2)) v (p, t)') AS last_ties;
+
+-- A tie is seen wherever it stands: at the places where passed rows are forgotten (every 64), in memory and spilled.
+SET work_mem = '64kB';
+SELECT count(*) AS places, count(*) FILTER (WHERE answer <> '21000: rows tie in the window''s order') AS missed
+FROM (SELECT pg_temp.answer('ORDER BY t', format('(SELECT i - (i >= %s)::integer AS t, repeat(''x'', 100) FROM generate_series(1, 260) i) v', place)) AS answer
+      FROM generate_series(2, 260) place) s;
+CREATE FUNCTION pg_temp.tie_at(place integer) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM count(n) FROM (SELECT dp_running_count(true, 1, 19) OVER (ORDER BY i - (i >= place)::integer) AS n
+                           FROM generate_series(1, 20000) i) s;
+    RETURN 'no tie';
+EXCEPTION WHEN cardinality_violation THEN
+    RETURN SQLERRM;
+END $$;
+SELECT place, pg_temp.tie_at(place) FROM unnest(ARRAY[2, 64, 65, 66, 10000, 19999, 20000, 20001]) place;
+-- Two streams over one window, one of them with marks: neither disturbs the other.
+SELECT count(*) AS rows, count(*) FILTER (WHERE a <> truth OR b <> truth) AS wrong
+FROM (SELECT dp_running_count(i % 3 = 0, 1e9) OVER w AS a, dp_running_count(i % 3 = 0, 1e9, horizon => 20000) OVER w AS b,
+             sum((i % 3 = 0)::integer) OVER w AS truth, lag(i, 100) OVER w
+      FROM generate_series(1, 20000) i WINDOW w AS (ORDER BY i)) s;
+RESET work_mem;
+
+-- no row that ties is released: a cursor gets those before it
+BEGIN;
+DECLARE c CURSOR FOR SELECT t, dp_running_count(true, 1e9, horizon => 9) OVER (ORDER BY t) FROM (VALUES (1), (2), (2)) v (t);
+FETCH 2 FROM c;
+FETCH 1 FROM c;
+ROLLBACK;
