@@ -1,17 +1,26 @@
 \echo Use "CREATE EXTENSION dp_counter" to load this file. \quit
 
+-- What is nobody's business: the live counters' tables and the functions that PostgreSQL alone calls.
+-- It finds those by their OIDs, so nobody needs USAGE.
+
+CREATE SCHEMA dp_counter_private;
+REVOKE ALL ON SCHEMA dp_counter_private FROM PUBLIC;
+
+COMMENT ON SCHEMA dp_counter_private
+IS 'dp_counter: secret state of the live counters, and internal functions';
+
 -- Window functions ------------------------------------------------------------------------------
 --
 -- STABLE, not VOLATILE: PostgreSQL evaluates two identical calls over one window once if the
 -- function is not volatile, so that writing the same call twice is one release and costs epsilon
 -- once. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of the stream.
 
-CREATE FUNCTION dp_running_count_support(internal)
+CREATE FUNCTION dp_counter_private.dp_running_count_support(internal)
 RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_running_count_support';
 
-COMMENT ON FUNCTION dp_running_count_support(internal)
+COMMENT ON FUNCTION dp_counter_private.dp_running_count_support(internal)
 IS 'internal: tells the planner that the window functions dp_running_count ignore the frame';
 
 CREATE FUNCTION dp_running_count(
@@ -21,7 +30,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_support
+LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_boolean';
 
 COMMENT ON FUNCTION dp_running_count(boolean, double precision, integer, pg_catalog.text, bigint)
@@ -34,7 +43,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_running_count_support
+LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
@@ -42,80 +51,57 @@ IS 'window function: differentially private running count of the rows whose bit(
 
 -- Aggregates ------------------------------------------------------------------------------------
 
-CREATE FUNCTION dp_running_count_transition(internal, boolean, double precision, integer, bigint)
+CREATE FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
 RETURNS internal
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_transition';
 
-COMMENT ON FUNCTION dp_running_count_transition(internal, boolean, double precision, integer, bigint)
+COMMENT ON FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
 IS 'internal: transition function of the aggregate dp_running_count';
 
-CREATE FUNCTION dp_running_count_transition(
-    internal, boolean, double precision, integer, bigint, pg_catalog.text)
-RETURNS internal
-LANGUAGE c STABLE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'dp_running_count_transition';
-
-COMMENT ON FUNCTION dp_running_count_transition(
-    internal, boolean, double precision, integer, bigint, pg_catalog.text)
-IS 'internal: transition function of the aggregate dp_running_count';
-
-CREATE FUNCTION dp_running_count_final(internal)
+CREATE FUNCTION dp_counter_private.dp_running_count_final(internal)
 RETURNS bigint
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_final';
 
-COMMENT ON FUNCTION dp_running_count_final(internal)
+COMMENT ON FUNCTION dp_counter_private.dp_running_count_final(internal)
 IS 'internal: final function of the aggregate dp_running_count';
 
+-- Without names: a call with named arguments is the window function.
 CREATE AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 (
-    SFUNC = dp_running_count_transition,
+    SFUNC = dp_counter_private.dp_running_count_transition,
     STYPE = internal,
     SSPACE = 256,
-    FINALFUNC = dp_running_count_final,
+    FINALFUNC = dp_counter_private.dp_running_count_final,
     PARALLEL = RESTRICTED
 );
 
 COMMENT ON AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 IS 'differentially private running count without spooling: under OVER with a growing frame a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
 
-CREATE AGGREGATE dp_running_count(
-    boolean, double precision, integer, bigint, pg_catalog.text)
-(
-    SFUNC = dp_running_count_transition,
-    STYPE = internal,
-    SSPACE = 256,
-    FINALFUNC = dp_running_count_final,
-    PARALLEL = RESTRICTED
-);
-
-COMMENT ON AGGREGATE dp_running_count(
-    boolean, double precision, integer, bigint, pg_catalog.text)
-IS 'differentially private running count without spooling, with the mechanism named: under OVER with a growing frame a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
-
-CREATE FUNCTION dp_count_transition(internal, boolean, double precision)
+CREATE FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
 RETURNS internal
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_transition';
 
-COMMENT ON FUNCTION dp_count_transition(internal, boolean, double precision)
+COMMENT ON FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
 IS 'internal: transition function of the aggregate dp_count';
 
-CREATE FUNCTION dp_count_final(internal)
+CREATE FUNCTION dp_counter_private.dp_count_final(internal)
 RETURNS bigint
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_final';
 
-COMMENT ON FUNCTION dp_count_final(internal)
+COMMENT ON FUNCTION dp_counter_private.dp_count_final(internal)
 IS 'internal: final function of the aggregate dp_count';
 
 CREATE AGGREGATE dp_count("bit" boolean, epsilon double precision)
 (
-    SFUNC = dp_count_transition,
+    SFUNC = dp_counter_private.dp_count_transition,
     STYPE = internal,
     SSPACE = 128,
-    FINALFUNC = dp_count_final,
+    FINALFUNC = dp_counter_private.dp_count_final,
     PARALLEL = RESTRICTED
 );
 
@@ -127,12 +113,6 @@ IS 'one differentially private count of the rows whose bit is true, discrete Lap
 -- Readable by nobody but the extension's owner: no privilege is ever granted here, and row security
 -- without a policy closes the tables to the members of pg_read_all_data and pg_write_all_data too.
 -- The module reads and writes them directly, never by SQL.
-
-CREATE SCHEMA dp_counter_private;
-REVOKE ALL ON SCHEMA dp_counter_private FROM PUBLIC;
-
-COMMENT ON SCHEMA dp_counter_private
-IS 'dp_counter: secret state of the live counters';
 
 CREATE TABLE dp_counter_private.counters (
     releases    pg_catalog.regclass PRIMARY KEY,

@@ -14,7 +14,7 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kMechanism, kArguments };
+enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kArguments };
 
 /// The transition state, in secret memory.
 ///
@@ -36,10 +36,7 @@ void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
     parameters.epsilon = read_epsilon(fcinfo->args[kEpsilon]);
     read_k(parameters, fcinfo->args[kK]);
     read_horizon(parameters, fcinfo->args[kHorizon]);
-    if (fcinfo->nargs > kMechanism)
-        read_mechanism(parameters, fcinfo->args[kMechanism]);
-    else
-        read_mechanism(parameters, {0, true});
+    read_mechanism(parameters, {0, true}); // naming one is for the window function
 }
 
 /// Whether some parameter is neither a constant nor a query parameter. Under OVER there is no
@@ -48,7 +45,7 @@ bool may_vary(FunctionCallInfo fcinfo) {
     const Aggref* call = AggGetAggref(fcinfo);
     if (call == nullptr)
         return true;
-    for (int i = kEpsilon; i < fcinfo->nargs; ++i) {
+    for (int i = kEpsilon; i < kArguments; ++i) {
         const Expr* argument =
             static_cast<const TargetEntry*>(list_nth(call->args, i - kBit))->expr;
         const bool is_query_parameter =
@@ -74,7 +71,7 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
     state->parameters = parameters;
     state->may_vary = may_vary(fcinfo);
-    for (int i = kEpsilon; i < fcinfo->nargs; ++i)
+    for (int i = kEpsilon; i < kArguments; ++i)
         state->arguments[i] = fcinfo->args[i];
     if (use == AggregateUse::window) {
         check_first_state(fcinfo);
@@ -86,11 +83,11 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     return state;
 }
 
-/// Whether this row's parameters are those of the first, as far as numbers can tell: a mechanism's
-/// name says nothing by its address. NULL has the value 0; where it has not, the values are read.
+/// Whether this row's parameters are those of the first. NULL has the value 0; where it has not, the
+/// values are read.
 bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
-    Datum difference = state->parameters.has_mechanism ? 1 : 0;
-    for (int i = kEpsilon; i < fcinfo->nargs; ++i) {
+    Datum difference = 0;
+    for (int i = kEpsilon; i < kArguments; ++i) {
         const Argument& first = state->arguments[i];
         const Argument& now = fcinfo->args[i];
         difference |= (first.value ^ now.value) | static_cast<Datum>(first.isnull != now.isnull);

@@ -17,8 +17,8 @@ my @queries = (
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0) OVER (ORDER BY t) n FROM bits) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1 + random()), NULL, MECHANISM::text, (SELECT 1000000 + (random() * 1e6)::int)) OVER (PARTITION BY t % 97 ORDER BY t) n FROM (SELECT * FROM bits LIMIT 500) b) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0, 5, MECHANISM) OVER (PARTITION BY t % 100 ORDER BY t) n FROM bits) s',
-	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0, 19, 100000::bigint, MECHANISM) OVER (ORDER BY t) n FROM bits) s',
-	'SELECT sum(n) FROM (SELECT dp_running_count(b, 0.5, NULL, 100000::bigint, MECHANISM) n FROM bits GROUP BY t % 500) s',
+	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0, 19, 100000::bigint) OVER (ORDER BY t) n FROM bits) s',
+	'SELECT sum(n) FROM (SELECT dp_running_count(b, 0.5, NULL, 100000::bigint) n FROM bits GROUP BY t % 500) s',
 	'SELECT sum(n) FROM (SELECT dp_count(b, 1.0) n FROM bits GROUP BY t % 5000) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1e-9 * (1 + random())), 65535) OVER (PARTITION BY t % 3 ORDER BY t) n FROM (SELECT * FROM bits LIMIT 300) b) s',
 );

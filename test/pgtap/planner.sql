@@ -18,10 +18,12 @@ RESET client_min_messages;
 SELECT plan(36 + 12 + 12);
 
 CREATE TEMP TABLE releases AS
-SELECT mechanism, k, epsilon, dp_running_count(t % 2 = 0, epsilon, k, 30, mechanism) AS released
-FROM (VALUES ('subtraction', 5), ('plain', 3), ('bridge', 4), ('hat', 5)) plans (mechanism, k),
-     unnest(ARRAY[0.1, 1, 20]::float8[]) epsilon, generate_series(1, 20000) run, generate_series(1, 22) t
-GROUP BY mechanism, k, epsilon, run;
+SELECT mechanism, k, epsilon, released
+FROM (SELECT mechanism, k, epsilon, t,
+             dp_running_count(t % 2 = 0, epsilon, k, mechanism, 30) OVER (PARTITION BY mechanism, k, epsilon, run ORDER BY t) AS released
+      FROM (VALUES ('subtraction', 5), ('plain', 3), ('bridge', 4), ('hat', 5)) plans (mechanism, k),
+           unnest(ARRAY[0.1, 1, 20]::float8[]) epsilon, generate_series(1, 20000) run, generate_series(1, 22) t) s
+WHERE t = 22;
 
 CREATE TEMP TABLE coverage AS
 SELECT mechanism, epsilon, confidence, count(*) AS runs,

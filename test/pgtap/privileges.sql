@@ -5,7 +5,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(27);
+SELECT plan(28);
 
 CREATE ROLE dp_analyst;
 CREATE ROLE dp_curator;
@@ -46,24 +46,28 @@ SELECT lives_ok($$ SELECT dp_count(b, 1) FROM (VALUES (true)) v (b) $$, 'anyone 
 SELECT lives_ok($$ SELECT dp_running_count(b, 1) OVER () FROM (VALUES (true)) v (b) $$, 'anyone may use the window function');
 SELECT lives_ok($$ SELECT dp_running_count(b, 1) OVER () FROM (VALUES (B'1')) v (b) $$, 'anyone may use the window function over bit');
 SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10) FROM (VALUES (true)) v (b) $$, 'anyone may use the aggregate');
-SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10, 'plain') OVER () FROM (VALUES (true)) v (b) $$, 'anyone may use the aggregate with a mechanism');
+SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10) OVER () FROM (VALUES (true)) v (b) $$, 'anyone may use the aggregate over a window');
 
 -- The inner functions take a state that only PostgreSQL makes. (Some versions do not find the function, others find it
 -- and refuse the argument.)
 \set refused '''does not exist|cannot accept a value of type internal|cannot cast type'''
-SELECT throws_matching('SELECT dp_count_final(NULL)', :refused, 'no state from NULL for dp_count_final');
-SELECT throws_matching('SELECT dp_running_count_final(NULL)', :refused, 'no state from NULL for dp_running_count_final');
-SELECT throws_matching('SELECT dp_count_transition(NULL, true, 1::float8)', :refused, 'no state from NULL for dp_count_transition');
-SELECT throws_matching('SELECT dp_running_count_transition(NULL, true, 1::float8, 3, 10::bigint)', :refused, 'no state from NULL for dp_running_count_transition');
-SELECT throws_matching('SELECT dp_count_final(NULL::internal)', :refused, 'nor from a cast');
-SELECT throws_ok($$ CREATE AGGREGATE pg_temp.leak(boolean, float8) (SFUNC = dp_count_transition, STYPE = internal) $$, '42P13', NULL,
+SELECT throws_ok('SELECT dp_counter_private.dp_count_final(NULL)', '42501', NULL, 'the inner functions cannot be named');
+RESET ROLE;
+GRANT USAGE ON SCHEMA dp_counter_private TO dp_nobody;
+SET LOCAL ROLE dp_nobody;
+SELECT throws_matching('SELECT dp_counter_private.dp_count_final(NULL)', :refused, 'where they could: no state from NULL for dp_count_final');
+SELECT throws_matching('SELECT dp_counter_private.dp_running_count_final(NULL)', :refused, 'no state from NULL for dp_running_count_final');
+SELECT throws_matching('SELECT dp_counter_private.dp_count_transition(NULL, true, 1::float8)', :refused, 'no state from NULL for dp_count_transition');
+SELECT throws_matching('SELECT dp_counter_private.dp_running_count_transition(NULL, true, 1::float8, 3, 10::bigint)', :refused, 'no state from NULL for dp_running_count_transition');
+SELECT throws_matching('SELECT dp_counter_private.dp_count_final(NULL::internal)', :refused, 'nor from a cast');
+SELECT throws_ok($$ CREATE AGGREGATE pg_temp.leak(boolean, float8) (SFUNC = dp_counter_private.dp_count_transition, STYPE = internal) $$, '42P13', NULL,
                  'no aggregate of one''s own shows the state');
 
 -- Nobody but a superuser installs, moves, or replaces it.
 SELECT throws_ok('DROP EXTENSION dp_counter', '42501', NULL, 'it is not dropped');
 SELECT throws_ok('ALTER EXTENSION dp_counter SET SCHEMA dp_hospital', '42501', NULL, 'it is not moved');
 SELECT throws_ok('DROP AGGREGATE dp_count(boolean, float8)', '42501', NULL, 'its functions are not dropped');
-SELECT throws_ok('ALTER FUNCTION dp_count_final(internal) LEAKPROOF', '42501', NULL, 'nor changed');
+SELECT throws_ok('ALTER FUNCTION dp_counter_private.dp_count_final(internal) LEAKPROOF', '42501', NULL, 'nor changed');
 SELECT throws_ok($$ CREATE FUNCTION pg_temp.f(internal) RETURNS bigint LANGUAGE c AS '$libdir/dp_counter', 'dp_count_final' $$, '42501', NULL,
                  'nor is the library called under another name');
 RESET ROLE;

@@ -92,7 +92,7 @@ CREATE TEMP TABLE releases (stream text, run integer, t bigint, n bigint);
 -- each through another door
 INSERT INTO releases SELECT 'binary tree by subtraction', run, t, dp_running_count(false, 1, 2) OVER (PARTITION BY run ORDER BY t)
     FROM zeros WHERE t <= 15;
-INSERT INTO releases SELECT 'binary tree', run, t, dp_running_count(false, 1, 2, 15, 'plain') OVER (PARTITION BY run ORDER BY t)
+INSERT INTO releases SELECT 'binary tree', run, t, dp_running_count(false, 1, 2, 'plain', 15) OVER (PARTITION BY run ORDER BY t)
     FROM zeros WHERE t <= 15;
 INSERT INTO releases SELECT 'k = 3, subtraction', run, t, dp_running_count(false, 1, 3, 'subtraction') OVER (PARTITION BY run ORDER BY t)
     FROM zeros WHERE t <= 40;

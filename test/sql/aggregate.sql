@@ -7,8 +7,7 @@ FROM generate_series(1, 20) t;
 
 -- after the last row
 SELECT dp_running_count(flu, 1e9, 3, 20) FROM visits;
-SELECT dp_running_count(flu, 1e9, 3, 20, 'plain') FROM visits;
-SELECT dp_running_count(flu, 1e9, NULL, 20), dp_running_count(flu, 1e9, NULL, 20, NULL) FROM visits;
+SELECT dp_running_count(flu, 1e9, NULL, 20) FROM visits;
 SELECT pg_typeof(dp_running_count(flu, 1e9, 3, 20)) FROM visits;
 
 SELECT hospital, count(*), dp_running_count(flu, 1e9, 3, 20)
@@ -32,7 +31,7 @@ SELECT hospital, dp_running_count(flu, 1e9, 3, 20) FROM visits WHERE false GROUP
 SELECT t,
        dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t) AS by_default,
        dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) AS by_rows,
-       dp_running_count(flu, 1e9, 3, 20, 'plain') OVER (PARTITION BY hospital ORDER BY t) AS by_hospital
+       dp_running_count(flu, 1e9, 3, 20) OVER (PARTITION BY hospital ORDER BY t) AS by_hospital
 FROM visits ORDER BY t;
 
 -- RANGE peers share one output, after the last of them; ROWS gives each its own
@@ -41,22 +40,21 @@ SELECT t / 4 AS week,
        dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t / 4 ROWS UNBOUNDED PRECEDING) AS rows
 FROM visits ORDER BY week, rows;
 
--- every k and mechanism counts right at every step: rows that differ from the true count
+-- every k counts right at every step: rows that differ from the true count
 WITH stream AS (
-    SELECT k, mechanism, horizon, t, t * t % 7 < 3 AS bit
+    SELECT k, horizon, t, t * t % 7 < 3 AS bit
     FROM unnest(ARRAY[NULL, 2, 3, 4, 5, 19, 20, 101, 4096]) k,
-         unnest(ARRAY[NULL, 'subtraction', 'plain', 'bridge', 'hat']) mechanism,
          unnest(ARRAY[1, 2, 3, 4, 15, 16, 40, 41, 500]) horizon,
          generate_series(1, horizon) t
 ), over_rows AS (
-    SELECT k, mechanism, horizon, t,
-           dp_running_count(bit, 1e9, k, horizon, mechanism) OVER w AS released,
+    SELECT k, horizon, t,
+           dp_running_count(bit, 1e9, k, horizon) OVER w AS released,
            sum(bit::integer) OVER w AS truth
     FROM stream
-    WINDOW w AS (PARTITION BY k, mechanism, horizon ORDER BY t)
+    WINDOW w AS (PARTITION BY k, horizon ORDER BY t)
 ), grouped AS (
-    SELECT dp_running_count(bit, 1e9, k, horizon, mechanism) AS released, sum(bit::integer) AS truth
-    FROM stream GROUP BY k, mechanism, horizon
+    SELECT dp_running_count(bit, 1e9, k, horizon) AS released, sum(bit::integer) AS truth
+    FROM stream GROUP BY k, horizon
 )
 SELECT 'over' AS form, count(*), count(*) FILTER (WHERE released IS DISTINCT FROM truth) AS wrong FROM over_rows
 UNION ALL
@@ -68,23 +66,21 @@ SELECT hospital, dp_running_count(flu, 1e9, 3, 20),
 FROM visits GROUP BY hospital ORDER BY hospital COLLATE "C";
 
 -- Without a horizon the stream goes on for ever, in epochs of growing length: right at every step,
--- across the borders of the first four, for every mechanism.
+-- across the borders of the first four, for every k.
 SELECT dp_running_count(flu, 1e9, 3, NULL::bigint) FROM visits;
 SELECT t, dp_running_count(flu, 1e9, 3, NULL::bigint) OVER (ORDER BY t) FROM visits ORDER BY t LIMIT 16;
 WITH stream AS (
-    SELECT k, mechanism, t, t * t % 7 < 3 AS bit
-    FROM unnest(ARRAY[NULL, 2, 3, 19]) k,
-         unnest(ARRAY[NULL, 'subtraction', 'plain', 'bridge', 'hat']) mechanism,
-         generate_series(1, 1100) t
+    SELECT k, t, t * t % 7 < 3 AS bit
+    FROM unnest(ARRAY[NULL, 2, 3, 19]) k, generate_series(1, 1100) t
 ), over_rows AS (
-    SELECT k, mechanism, t,
-           dp_running_count(bit, 1e9, k, NULL::bigint, mechanism) OVER w AS released,
+    SELECT k, t,
+           dp_running_count(bit, 1e9, k, NULL::bigint) OVER w AS released,
            sum(bit::integer) OVER w AS truth
     FROM stream
-    WINDOW w AS (PARTITION BY k, mechanism ORDER BY t)
+    WINDOW w AS (PARTITION BY k ORDER BY t)
 ), grouped AS (
-    SELECT dp_running_count(bit, 1e9, k, NULL::bigint, mechanism) AS released, sum(bit::integer) AS truth
-    FROM stream, generate_series(0, 1100, 50) AS last WHERE t <= last GROUP BY k, mechanism, last
+    SELECT dp_running_count(bit, 1e9, k, NULL::bigint) AS released, sum(bit::integer) AS truth
+    FROM stream, generate_series(0, 1100, 50) AS last WHERE t <= last GROUP BY k, last
 )
 SELECT 'over' AS form, count(*), count(*) FILTER (WHERE released IS DISTINCT FROM truth) AS wrong FROM over_rows
 UNION ALL

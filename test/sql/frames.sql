@@ -39,7 +39,6 @@ SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN CURRENT RO
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ROWS CURRENT ROW) FROM visits;
-SELECT dp_running_count(flu, 1e9, 3, 8, 'plain') OVER (ORDER BY t ROWS 2 PRECEDING) FROM visits;
 
 -- frames with holes
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM visits;

@@ -38,7 +38,7 @@ ORDER BY g NULLS FIRST, t NULLS FIRST;
 -- k, mechanism and (in the window function) horizon may be NULL: chosen, chosen, the number of rows
 SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9, NULL, NULL, NULL::bigint) OVER (ORDER BY t) AS n FROM visits) s;
 SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9, NULL, NULL::text, NULL::bigint) OVER (ORDER BY t) AS n FROM visits) s;
-SELECT dp_running_count(flu, 1e9, NULL, 6, NULL) FROM visits;
+SELECT dp_running_count(flu, 1e9, NULL, 6) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, NULL::bigint) FROM visits;
 -- epsilon may not
 SELECT dp_running_count(flu, NULL) OVER () FROM visits;

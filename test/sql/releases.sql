@@ -43,7 +43,7 @@ FROM (SELECT dp_running_count(flu, 1e-9, 3, 'plain') OVER w AS a,
              dp_running_count(flu, 1e-9, 3, 'plain', 20) OVER w AS e,
              dp_running_count(NOT flu, 1e-9, 3, 'plain') OVER w AS f,
              dp_running_count(flu, 1e-9, 3, 'plain') OVER (ORDER BY t, flu) AS g,
-             dp_running_count(flu, 1e-9, 3, 20, 'plain') OVER w AS h,
+             dp_running_count(flu, 1e-9, 3, 20) OVER w AS h,
              dp_running_count(flu::integer::bit, 1e-9, 3, 'plain') OVER w AS i
       FROM visits WINDOW w AS (ORDER BY t)) s;
 SELECT dp_count(flu, 1e-9) = dp_count(flu, 2e-9) AS epsilon, dp_count(flu, 1e-9) = dp_count(flu AND true OR t < 0, 1e-9) AS bit FROM visits;
