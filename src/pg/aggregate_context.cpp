@@ -26,9 +26,9 @@ namespace {
 
 void check_group(FunctionCallInfo fcinfo) {
     const Aggref* call = AggGetAggref(fcinfo);
-    if (call != nullptr && call->aggfilter != nullptr)
+    if (call->aggfilter != nullptr)
         refuse_filter();
-    if (call != nullptr && call->aggdistinct != NIL)
+    if (call->aggdistinct != NIL)
         refuse("DISTINCT is not supported for a private count",
                "Every row is a step of its own; remove DISTINCT.");
     const auto* state = reinterpret_cast<const AggState*>(fcinfo->context);
@@ -80,9 +80,8 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
 
 } // namespace
 
-AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule,
-                                     MemoryContext* memory) {
-    switch (AggCheckCallContext(fcinfo, memory)) {
+AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule) {
+    switch (AggCheckCallContext(fcinfo, nullptr)) {
     case AGG_CONTEXT_AGGREGATE:
         check_group(fcinfo);
         return AggregateUse::group;
@@ -95,6 +94,12 @@ AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule,
                         errhint("Call dp_running_count or dp_count.")));
         pg_unreachable();
     }
+}
+
+MemoryContext state_memory(FunctionCallInfo fcinfo) {
+    MemoryContext memory = nullptr;
+    (void)AggCheckCallContext(fcinfo, &memory);
+    return memory;
 }
 
 void check_first_state(FunctionCallInfo fcinfo) {

@@ -17,13 +17,15 @@ enum class FrameRule {
     whole,   ///< is the whole partition
 };
 
-/// Checks the context of a transition or final function and returns the memory that lives as long
-/// as its state. Raises feature_not_supported, with a hint, for what would break the guarantee:
-/// FILTER and DISTINCT (rows that do not advance time), grouping sets (the same rows in several
-/// releases), frames that PostgreSQL evaluates by restarting the state (fresh noise over data
-/// already released) or that a single release cannot serve.
-AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule,
-                                     MemoryContext* memory);
+/// Checks the context of a transition or final function; once a query is enough. Raises
+/// feature_not_supported, with a hint, for what would break the guarantee: FILTER and DISTINCT
+/// (rows that do not advance time), grouping sets (the same rows in several releases), frames that
+/// PostgreSQL evaluates by restarting the state (fresh noise over data already released) or that a
+/// single release cannot serve.
+[[nodiscard]] AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule);
+
+/// The memory that lives as long as the state of this call. The context has been checked.
+[[nodiscard]] MemoryContext state_memory(FunctionCallInfo fcinfo);
 
 /// Raises feature_not_supported if rows of this window have already been aggregated: PostgreSQL
 /// started a state anew inside a partition.

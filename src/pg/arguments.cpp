@@ -79,8 +79,7 @@ void raise_not_constant() {
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
              errmsg("epsilon, k, mechanism and horizon must be constant within a partition"),
-             errhint("Partition or group by what they depend on: every partition is a count of "
-                     "its own.")));
+             errhint("Partition by what they depend on: every partition is a count of its own.")));
     pg_unreachable();
 }
 

@@ -1,55 +1,64 @@
 // dp_count: one private count.
 #include <cstdint>
+#include <new>
 
 #include "pg/aggregate_context.hpp"
 #include "pg/arguments.hpp"
+#include "pg/group_arguments.hpp"
 #include "pg/postgres_api.hpp"
 #include "pg/secret_memory.hpp"
 #include "pg/streams.hpp"
-
-extern "C" {
-#include "executor/executor.h"
-#include "nodes/execnodes.h"
-#include "optimizer/optimizer.h"
-}
 
 namespace dp_counter::pg {
 namespace {
 
 enum ArgumentIndex { kState, kBit, kEpsilon };
 
+/// What was found out about the call, once a query.
+struct Call {
+    AggregateUse use;
+    double epsilon; ///< of GROUP BY
+};
+
 /// The transition state, in secret memory. The noise is drawn once, by the first final function,
 /// and kept: PostgreSQL may run it again on the same state.
 struct State {
     double epsilon;
-    std::int64_t count;
+    bool may_vary; ///< a row may come with another epsilon
     bool released;
+    std::int64_t count;
     std::int64_t release;
 };
 
-/// The epsilon of a call that saw no row, from the query's text: the second argument. False if it
-/// is computed from the rows that are not there.
-bool epsilon_of_empty_input(FunctionCallInfo fcinfo, Argument& epsilon) {
-    const Aggref* call = AggGetAggref(fcinfo);
-    if (call == nullptr || list_length(call->args) < 2)
-        return false;
-    Expr* expression = static_cast<TargetEntry*>(lsecond(call->args))->expr;
-    if (contain_var_clause(reinterpret_cast<Node*>(expression)))
-        return false;
-    auto* parent = reinterpret_cast<PlanState*>(fcinfo->context);
-    epsilon.value = ExecEvalExprSwitchContext(ExecInitExpr(expression, parent),
-                                              parent->ps_ExprContext, &epsilon.isnull);
-    return true;
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+    Call call{check_aggregate_context(fcinfo, FrameRule::whole), 0};
+    if (call.use == AggregateUse::group) {
+        Argument epsilon;
+        evaluate_group_arguments(fcinfo, &epsilon, 1);
+        call.epsilon = read_epsilon(epsilon);
+        check_epsilon(call.epsilon);
+    }
+    FmgrInfo* function = fcinfo->flinfo;
+    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
+    return new (function->fn_extra) Call(call);
 }
 
-// Not inlined: what happens once must not burden the frame of what happens at every row.
+const Call* call_of(FunctionCallInfo fcinfo) {
+    const void* known = fcinfo->flinfo->fn_extra;
+    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
+}
+
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
-    const double epsilon = read_epsilon(fcinfo->args[kEpsilon]);
-    MemoryContext memory = nullptr;
-    (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
-    check_epsilon(epsilon);
-    auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
+    const Call* call = call_of(fcinfo);
+    double epsilon = call->epsilon;
+    if (call->use == AggregateUse::window) {
+        epsilon = read_epsilon(fcinfo->args[kEpsilon]);
+        check_epsilon(epsilon);
+    }
+    auto* state = static_cast<State*>(allocate_secret(state_memory(fcinfo), sizeof(State)));
     state->epsilon = epsilon;
+    state->may_vary = call->use == AggregateUse::window;
     return state;
 }
 
@@ -69,7 +78,7 @@ DP_FUNCTION(dp_count_transition) {
         state = open_state(fcinfo);
     } else {
         state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->epsilon)
+        if (state->may_vary && (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->epsilon))
             raise_other_epsilon(epsilon);
     }
     state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
@@ -78,14 +87,8 @@ DP_FUNCTION(dp_count_transition) {
 
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(kState)) {
-        MemoryContext memory = nullptr;
-        (void)check_aggregate_context(fcinfo, FrameRule::whole, &memory);
-        Argument epsilon;
-        if (!epsilon_of_empty_input(fcinfo, epsilon))
-            PG_RETURN_NULL();
-        PG_RETURN_INT64(release_count(read_epsilon(epsilon), 0));
-    }
+    if (PG_ARGISNULL(kState)) // a group without rows: no window is without
+        PG_RETURN_INT64(release_count(call_of(fcinfo)->epsilon, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {
         state->release = release_count(state->epsilon, state->count);

@@ -1,20 +1,24 @@
 // dp_running_count as an aggregate: the streaming form.
 #include <cstdint>
+#include <new>
 
 #include "pg/aggregate_context.hpp"
 #include "pg/arguments.hpp"
+#include "pg/group_arguments.hpp"
 #include "pg/postgres_api.hpp"
 #include "pg/secret_memory.hpp"
 #include "pg/streams.hpp"
-
-extern "C" {
-#include "nodes/primnodes.h"
-}
 
 namespace dp_counter::pg {
 namespace {
 
 enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kArguments };
+
+/// What was found out about the call, once a query.
+struct Call {
+    AggregateUse use;
+    Parameters parameters; ///< of GROUP BY
+};
 
 /// The transition state, in secret memory.
 ///
@@ -28,33 +32,33 @@ struct State {
     std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
     std::int64_t release;
     Parameters parameters;
-    bool may_vary;                  ///< a row may come with other parameters
-    Argument arguments[kArguments]; ///< of the first row: the parameters as they came
+    Argument arguments[kArguments]; ///< of the window's first row: the parameters as they came
 };
 
-void read_parameters(FunctionCallInfo fcinfo, Parameters& parameters) {
-    parameters.epsilon = read_epsilon(fcinfo->args[kEpsilon]);
-    read_k(parameters, fcinfo->args[kK]);
-    read_horizon(parameters, fcinfo->args[kHorizon]);
+void read_parameters(const Argument* arguments, Parameters& parameters) {
+    parameters.epsilon = read_epsilon(arguments[kEpsilon]);
+    read_k(parameters, arguments[kK]);
+    read_horizon(parameters, arguments[kHorizon]);
     read_mechanism(parameters, {0, true}); // naming one is for the window function
 }
 
-/// Whether some parameter is neither a constant nor a query parameter. Under OVER there is no
-/// knowing: PostgreSQL does not say which call of the query this is.
-bool may_vary(FunctionCallInfo fcinfo) {
-    const Aggref* call = AggGetAggref(fcinfo);
-    if (call == nullptr)
-        return true;
-    for (int i = kEpsilon; i < kArguments; ++i) {
-        const Expr* argument =
-            static_cast<const TargetEntry*>(list_nth(call->args, i - kBit))->expr;
-        const bool is_query_parameter =
-            IsA(argument, Param) &&
-            reinterpret_cast<const Param*>(argument)->paramkind == PARAM_EXTERN;
-        if (!IsA(argument, Const) && !is_query_parameter)
-            return true;
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+    Call call{check_aggregate_context(fcinfo, FrameRule::growing), {}};
+    if (call.use == AggregateUse::group) {
+        Argument arguments[kArguments];
+        evaluate_group_arguments(fcinfo, arguments + kEpsilon, kArguments - kEpsilon);
+        read_parameters(arguments, call.parameters);
+        check_parameters(call.parameters, call.parameters.horizon);
     }
-    return false;
+    FmgrInfo* function = fcinfo->flinfo;
+    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
+    return new (function->fn_extra) Call(call);
+}
+
+const Call* call_of(FunctionCallInfo fcinfo) {
+    const void* known = fcinfo->flinfo->fn_extra;
+    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
 }
 
 /// Of a group.
@@ -62,29 +66,28 @@ std::int64_t last_step(const Parameters& parameters) {
     return parameters.horizon == kUnbounded ? kMaxHorizon : parameters.horizon;
 }
 
-// Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
-    Parameters parameters;
-    read_parameters(fcinfo, parameters);
-    MemoryContext memory = nullptr;
-    const AggregateUse use = check_aggregate_context(fcinfo, FrameRule::growing, &memory);
+    const Call* call = call_of(fcinfo);
+    MemoryContext memory = state_memory(fcinfo);
+    Parameters parameters = call->parameters;
+    if (call->use == AggregateUse::window) {
+        check_first_state(fcinfo);
+        read_parameters(fcinfo->args, parameters);
+    }
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
     state->parameters = parameters;
-    state->may_vary = may_vary(fcinfo);
-    for (int i = kEpsilon; i < kArguments; ++i)
-        state->arguments[i] = fcinfo->args[i];
-    if (use == AggregateUse::window) {
-        check_first_state(fcinfo);
+    if (call->use == AggregateUse::window) {
+        for (int i = kEpsilon; i < kArguments; ++i)
+            state->arguments[i] = fcinfo->args[i];
         state->stream = open_stream(memory, parameters, parameters.horizon);
     } else {
-        check_parameters(parameters, parameters.horizon);
-        state->counted_until = state->may_vary ? 0 : last_step(parameters);
+        state->counted_until = last_step(parameters);
     }
     return state;
 }
 
-/// Whether this row's parameters are those of the first. NULL has the value 0; where it has not, the
-/// values are read.
+/// Whether this row's parameters are those of the first. NULL has the value 0; where it has not,
+/// the values are read.
 bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
     Datum difference = 0;
     for (int i = kEpsilon; i < kArguments; ++i) {
@@ -97,24 +100,23 @@ bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
 
 pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* state) {
     Parameters parameters;
-    read_parameters(fcinfo, parameters);
+    read_parameters(fcinfo->args, parameters);
     if (!(parameters == state->parameters))
         raise_not_constant();
 }
 
+/// A row that is more than counted: of a window, a group's first, or one beyond its horizon.
 pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
     if (state == nullptr)
         state = open_state(fcinfo);
-    else if (state->may_vary && !are_arguments_same(fcinfo, state))
+    else if (state->stream.count == nullptr)
+        raise_beyond(state->counted_until);
+    else if (!are_arguments_same(fcinfo, state))
         check_same_parameters(fcinfo, state);
-    if (state->stream.count != nullptr) {
+    if (state->stream.count != nullptr)
         state->release = advance(state->stream, state->parameters, bit);
-        return state;
-    }
-    const std::int64_t last = last_step(state->parameters);
-    if (state->progress.step >= last)
-        raise_beyond(last);
-    state->progress.record(bit);
+    else
+        state->progress.record(bit);
     return state;
 }
 
@@ -135,8 +137,7 @@ DP_FUNCTION(dp_running_count_transition) {
 DP_FUNCTION(dp_running_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
-        MemoryContext memory = nullptr;
-        (void)check_aggregate_context(fcinfo, FrameRule::growing, &memory);
+        (void)call_of(fcinfo);
         PG_RETURN_INT64(0);
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));

@@ -28,10 +28,10 @@ FROM (SELECT p, epsilon, k, mechanism, horizon,
       FROM (VALUES (1, 1e9, 3, 'plain', 4), (2, 1e8, NULL, 'plain', 9), (3, 1e9, 19, NULL, NULL), (4, 1e7, NULL, NULL, 1000000))
                v (p, epsilon, k, mechanism, horizon), generate_series(1, 4) t) s
 GROUP BY p, epsilon, k, mechanism, horizon ORDER BY p;
-SELECT p, dp_running_count(true, epsilon, k, horizon), dp_count(true, epsilon)
+SELECT DISTINCT p, dp_running_count(true, epsilon, k, horizon) OVER w, dp_count(true, epsilon) OVER w
 FROM (VALUES (1, 1e9, 3, 4), (2, 1e8, NULL, 9), (3, 1e7, NULL, 1000000))
          v (p, epsilon, k, horizon), generate_series(1, 4) t
-GROUP BY p ORDER BY p;
+WINDOW w AS (PARTITION BY p) ORDER BY p;
 
 -- the horizon is for each partition
 SELECT hospital, t, dp_running_count(flu, 1e9, horizon => 4) OVER (PARTITION BY hospital ORDER BY t) FROM visits;
