@@ -115,6 +115,37 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
     }
 }
 
+int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
+    const auto word = static_cast<std::int32_t>(random.next32());
+    const int reached = count_above(word, digits_[index].word);
+    return is_tie(digits_[index], word, reached) ? settle_tie(index, word, random) : reached;
+}
+
+std::uint64_t DiscreteLaplace::draw_digits(std::uint64_t known, int index,
+                                           RandomSource& random) const {
+    std::uint64_t magnitude = known;
+    for (int i = index; i >= 0; --i) {
+        auto digit = static_cast<std::uint64_t>(draw_digit(i, random));
+        if (i == digit_count_ - 1 && digit == kBase - 1)
+            digit = extend_top_digit(digit, random);
+        magnitude = magnitude * kBase + digit;
+    }
+    return magnitude;
+}
+
+std::uint64_t DiscreteLaplace::extend_top_digit(std::uint64_t top, RandomSource& random) const {
+    // Room for the lower digits and for the sign must remain.
+    const std::uint64_t limit = (~std::uint64_t{0} >> 2) >> (4 * (digit_count_ - 1));
+    for (;;) {
+        const int more = draw_digit(digit_count_ - 1, random);
+        top += static_cast<std::uint64_t>(more);
+        if (top > limit) [[unlikely]]
+            throw_overflow();
+        if (more < kBase - 1)
+            return top;
+    }
+}
+
 int DiscreteLaplace::settle_tie(int index, std::int32_t word, RandomSource& random) const {
     const bool is_sign = index == kSign;
     const std::int32_t* words = is_sign ? sign_.word : digits_[index].word;

@@ -38,8 +38,8 @@ public:
     /// Takes 10 to 60 microseconds. Throws Error (parameter) if the scale is above max_scale().
     explicit DiscreteLaplace(const LaplaceScale& scale);
 
-    /// The greatest scale, 1e32: 28 digits.
-    static constexpr double max_scale() { return 1e32; }
+    /// The greatest scale, that of the finest lattice (hat_spec.cpp): 14 digits.
+    static constexpr double max_scale() { return 0x1p50; }
 
     [[nodiscard]] const LaplaceScale& scale() const noexcept { return scale_; }
 
@@ -48,14 +48,12 @@ public:
         return offsetof(DiscreteLaplace, digits_) + digit_count_ * sizeof(Digit);
     }
 
-    /// One noise value. Throws Error (overflow) where it does not fit Int: always at scales above
-    /// 3e16 with int64, otherwise with probability below exp(-140).
-    template <class Int = std::int64_t>
-    [[nodiscard]] Int draw(RandomSource& random) const;
+    /// One noise value. Throws Error (overflow) from 2^62 on: with probability below exp(-2000).
+    [[nodiscard]] std::int64_t draw(RandomSource& random) const;
 
 private:
     static constexpr int kBase = 16;
-    static constexpr int kMaxDigits = 28;
+    static constexpr int kMaxDigits = 14;
 
     static constexpr int kSign = -1; ///< stands for the sign where a digit's index is asked for
 
@@ -68,14 +66,11 @@ private:
     using Digit = Thresholds<kBase>;
 
     /// Minus as a number of ones alone, plus as 0.
-    template <class Unsigned>
-    [[nodiscard]] Unsigned draw_sign(RandomSource& random) const;
-    template <class Unsigned>
-    [[nodiscard]] Unsigned draw_magnitude(RandomSource& random) const;
+    [[nodiscard]] std::uint64_t draw_sign(RandomSource& random) const;
+    [[nodiscard]] std::uint64_t draw_magnitude(RandomSource& random) const;
     /// Appends digits index .. 0, drawn one by one, to those that are known.
-    template <class Unsigned>
-    [[nodiscard, gnu::noinline]] Unsigned draw_digits(Unsigned known, int index,
-                                                      RandomSource& random) const;
+    [[nodiscard]] std::uint64_t draw_digits(std::uint64_t known, int index,
+                                            RandomSource& random) const;
     [[nodiscard]] int draw_digit(int index, RandomSource& random) const;
     /// The first threshold that is not above the word is the only one that may equal it. (So may
     /// the sixteenth; settle_tie() knows better.) The comparison has just read all of them: this
@@ -86,8 +81,7 @@ private:
     /// How many thresholds of a digit, or of the sign, lie above a number that begins like this.
     [[nodiscard]] int settle_tie(int index, std::int32_t word, RandomSource& random) const;
     [[nodiscard]] int settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const;
-    template <class Unsigned>
-    [[nodiscard]] Unsigned extend_top_digit(Unsigned top, RandomSource& random) const;
+    [[nodiscard]] std::uint64_t extend_top_digit(std::uint64_t top, RandomSource& random) const;
 
     LaplaceScale scale_;
     int digit_count_;
@@ -117,77 +111,38 @@ static_assert(std::is_standard_layout_v<DiscreteLaplace>);
 #endif
 }
 
-template <class Unsigned>
-inline Unsigned DiscreteLaplace::draw_sign(RandomSource& random) const {
+inline std::uint64_t DiscreteLaplace::draw_sign(RandomSource& random) const {
     const auto word = static_cast<std::int32_t>(random.next32());
     if (word == sign_.word[0]) [[unlikely]]
-        return 0 - static_cast<Unsigned>(settle_tie(kSign, word, random));
+        return 0 - static_cast<std::uint64_t>(settle_tie(kSign, word, random));
     // The sign of the difference, since compilers may make a branch of a comparison.
-    return static_cast<Unsigned>((std::int64_t{word} - sign_.word[0]) >> 63);
+    return static_cast<std::uint64_t>((std::int64_t{word} - sign_.word[0]) >> 63);
 }
 
-inline int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
-    const auto word = static_cast<std::int32_t>(random.next32());
-    const int reached = count_above(word, digits_[index].word);
-    return is_tie(digits_[index], word, reached) ? settle_tie(index, word, random) : reached;
-}
-
-template <class Unsigned>
-inline Unsigned DiscreteLaplace::draw_magnitude(RandomSource& random) const {
+inline std::uint64_t DiscreteLaplace::draw_magnitude(RandomSource& random) const {
     const int count = digit_count_;
     const int top = count - 1;
     std::uint32_t* words = random.take(static_cast<std::size_t>(count));
     if (words == nullptr) [[unlikely]]
-        return draw_digits<Unsigned>(0, top, random);
-    Unsigned magnitude = 0;
+        return draw_digits(0, top, random);
+    std::uint64_t magnitude = 0;
     for (int i = top; i >= 0; --i) {
         const auto word = static_cast<std::int32_t>(*words);
         const int reached = count_above(word, digits_[i].word);
         if (is_tie(digits_[i], word, reached) || (i == top && reached == kBase - 1)) [[unlikely]] {
             const int unused = i + 1;
             random.give_back(static_cast<std::size_t>(unused));
-            return draw_digits<Unsigned>(magnitude, i, random);
+            return draw_digits(magnitude, i, random);
         }
         *words++ = 0;
-        magnitude = magnitude * kBase + static_cast<Unsigned>(reached);
+        magnitude = magnitude * kBase + static_cast<std::uint64_t>(reached);
     }
     return magnitude;
 }
 
-template <class Unsigned>
-Unsigned DiscreteLaplace::draw_digits(Unsigned known, int index, RandomSource& random) const {
-    Unsigned magnitude = known;
-    for (int i = index; i >= 0; --i) {
-        auto digit = static_cast<Unsigned>(draw_digit(i, random));
-        if (i == digit_count_ - 1 && digit == kBase - 1)
-            digit = extend_top_digit(digit, random);
-        magnitude = magnitude * kBase + digit;
-    }
-    return magnitude;
-}
-
-template <class Int>
-inline Int DiscreteLaplace::draw(RandomSource& random) const {
-    using Unsigned = std::conditional_t<sizeof(Int) == 16, uint128, std::uint64_t>;
-    constexpr int kFitting = sizeof(Int) == 16 ? kMaxDigits : 15; // digits that cannot overflow
-    if (digit_count_ > kFitting) [[unlikely]]
-        throw_overflow();
-    const auto sign = draw_sign<Unsigned>(random);
-    return static_cast<Int>(draw_magnitude<Unsigned>(random) ^ sign); // ~G is -(1 + G)
-}
-
-template <class Unsigned>
-Unsigned DiscreteLaplace::extend_top_digit(Unsigned top, RandomSource& random) const {
-    // Room for the lower digits and for the sign must remain.
-    const Unsigned limit = (~Unsigned{0} >> 2) >> (4 * (digit_count_ - 1));
-    for (;;) {
-        const int more = draw_digit(digit_count_ - 1, random);
-        top += static_cast<Unsigned>(more);
-        if (top > limit) [[unlikely]]
-            throw_overflow();
-        if (more < kBase - 1)
-            return top;
-    }
+inline std::int64_t DiscreteLaplace::draw(RandomSource& random) const {
+    const auto sign = draw_sign(random);
+    return static_cast<std::int64_t>(draw_magnitude(random) ^ sign); // ~G is -(1 + G)
 }
 
 } // namespace dp_counter

@@ -114,7 +114,7 @@ TEST(OutOfMemory, LeavesNothingBehindWhenAPlanIsMade) {
 }
 
 TEST(OutOfMemory, LeavesNothingBehindWhenASamplerIsSetUp) {
-    fail_everywhere([] { DiscreteLaplace({Epsilon(1e-9), uint128{1} << 70}); });
+    fail_everywhere([] { DiscreteLaplace({Epsilon(1e-9), 1'125'899}); });
     fail_everywhere([] { DiscreteLaplace({Epsilon(1e9), 1}); });
 }
 
