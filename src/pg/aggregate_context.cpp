@@ -68,6 +68,11 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
             refuse("dp_count over a growing frame would tell every bit",
                    "Use dp_running_count for a running count, or a frame that is the whole "
                    "partition.");
+    } else if ((frame & FRAMEOPTION_ROWS) != 0 &&
+               (frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0) {
+        refuse("a frame of ROWS is not supported for a private count",
+               "The order of rows that tie may tell their bits. Use RANGE, where they share a "
+               "value, or the window function of two to five arguments, which refuses ties.");
     }
     // PostgreSQL does not say which call of the query this is: none of ours may have a FILTER.
     const ListCell* cell = nullptr;

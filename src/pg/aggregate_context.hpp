@@ -13,7 +13,8 @@ enum class AggregateUse {
 
 /// Which windows an aggregate may run over.
 enum class FrameRule {
-    growing, ///< starts at UNBOUNDED PRECEDING: every row enters once and stays
+    growing, ///< starts at UNBOUNDED PRECEDING, ends the same for rows that tie: rows enter and
+             ///< stay
     whole,   ///< is the whole partition
 };
 
@@ -21,7 +22,8 @@ enum class FrameRule {
 /// feature_not_supported, with a hint, for what would break the guarantee: FILTER and DISTINCT
 /// (rows that do not advance time), grouping sets (the same rows in several releases), frames that
 /// PostgreSQL evaluates by restarting the state (fresh noise over data already released) or that a
-/// single release cannot serve.
+/// single release cannot serve, or that end between rows that tie (their order is the plan's choice
+/// and may be sorted by the bit).
 [[nodiscard]] AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule);
 
 /// The memory that lives as long as the state of this call. The context has been checked.

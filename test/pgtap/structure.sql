@@ -98,7 +98,7 @@ INSERT INTO releases SELECT 'k = 3, subtraction', run, t, dp_running_count(false
     FROM zeros WHERE t <= 40;
 INSERT INTO releases SELECT 'k = 3, plain', run, t, dp_running_count(false, 1, 3, 'plain', 26) OVER (PARTITION BY run ORDER BY t)
     FROM zeros WHERE t <= 26;
-INSERT INTO releases SELECT 'k = 4, subtraction', run, t, dp_running_count(false, 0.75, 4, 42) OVER (PARTITION BY run ORDER BY t ROWS UNBOUNDED PRECEDING)
+INSERT INTO releases SELECT 'k = 4, subtraction', run, t, dp_running_count(false, 0.75, 4, 42) OVER (PARTITION BY run ORDER BY t)
     FROM zeros WHERE t <= 42;
 INSERT INTO releases SELECT * FROM (
     SELECT 'k = 4, plain', run, t, dp_running_count(B'0', 1, 4, 'plain') OVER (PARTITION BY run ORDER BY t)

@@ -30,15 +30,13 @@ SELECT hospital, dp_running_count(flu, 1e9, 3, 20) FROM visits WHERE false GROUP
 -- under OVER with a growing frame: a release for every row
 SELECT t,
        dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t) AS by_default,
-       dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) AS by_rows,
+       dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t GROUPS UNBOUNDED PRECEDING) AS by_groups,
        dp_running_count(flu, 1e9, 3, 20) OVER (PARTITION BY hospital ORDER BY t) AS by_hospital
 FROM visits ORDER BY t;
 
--- RANGE peers share one output, after the last of them; ROWS gives each its own
-SELECT t / 4 AS week,
-       dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t / 4) AS range_peers,
-       dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t / 4 ROWS UNBOUNDED PRECEDING) AS rows
-FROM visits ORDER BY week, rows;
+-- rows that tie share one output, after the last of them
+SELECT t / 4 AS week, dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t / 4), sum(flu::integer) OVER (ORDER BY t / 4) AS truth
+FROM visits ORDER BY week;
 
 CREATE FUNCTION pg_temp.last_of(k integer, horizon bigint, upto bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,6 @@
 -- Window frames. An aggregate sees its frame: one that moves, or excludes rows, would make
--- PostgreSQL count again with fresh noise for every row, and is refused.
+-- PostgreSQL count again with fresh noise for every row, and is refused. So is one that ends between
+-- rows that tie: their order is the plan's choice and may be sorted by the secret (ties.sql).
 
 CREATE TEMP TABLE visits (t integer, flu boolean);
 INSERT INTO visits SELECT t, t % 2 = 0 FROM generate_series(1, 8) t;
@@ -8,13 +9,12 @@ INSERT INTO visits SELECT t, t % 2 = 0 FROM generate_series(1, 8) t;
 SELECT t,
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t) AS "default",
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE UNBOUNDED PRECEDING) AS "range",
-       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) AS "rows",
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS UNBOUNDED PRECEDING) AS "groups",
-       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) AS ahead,
-       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS behind,
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) AS range_ahead,
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS groups_behind,
-       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) AS no_others,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS range_behind,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) AS groups_ahead,
+       dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) AS no_others,
        dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS whole,
        dp_running_count(flu, 1e9, 3, 8) OVER () AS no_order
 FROM visits ORDER BY t;
@@ -25,8 +25,8 @@ SELECT count(DISTINCT whole) AS whole, count(DISTINCT pairs) AS pairs, count(DIS
 FROM (SELECT t,
              dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS whole,
              dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY (t + 1) / 2) AS pairs,
-             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 6 FOLLOWING) AS ahead,
-             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 6 PRECEDING) AS behind
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND 6 FOLLOWING) AS ahead,
+             dp_running_count(flu, 1e-9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND 6 PRECEDING) AS behind
       FROM visits) s;
 
 -- frames that move
@@ -39,6 +39,21 @@ SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN CURRENT RO
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ROWS CURRENT ROW) FROM visits;
+
+-- frames that end between rows that tie
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) FROM visits;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ROWS UNBOUNDED PRECEDING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1000000 FOLLOWING) FROM visits;
+-- what they told: the true rows moved behind the others by an UPDATE, whose place the noisy count tells
+CREATE TEMP TABLE moved AS SELECT id, hashint4(id) % 2 = 0 AS flu FROM generate_series(1, 2000) id;
+UPDATE moved SET flu = flu WHERE flu;
+SELECT avg((guess = flu)::integer) > 0.9 AS told
+FROM (SELECT flu, row_number() OVER () > count(*) OVER () - last_value(n) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS guess
+      FROM (SELECT flu, dp_running_count(flu, 0.1, NULL, 2000) OVER (ROWS UNBOUNDED PRECEDING) AS n FROM moved) s) g;
+SELECT count(DISTINCT n) AS "one value for all that tie" FROM (SELECT flu, dp_running_count(flu, 0.1, NULL, 2000) OVER () AS n FROM moved) s;
 
 -- frames with holes
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM visits;

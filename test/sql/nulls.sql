@@ -28,7 +28,7 @@ SELECT dp_running_count(NULL, 1e9, 3, 5) FROM visits;
 SELECT count(*) AS releases, count(DISTINCT n) > 990 AS all_noisy
 FROM (SELECT dp_running_count(NULL::boolean, 1e-6) OVER (ORDER BY t) AS n FROM generate_series(1, 1000) t) s;
 SELECT count(*) AS releases, count(DISTINCT n) > 990 AS all_noisy
-FROM (SELECT dp_running_count(NULL, 1e-6, 3, 1000) OVER (ROWS UNBOUNDED PRECEDING) AS n FROM generate_series(1, 1000)) s;
+FROM (SELECT dp_running_count(NULL, 1e-6, 3, 1000) OVER (ORDER BY t) AS n FROM generate_series(1, 1000) t) s;
 
 -- ORDER BY and PARTITION BY values may be NULL like any other
 SELECT g, t, dp_running_count(flu, 1e9) OVER (PARTITION BY g ORDER BY t NULLS FIRST)

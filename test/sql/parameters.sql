@@ -24,7 +24,7 @@ INSERT INTO forms VALUES
     ('window',          'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (ORDER BY t)'),
     ('window over bit', 'dp_running_count(CASE WHEN b THEN B''1'' ELSE B''0'' END, %1$s, %2$s, %3$s, %4$s) OVER (ORDER BY t)'),
     ('aggregate',       'dp_running_count(b, %1$s, %2$s, %4$s)'),
-    ('aggregate OVER',  'dp_running_count(b, %1$s, %2$s, %4$s) OVER (ROWS UNBOUNDED PRECEDING)');
+    ('aggregate OVER',  'dp_running_count(b, %1$s, %2$s, %4$s) OVER (ORDER BY t)');
 
 -- each case, and which forms gave which answer; the aggregate takes no mechanism
 CREATE FUNCTION pg_temp.answers(epsilon text, k text, mechanism text, horizon text) RETURNS SETOF text
