@@ -11,8 +11,8 @@ my @marks = (
           ["window, row count, 1 GB, $frame",    'ordered', "window, row count, 1GB, COLUMN, $frame",   $baseline, 0.95, 1.10],
           ["window, row count, 256 MB, $frame",  'ordered', "window, row count, 256MB, COLUMN, $frame", $baseline, 1.10, 1.25],
           ["window, row count, 4 MB, $frame",    'ordered', "window, row count, 4MB, COLUMN, $frame",   $baseline, 1.10, 1.25],
-          ["aggregate, horizon, $frame",         'ordered', "aggregate, COLUMN, $frame",                $baseline, 1.15, 1.30] }
-        'RANGE', 'ROWS'),
+        } 'RANGE', 'ROWS'),
+    ['aggregate, horizon, RANGE',            'ordered',           'aggregate, COLUMN, RANGE', 'sum, RANGE', 1.15, 1.30],
     ['partitions of 100, window',            'partitions of 100', 'window, COLUMN',    'sum',      0.80, 1.00],
     ['partitions of 10, window',             'partitions of 10',  'window, COLUMN',    'sum',      0.90, 1.00],
     ['GROUP BY, 100 rows, against count(*)', 'GROUP BY',          'aggregate, COLUMN', 'count(*)', 1.15, 1.30],

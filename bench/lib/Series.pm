@@ -51,7 +51,8 @@ sub ordered
         {
             my ($label, %o) = @$_;
             $add->("window, horizon, $label, $frame", window_call(%o, horizon => $rows) . " $over");
-            $add->("aggregate, $label, $frame", aggregate_call(%o, horizon => $rows) . " $over");
+            $add->("aggregate, $label, $frame", aggregate_call(%o, horizon => $rows) . " $over")
+                if $frame eq 'RANGE'; # over ROWS it is refused
         }
         for my $memory ('1GB', $frame eq 'RANGE' ? '256MB' : (), '4MB')
         {
