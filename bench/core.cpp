@@ -17,8 +17,8 @@
 #include "bench/double_laplace.hpp"
 #include "bench/rejection_sampler.hpp"
 #include "core/keystream.hpp"
+#include "core/noise_stream.hpp"
 #include "core/plan_cache.hpp"
-#include "core/running_count.hpp"
 
 namespace dp_counter::bench {
 namespace {
@@ -59,7 +59,7 @@ void register_draws() {
 class Stream {
 public:
     explicit Stream(const PreparedPlan& prepared)
-        : prepared_(prepared), bytes_(RunningCount::bytes(prepared)),
+        : prepared_(prepared), bytes_(NoiseStream::bytes(prepared)),
           block_(std::aligned_alloc(64, (bytes_ + 63) / 64 * 64)) {
         if (block_ == nullptr)
             throw std::bad_alloc();
@@ -70,25 +70,25 @@ public:
     Stream& operator=(const Stream&) = delete;
 
     std::int64_t step(RandomSource& random) {
-        if (step_ == prepared_.plan().horizon) [[unlikely]]
+        if (progress_.step == prepared_.plan().horizon) [[unlikely]]
             start();
-        ++step_;
-        return count_->advance(step_ % 3 == 0, random);
+        progress_.record(progress_.step % 3 == 0);
+        return progress_.release(stream_->advance(random));
     }
 
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
 private:
     void start() {
-        count_ = RunningCount::create(block_, prepared_);
-        step_ = 0;
+        stream_ = NoiseStream::create(block_, prepared_);
+        progress_ = {};
     }
 
     const PreparedPlan& prepared_;
     std::size_t bytes_;
     void* block_;
-    RunningCount* count_ = nullptr;
-    std::int64_t step_ = 0;
+    NoiseStream* stream_ = nullptr;
+    Progress progress_{};
 };
 
 void measure_steps(benchmark::State& state, const Request& request) {

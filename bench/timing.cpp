@@ -20,8 +20,8 @@
 #endif
 
 #include "core/keystream.hpp"
+#include "core/noise_stream.hpp"
 #include "core/plan_cache.hpp"
-#include "core/running_count.hpp"
 
 using namespace dp_counter;
 
@@ -163,16 +163,19 @@ int main(int argc, char** argv) {
     // time.
     PlanCache cache;
     const PreparedPlan& prepared = cache.prepare({1 << 30, Epsilon(1), 19, Mechanism::subtraction});
-    std::vector<std::max_align_t> block(RunningCount::bytes(prepared) / sizeof(std::max_align_t) +
+    std::vector<std::max_align_t> block(NoiseStream::bytes(prepared) / sizeof(std::max_align_t) +
                                         1);
-    RunningCount* stream = RunningCount::create(block.data(), prepared);
+    NoiseStream* stream = NoiseStream::create(block.data(), prepared);
+    Progress progress{};
     Keystream coins;
     const auto steps = [&] {
         std::vector<Measurement> all;
         for (std::size_t i = 0; i < draws; ++i) {
             const bool bit = (coins.next32() & 1U) != 0;
             const std::uint64_t begin = now();
-            (void)stream->advance(bit, random);
+            progress.record(bit);
+            volatile std::int64_t release = progress.release(stream->advance(random));
+            (void)release;
             all.push_back({bit ? 1 : 0, now() - begin});
         }
         return all;

@@ -142,16 +142,23 @@ REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.counters
 IS 'dp_counter: a row per live counter: its parameters, its secret state and its last release';
 
--- Room on every page for new versions of its rows: they replace one another in place.
+-- A slot has had total + carries * 2^63 events; head and tail are marks (event_store.cpp). Room on
+-- every page for new versions of its rows: they replace one another in place.
 CREATE TABLE dp_counter_private.events (
     releases pg_catalog.regclass NOT NULL,
     slot     pg_catalog.int4 NOT NULL,
-    total    pg_catalog.int8 NOT NULL
+    head     pg_catalog.bool NOT NULL,
+    total    pg_catalog.int8 NOT NULL,
+    carries  pg_catalog.int8 NOT NULL,
+    tail     pg_catalog.bool NOT NULL
 ) WITH (fillfactor = 10);
 
 CREATE INDEX events_releases_slot_idx ON dp_counter_private.events (releases, slot);
 
+ALTER TABLE dp_counter_private.events ALTER COLUMN head SET STATISTICS 0;
 ALTER TABLE dp_counter_private.events ALTER COLUMN total SET STATISTICS 0;
+ALTER TABLE dp_counter_private.events ALTER COLUMN carries SET STATISTICS 0;
+ALTER TABLE dp_counter_private.events ALTER COLUMN tail SET STATISTICS 0;
 ALTER TABLE dp_counter_private.events ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 

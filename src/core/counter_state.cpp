@@ -38,17 +38,11 @@ CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared
     state->step_ = before.step_;
     state->epoch_ = before.epoch_ + 1;
     state->epoch_start_ = before.step_;
-    state->count_ = before.count_;
     state->noise_ = before.noise_;
     state->carried_ = before.noise_;
     state->variance_ = before.variance_;
     state->carried_variance_ = before.variance_;
     return state;
-}
-
-void CounterState::throw_missing_events() {
-    throw Error(Fault::corrupt, "events that the counter has counted are missing",
-                "The extension's tables were changed or only partly restored.");
 }
 
 void CounterState::throw_past_epoch() {

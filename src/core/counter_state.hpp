@@ -1,4 +1,4 @@
-// A live counter: a private running count that goes on for as long as events arrive.
+// The noise of a live counter: a private running count that goes on for as long as events arrive.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,20 @@ struct CounterRelease {
     double stddev; ///< of count's noise: exact, rounding counted as kRoundingVariance
 };
 
-/// The secret state of a live counter: what was counted, and the live noise of its mechanism.
+/// The noise of a closed step; secret.
+struct StepNoise {
+    std::int64_t step;
+    std::int64_t noise;
+    double stddev;
+
+    /// The release of a counter that has had `total` events in its life, at most 2^96.
+    [[nodiscard]] CounterRelease release(int128 total) const noexcept {
+        return {step, saturated(total + noise), stddev};
+    }
+};
+
+/// The secret state of a live counter: the live noise of its mechanism. What was counted is kept by
+/// whoever counts; nothing in here depends on it.
 ///
 /// A step may hold any number of events. Neighbours differ by one event more or less in one step,
 /// which moves the node sums that hold the step by one, as a bit does: all releases together are
@@ -56,13 +69,11 @@ public:
     static CounterState* open_epoch(void* block, const PreparedPlan& prepared,
                                     const CounterState& before) noexcept;
 
-    /// Closes a step: `total` events were recorded since the counter was made. `prepared` is that
-    /// of the epoch; draw(level) gives the noise of one node, from plan().scale(level). Throws
-    /// Error (data) past the epoch, (corrupt) if events that were counted are missing now,
-    /// (overflow); the state must not be used after a throw.
+    /// Closes a step. `prepared` is that of the epoch; draw(level) gives the noise of one node,
+    /// from plan().scale(level). Throws Error (data) past the epoch, (overflow) as rounded() does;
+    /// the state must not be used after a throw.
     template <class Draw>
-    [[nodiscard]] CounterRelease advance(const PreparedPlan& prepared, std::int64_t total,
-                                         Draw&& draw);
+    [[nodiscard]] StepNoise advance(const PreparedPlan& prepared, Draw&& draw);
 
     [[nodiscard]] bool is_bounded() const noexcept { return request_.horizon != kUnbounded; }
     [[nodiscard]] const Request& request() const noexcept { return request_; }
@@ -78,7 +89,6 @@ private:
         return *reinterpret_cast<NoiseEngine*>(this + 1);
     }
     [[nodiscard]] std::int64_t step_of_epoch() const noexcept { return step_ - epoch_start_; }
-    [[noreturn]] static void throw_missing_events();
     [[noreturn]] static void throw_past_epoch();
 
     Request request_;
@@ -88,7 +98,6 @@ private:
     std::int64_t step_ = 0;
     std::int64_t epoch_ = 0;       ///< number of the current epoch
     std::int64_t epoch_start_ = 0; ///< steps before it
-    std::int64_t count_ = 0;       ///< events counted; secret
     double variance_ = 0;          ///< of noise_; public
     double carried_variance_ = 0;  ///< of carried_; public
 };
@@ -98,18 +107,14 @@ static_assert(alignof(CounterState) <= CounterState::kAlignment);
 static_assert(sizeof(CounterState) % NoiseEngine::kAlignment == 0);
 
 template <class Draw>
-CounterRelease CounterState::advance(const PreparedPlan& prepared, std::int64_t total,
-                                     Draw&& draw) {
+StepNoise CounterState::advance(const PreparedPlan& prepared, Draw&& draw) {
     if (step_of_epoch() >= plan_.horizon) [[unlikely]]
         throw_past_epoch();
-    if (total < count_) [[unlikely]]
-        throw_missing_events();
     noise_ = checked_add(carried_, engine().advance(draw));
-    count_ = total;
     ++step_;
     variance_ = carried_variance_ + prepared.exact_variance_at(step_of_epoch());
     const double rounding = plan_.is_fractional() ? kRoundingVariance : 0;
-    return {step_, checked_add(count_, rounded(noise_)), __builtin_sqrt(variance_ + rounding)};
+    return {step_, rounded(noise_), __builtin_sqrt(variance_ + rounding)};
 }
 
 } // namespace dp_counter

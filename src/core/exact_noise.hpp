@@ -15,7 +15,9 @@ using ExactNoise = int128;
     return static_cast<ExactNoise>(whole) << 64;
 }
 
-/// The nearest integer, halves upwards: floor(x + 1/2). Throws Error (overflow) at the upper end.
+/// The nearest integer, halves upwards: floor(x + 1/2). Throws Error (overflow) at the upper end:
+/// that depends on noise alone and, with the largest scale that there is, has a probability below
+/// exp(-140).
 [[nodiscard]] inline std::int64_t rounded(ExactNoise noise) {
     return static_cast<std::int64_t>(checked_add(noise, ExactNoise{1} << 63) >> 64);
 }

@@ -7,7 +7,7 @@
 #include "core/hat_choice.hpp"
 #include "core/hat_error.hpp"
 #include "core/prepared_plan.hpp"
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 #include "core/tree_error.hpp"
 
 namespace dp_counter {
@@ -122,7 +122,7 @@ std::size_t ReleaseError::state_bytes() const {
     samplers.reserve(static_cast<std::size_t>(plan_.scales()));
     for (int level = 0; level < plan_.scales(); ++level)
         samplers.push_back(std::make_shared<const DiscreteLaplace>(plan_.scale(level)));
-    return RunningCount::bytes(PreparedPlan(plan_, std::move(samplers)));
+    return NoiseStream::bytes(PreparedPlan(plan_, std::move(samplers)));
 }
 
 } // namespace dp_counter

@@ -56,7 +56,7 @@ public:
     /// steps, counted in nodes of the level below, steps first.
     [[nodiscard]] std::vector<std::int32_t> radices() const;
 
-    /// Bytes of a stream's state (RunningCount).
+    /// Bytes of a stream's state (NoiseStream).
     [[nodiscard]] std::size_t state_bytes() const;
 
 private:

@@ -187,7 +187,6 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.integer(state.step_);
     writer.integer(state.epoch_);
     writer.integer(state.epoch_start_);
-    writer.integer(state.count_);
     writer.integer(state.noise_);
     writer.integer(state.carried_);
     writer.real(state.variance_);
@@ -239,8 +238,6 @@ Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
 }
 
 CounterState StateCodec::read_head(Reader& reader) {
-    constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-
     const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
     const auto radix = reader.chosen_radix();
@@ -251,7 +248,6 @@ CounterState StateCodec::read_head(Reader& reader) {
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
-    state.count_ = reader.integer<std::int64_t>(0, highest);
     state.noise_ = reader.integer<ExactNoise>();
     state.carried_ = reader.integer<ExactNoise>();
     state.variance_ = reader.real(0, std::numeric_limits<double>::max());

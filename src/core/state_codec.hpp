@@ -7,11 +7,11 @@
 //   the plan of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for bridge and
 //     hat also lattice bits u8, levels above the steps u8, and each one's radix i32, offset i32,
 //     knots i64
-//   step, number of the epoch, steps before it, count: i64 each; noise, carried noise: i128 each;
+//   step, number of the epoch, steps before it: i64 each; noise, carried noise: i128 each;
 //     variance and carried variance: double each
 //   the engine's integers, i64 each: the number and order follow from the plan
 //   32 bytes BLAKE2b of all that comes before
-// The length follows from public parameters alone: it tells nothing about counts or noise.
+// The length follows from public parameters alone: it tells nothing about the noise.
 //
 // The plan is kept whole, so that a release of dp_counter that would choose another one goes on
 // with this. An engine whose integers or weights change their meaning needs a new version here.

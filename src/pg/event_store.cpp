@@ -14,7 +14,6 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/indexing.h"
-#include "common/int.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
@@ -31,7 +30,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kReleases, kSlot, kTotal, kColumns };
+enum Column { kReleases, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
 
 /// As many transactions can commit events of one counter at the same time without a new slot.
 constexpr std::int32_t kSlots = 64;
@@ -47,18 +46,33 @@ std::int32_t own_slot() {
 #endif
 }
 
-std::int64_t add(std::int64_t a, std::int64_t b) {
-    std::int64_t sum = 0;
-    if (pg_add_s64_overflow(a, b, &sum))
-        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                        errmsg("too many events for one counter")));
-    return sum;
-}
+/// What changes with every recording: the total, in two columns that have fixed widths, between two
+/// marks that are turned over. The log of an update holds what lies between the first byte that
+/// differs and the last: so it has one length, whatever is added.
+struct Total {
+    bool mark;
+    uint128 events;
 
-std::int64_t total_of(HeapTuple tuple, TupleDesc description) {
-    bool is_null = false;
-    return DatumGetInt64(heap_getattr(tuple, kTotal + 1, description, &is_null));
-}
+    static constexpr int kCarry = 63; ///< total + carries * 2^63
+
+    static Total of(HeapTuple tuple, TupleDesc description) {
+        bool is_null = false;
+        const auto column = [&](Column column) {
+            return heap_getattr(tuple, column + 1, description, &is_null);
+        };
+        const auto low = static_cast<uint128>(DatumGetInt64(column(kTotal)));
+        const auto high = static_cast<uint128>(DatumGetInt64(column(kCarries)));
+        return {DatumGetBool(column(kHead)), (high << kCarry) + low};
+    }
+
+    void put(Datum (&values)[kColumns]) const {
+        constexpr uint128 kLow = (uint128{1} << kCarry) - 1;
+        values[kHead] = BoolGetDatum(mark);
+        values[kTotal] = Int64GetDatum(static_cast<std::int64_t>(events & kLow));
+        values[kCarries] = Int64GetDatum(static_cast<std::int64_t>(events >> kCarry));
+        values[kTail] = BoolGetDatum(mark);
+    }
+};
 
 /// A scan of the counter's rows, or of one slot's.
 SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, Snapshot snapshot) {
@@ -71,10 +85,10 @@ SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, S
                               slot != nullptr ? 2 : 1, keys);
 }
 
-void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int64_t total) {
-    Datum values[kColumns] = {ObjectIdGetDatum(releases), Int32GetDatum(slot),
-                              Int64GetDatum(total)};
+void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t events) {
+    Datum values[kColumns] = {ObjectIdGetDatum(releases), Int32GetDatum(slot)};
     bool nulls[kColumns] = {};
+    Total{false, static_cast<uint128>(events)}.put(values);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
     CatalogTupleInsert(table, tuple);
     heap_freetuple(tuple);
@@ -99,13 +113,15 @@ void insert_index_entry(Relation table, HeapTuple tuple) {
 
 /// Adds events to the slot in this row, unless another open transaction has changed it. `place`
 /// becomes the place of the new version.
-bool add_to_row(Relation table, HeapTuple row, std::int64_t events, ItemPointer place) {
+bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer place) {
     TupleDesc description = RelationGetDescr(table);
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     bool replaces[kColumns] = {};
-    values[kTotal] = Int64GetDatum(add(total_of(row, description), events));
-    replaces[kTotal] = true;
+    const Total before = Total::of(row, description);
+    Total{!before.mark, before.events + static_cast<uint128>(events)}.put(values);
+    for (const Column column : {kHead, kTotal, kCarries, kTail})
+        replaces[column] = true;
     HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
     ItemPointerData old = row->t_self;
     TM_FailureData failure;
@@ -129,7 +145,7 @@ bool add_to_row(Relation table, HeapTuple row, std::int64_t events, ItemPointer 
 
 /// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
 /// sees the last committed version, whatever the transaction's own snapshot is.
-bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int64_t events,
+bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int32_t events,
                      ItemPointer place) {
     bool added = false;
     SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
@@ -178,7 +194,7 @@ void make_room(Relation table, BlockNumber page) {
     left_page = page;
 }
 
-bool add_at_known_place(Relation table, Oid releases, std::int64_t events) {
+bool add_at_known_place(Relation table, Oid releases, std::int32_t events) {
     Place& known = places[releases % kPlaces];
     if (known.releases != releases)
         return false;
@@ -270,7 +286,7 @@ void create_event_slots(Oid releases) {
     CommandCounterIncrement();
 }
 
-void add_events(Oid releases, std::int64_t events) {
+void add_events(Oid releases, std::int32_t events) {
     without_statistics([&] {
         const std::int32_t slot = own_slot();
         ItemPointerData place;
@@ -287,19 +303,25 @@ void add_events(Oid releases, std::int64_t events) {
     });
 }
 
-std::int64_t total_events(Oid releases) {
-    std::int64_t total = 0;
+int128 total_events(Oid releases) {
+    uint128 total = 0;
+    std::int32_t slots = 0;
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
         HeapTuple row = nullptr;
-        while (HeapTupleIsValid(row = systable_getnext(scan)))
-            total = add(total, total_of(row, RelationGetDescr(table)));
+        for (; HeapTupleIsValid(row = systable_getnext(scan)); ++slots)
+            total += Total::of(row, RelationGetDescr(table)).events;
         systable_endscan(scan);
         tidy(table);
         close_secret(table);
     });
-    return total;
+    // Not whether the total has fallen: that would depend on what was counted.
+    if (slots < kSlots)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's events are missing"),
+                 errhint("Restore the extension's tables from a backup, or drop the counter.")));
+    return static_cast<int128>(total);
 }
 
 void drop_event_slots(Oid releases) {

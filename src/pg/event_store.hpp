@@ -1,5 +1,7 @@
 // The events of all counters, durable: how many have ever been recorded.
 //
+// No sum is too large: there are fewer than 2^64 transactions, and one adds less than 2^31 events.
+//
 // A counter has some rows ("slots"), each with a running total; their sum is the number of events
 // of all committed transactions, in whatever snapshot it is taken, and it never falls. So a tick
 // takes nothing away: it subtracts what the counter has counted before. A recorder adds to a
@@ -10,6 +12,7 @@
 
 #include <cstdint>
 
+#include "core/checked.hpp"
 #include "pg/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -17,11 +20,13 @@ namespace dp_counter::pg {
 /// Makes the slots of a new counter. What dropped counters have left behind goes.
 void create_event_slots(Oid releases);
 
-/// Adds events as part of the current transaction; zero events leave the same traces as others.
-void add_events(Oid releases, std::int64_t events);
+/// Adds events, no negative number, as part of the current transaction. Zero events leave the same
+/// traces as others.
+void add_events(Oid releases, std::int32_t events);
 
-/// The events of all transactions committed by now.
-[[nodiscard]] std::int64_t total_events(Oid releases);
+/// The events of all transactions committed by now. Raises data_corrupted if the counter has no
+/// slots.
+[[nodiscard]] int128 total_events(Oid releases);
 
 /// Leaves the slot of a transaction that is about to commit; it belongs to nobody then.
 void drop_event_slots(Oid releases);

@@ -86,7 +86,7 @@ void open_counter(Oid releases, CounterRow& row) {
 std::int64_t close(Oid releases, CounterRow& row) {
     CounterRelease release;
     ReleaseInterval interval;
-    const std::int64_t total = total_events(releases);
+    const int128 total = total_events(releases);
     const StoredState next =
         close_step(CurTransactionContext, row.state, row.steps, total, release, interval);
     CounterRow closed = row;

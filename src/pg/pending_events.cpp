@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <sodium.h>
 
@@ -20,8 +22,16 @@ namespace {
 struct Entry {
     Oid releases;
     int level;
-    std::int64_t events;
+    std::int32_t events; ///< at most kMostEvents
 };
+
+constexpr std::int32_t kMostEvents = std::numeric_limits<std::int32_t>::max();
+
+/// More events than fit are as many as fit: an event more changes that by one at most, here as in
+/// any sum of such sums.
+std::int32_t bounded(std::int64_t events) {
+    return static_cast<std::int32_t>(std::min<std::int64_t>(events, kMostEvents));
+}
 
 /// Those of the current transaction, in secret memory of TopTransactionContext.
 Entry* entries = nullptr;
@@ -41,11 +51,10 @@ void reserve_one() {
     capacity = larger;
 }
 
-/// The events fit: a call adds less than 2^31 and takes longer than 2^-32 of a transaction's life.
-void add(Oid releases, int level, std::int64_t events) {
+void add(Oid releases, int level, std::int32_t events) {
     for (int i = size - 1; i >= 0; --i) {
         if (entries[i].releases == releases && entries[i].level == level) {
-            entries[i].events += events;
+            entries[i].events = bounded(std::int64_t{entries[i].events} + events);
             return;
         }
     }
@@ -53,7 +62,7 @@ void add(Oid releases, int level, std::int64_t events) {
     entries[size++] = {releases, level, events};
 }
 
-void store(Oid releases, std::int64_t events) {
+void store(Oid releases, std::int32_t events) {
     if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
         add_events(releases, events);
 }
@@ -126,9 +135,9 @@ bool has_pending_events(Oid releases) {
 void add_pending_events(Oid releases, std::int64_t events) {
     if (is_stored) {               // some other module's end of the transaction
         CommandCounterIncrement(); // a version of this very command cannot be replaced
-        add_events(releases, events);
+        add_events(releases, bounded(events));
     } else {
-        add(releases, GetCurrentTransactionNestLevel(), events);
+        add(releases, GetCurrentTransactionNestLevel(), bounded(events));
     }
 }
 

@@ -28,7 +28,7 @@ struct Call {
 struct State {
     Progress progress;          ///< used in GROUP BY
     std::int64_t counted_until; ///< the step up to which rows are counted and nothing else
-    Stream stream;              ///< stream.count is null in GROUP BY
+    Stream stream;              ///< stream.noise is null in GROUP BY
     std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
     std::int64_t release;
     Parameters parameters;
@@ -109,11 +109,11 @@ pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* sta
 pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
     if (state == nullptr)
         state = open_state(fcinfo);
-    else if (state->stream.count == nullptr)
+    else if (state->stream.noise == nullptr)
         raise_beyond(state->counted_until);
     else if (!are_arguments_same(fcinfo, state))
         check_same_parameters(fcinfo, state);
-    if (state->stream.count != nullptr)
+    if (state->stream.noise != nullptr)
         state->release = advance(state->stream, state->parameters, bit);
     else
         state->progress.record(bit);
@@ -141,7 +141,7 @@ DP_FUNCTION(dp_running_count_final) {
         PG_RETURN_INT64(0);
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-    if (state->stream.count == nullptr && state->released_at != state->progress.step) {
+    if (state->stream.noise == nullptr && state->released_at != state->progress.step) {
         state->release =
             release_once(state->parameters, state->parameters.horizon, state->progress);
         state->released_at = state->progress.step;

@@ -78,7 +78,7 @@ Datum running_count(FunctionCallInfo fcinfo) {
     WindowObject window = PG_WINDOW_OBJECT();
     auto* partition =
         static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
-    if (partition->stream.count == nullptr) {
+    if (partition->stream.noise == nullptr) {
         open_partition(window, fcinfo->flinfo, partition);
     } else if (partition->may_vary) {
         check_same_parameters(window, partition);

@@ -44,7 +44,7 @@ StoredState new_state(MemoryContext context, const Parameters& parameters, Reque
 }
 
 StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
-                       std::int64_t total, CounterRelease& release, ReleaseInterval& interval) {
+                       int128 total, CounterRelease& release, ReleaseInterval& interval) {
     RandomSource& random = backend_random();
     Failure failure;
     std::size_t bytes = 0;
@@ -75,8 +75,8 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
     if (is_epoch_over)
         state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
     if (!guarded(failure, [&] {
-            release = state->advance(
-                *prepared, total, [&](int level) { return prepared->sampler(level).draw(random); });
+            const auto draw = [&](int level) { return prepared->sampler(level).draw(random); };
+            release = state->advance(*prepared, draw).release(total);
             interval = release_interval(state->request(), release);
         }))
         failure.raise();

@@ -24,7 +24,7 @@ struct StoredState {
 /// Closes a step: the counter has had `total` events in its life. Raises data_corrupted where the
 /// bytes are no state, or not the state at step `steps`; data_exception at the horizon.
 [[nodiscard]] StoredState close_step(MemoryContext context, const struct varlena* stored,
-                                     std::int64_t steps, std::int64_t total,
-                                     CounterRelease& release, ReleaseInterval& interval);
+                                     std::int64_t steps, int128 total, CounterRelease& release,
+                                     ReleaseInterval& interval);
 
 } // namespace dp_counter::pg

@@ -32,18 +32,15 @@ void open_epoch(Stream& stream, const Parameters& parameters) {
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
             prepared = &cache.prepare(to_request(parameters, stream.horizon), stream.epoch);
-            bytes = RunningCount::bytes(*prepared);
+            bytes = NoiseStream::bytes(*prepared);
         }))
         failure.raise();
     void* block = allocate_secret(stream.context, bytes);
-    RunningCount* const previous = stream.count;
+    NoiseStream* const previous = stream.noise;
     if (previous == nullptr) {
-        stream.count = RunningCount::create(block, *prepared);
+        stream.noise = NoiseStream::create(block, *prepared);
     } else {
-        if (!guarded(failure, [&] {
-                stream.count = RunningCount::create_next(block, *prepared, *previous);
-            }))
-            failure.raise();
+        stream.noise = NoiseStream::create_next(block, *prepared, *previous);
         sodium_memzero(previous, stream.bytes);
     }
     stream.bytes = bytes;
@@ -68,19 +65,20 @@ ExactNoise sample_all_noise(const Request& request, std::int64_t step, Draw&& dr
 } // namespace
 
 Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
-    Stream stream{nullptr, 0, horizon, 0, context};
+    Stream stream{nullptr, nullptr, 0, horizon, 0, context};
     open_epoch(stream, parameters);
+    stream.progress = static_cast<Progress*>(allocate_secret(context, sizeof(Progress)));
     return stream;
 }
 
 void look_ahead(Stream& stream, const Parameters& parameters) {
-    if (stream.horizon == kUnbounded && stream.count->is_over()) {
+    if (stream.horizon == kUnbounded && stream.noise->is_over()) {
         ++stream.epoch;
         open_epoch(stream, parameters);
     }
     RandomSource& random = backend_random();
     Failure failure;
-    if (!guarded(failure, [&] { stream.count->look_ahead(random); }))
+    if (!guarded(failure, [&] { stream.noise->look_ahead(random); }))
         failure.raise();
 }
 
@@ -107,8 +105,7 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                     throw Interrupted{};
                 return sampler.draw(random);
             };
-            release = checked_add(
-                progress.count,
+            release = progress.release(
                 rounded(sample_all_noise(to_request(parameters, horizon), progress.step, draw)));
         }))
         failure.raise();
@@ -127,7 +124,7 @@ std::int64_t release_count(double epsilon, std::int64_t count) {
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
             const LaplaceScale scale{Epsilon(epsilon), 1};
-            release = checked_add(count, cache.sampler(scale)->draw(random));
+            release = saturated(static_cast<int128>(count) + cache.sampler(scale)->draw(random));
         }))
         failure.raise();
     return release;

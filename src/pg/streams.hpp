@@ -1,16 +1,18 @@
 // Streams in PostgreSQL's memory: from parameters to a ready state.
 #pragma once
 
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
 
 namespace dp_counter::pg {
 
-/// A running count in secret memory of one context, with what it takes to go on for ever.
+/// A running count and its noise in secret memory of one context, with what it takes to go on for
+/// ever.
 struct Stream {
-    RunningCount* count;
-    std::size_t bytes;    ///< of the block at `count`
+    NoiseStream* noise;
+    Progress* progress;
+    std::size_t bytes;    ///< of the block at `noise`
     std::int64_t horizon; ///< kUnbounded: in epochs
     std::int32_t epoch;
     MemoryContext context;
@@ -27,9 +29,10 @@ void look_ahead(Stream& stream, const Parameters& parameters);
 
 /// Takes in one row and returns its release; raises as look_ahead() does.
 [[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
-    if (!stream.count->is_ready()) [[unlikely]]
+    if (!stream.noise->is_ready()) [[unlikely]]
         look_ahead(stream, parameters);
-    return stream.count->take_in(bit);
+    stream.progress->record(bit);
+    return stream.progress->release(stream.noise->take());
 }
 
 /// Raises data_exception: the horizon has been reached.
@@ -39,7 +42,7 @@ void look_ahead(Stream& stream, const Parameters& parameters);
 void check_parameters(const Parameters& parameters, std::int64_t horizon);
 
 /// The release after `progress.step` rows of a stream that was not read before: its noise is that
-/// of the last step alone (sample_noise, running_count.hpp).
+/// of the last step alone (sample_noise, noise_stream.hpp).
 [[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                                         const Progress& progress);
 

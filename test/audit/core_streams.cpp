@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/epochs.hpp"
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 
 namespace dp_counter::test {
 
@@ -36,19 +36,21 @@ Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std
                             std::size_t runs, RandomSource& random) const {
     std::vector<Block> blocks;
     for (const PreparedPlan& epoch : epochs_)
-        blocks.emplace_back(RunningCount::bytes(epoch) / sizeof(std::max_align_t) + 1);
+        blocks.emplace_back(NoiseStream::bytes(epoch) / sizeof(std::max_align_t) + 1);
     Releases releases(watched);
     releases.reserve(runs);
     for (std::size_t run = 0; run < runs; ++run) {
-        RunningCount* stream = RunningCount::create(blocks[0].data(), epochs_[0]);
+        NoiseStream* stream = NoiseStream::create(blocks[0].data(), epochs_[0]);
+        Progress progress{};
         std::size_t epoch = 0;
         auto wanted = watched.begin();
         for (std::size_t t = 1; t <= bits.size() && wanted != watched.end(); ++t) {
             if (stream->is_over()) {
                 ++epoch;
-                stream = RunningCount::create_next(blocks[epoch].data(), epochs_[epoch], *stream);
+                stream = NoiseStream::create_next(blocks[epoch].data(), epochs_[epoch], *stream);
             }
-            const std::int64_t release = stream->advance(bits[t - 1], random);
+            progress.record(bits[t - 1]);
+            const std::int64_t release = progress.release(stream->advance(random));
             if (static_cast<std::int64_t>(t) == *wanted) {
                 releases.add(release);
                 ++wanted;

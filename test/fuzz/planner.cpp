@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "core/epochs.hpp"
+#include "core/noise_stream.hpp"
 #include "core/plan_cache.hpp"
-#include "core/running_count.hpp"
 #include "fuzz/input.hpp"
 
 namespace dp_counter::test {
@@ -44,23 +44,23 @@ void check_plan(const Request& request, const Plan& plan) {
 
 /// Some steps of a stream; all of a short one.
 void run(const PreparedPlan& prepared, Input& input) {
-    const std::size_t bytes = RunningCount::bytes(prepared);
+    const std::size_t bytes = NoiseStream::bytes(prepared);
     if (bytes > (std::size_t{1} << 22))
         return;
-    static_assert(alignof(std::max_align_t) >= RunningCount::kAlignment);
+    static_assert(alignof(std::max_align_t) >= NoiseStream::kAlignment);
     std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
-    RunningCount* stream = RunningCount::create(memory.data(), prepared);
+    NoiseStream* stream = NoiseStream::create(memory.data(), prepared);
     InputRandom random(input);
     const std::int64_t horizon = prepared.plan().horizon;
     const std::int64_t steps = horizon < 300 ? horizon : 300;
     for (std::int64_t t = 1; t <= steps; ++t)
-        (void)stream->advance(t % 3 == 0, random);
+        (void)stream->advance(random);
     (void)sample_noise(prepared, steps,
                        [&](int level) { return prepared.sampler(level).draw(random); });
     if (steps == horizon) {
         bool refused = false;
         try {
-            (void)stream->advance(true, random);
+            (void)stream->advance(random);
         } catch (const Error&) {
             refused = true;
         }

@@ -56,23 +56,38 @@ TEST(CounterState, StopsAtItsHorizonAndSaysSo) {
     EXPECT_EQ(counter.state().step(), 10);
 }
 
-TEST(CounterState, RefusesATotalThatFell) {
-    Keystream random;
-    Counter counter(counter_request(10, 1));
-    (void)counter.advance(5, random);
-    try {
-        (void)counter.advance(4, random);
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.fault(), Fault::corrupt);
-        EXPECT_EQ(std::string(error.what()).find_first_of("0123456789"), std::string::npos)
-            << "a count in the message: " << error.what();
+TEST(CounterState, SaturatesAReleaseThatDoesNotFit) {
+    for (const int128 total : {int128{kMost}, int128{kMost} + 1, int128{1} << 96}) {
+        Counter counter(counter_request(10, 1, 11, Mechanism::plain));
+        const auto release = counter.advance_with(total, [](int) { return std::int64_t{1}; });
+        EXPECT_EQ(release.count, kMost);
+        EXPECT_EQ(release_interval(counter.state().request(), release).high, kMost);
     }
+    EXPECT_EQ((StepNoise{1, std::numeric_limits<std::int64_t>::min(), 0}.release(0).count),
+              std::numeric_limits<std::int64_t>::min());
 }
 
-TEST(CounterState, ThrowsWhereTheReleaseDoesNotFit) {
-    Counter counter(counter_request(10, 1, 11, Mechanism::plain));
-    EXPECT_THROW((void)counter.advance_with(kMost, [](int) { return std::int64_t{1}; }), Error);
+/// The same noise beside a total and beside one that had an event more at step 3: whatever the
+/// totals, the releases differ by this one from then on. (A total that is clamped before the noise
+/// is added makes up for the event at the bound: increments differ twice.)
+TEST(CounterState, NeighboursDifferByOneEventAtEveryLimit) {
+    constexpr std::int64_t kNoise = -(std::int64_t{1} << 61);
+    for (const int128 start : {int128{0}, int128{kMost} - 3, int128{kMost} - 1, int128{kMost},
+                               int128{kMost} + (int128{1} << 60)}) {
+        Counter less(counter_request(20, 1, 21, Mechanism::plain)); // a node a step
+        Counter more(counter_request(20, 1, 21, Mechanism::plain));
+        int draws = 0;
+        int others = 0;
+        const auto draw = [](int& made) { return made++ == 0 ? kNoise : 0; };
+        for (int step = 1; step <= 20; ++step) {
+            const int128 total = start + step;
+            const auto a = less.advance_with(total, [&](int) { return draw(draws); });
+            const auto b =
+                more.advance_with(total + (step >= 3 ? 1 : 0), [&](int) { return draw(others); });
+            ASSERT_EQ(a.count, static_cast<std::int64_t>(total + kNoise)) << step;
+            ASSERT_EQ(b.count - a.count, step >= 3 ? 1 : 0) << step;
+        }
+    }
 }
 
 /// Gives every draw a number, and keeps a release's noise as the sum of 2^number.

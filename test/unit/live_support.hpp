@@ -33,7 +33,7 @@ public:
 
     /// Closes a step with this many events since the start; draw(level) is called for each node.
     template <class Draw>
-    CounterRelease advance_with(std::int64_t total, Draw&& draw) {
+    CounterRelease advance_with(int128 total, Draw&& draw) {
         if (const auto plan = state_->next_epoch()) {
             auto prepared = std::make_unique<PreparedPlan>(*plan);
             Memory next = allocate(CounterState::bytes(*prepared));
@@ -42,9 +42,9 @@ public:
             prepared_ = std::move(prepared);
             ++epochs_;
         }
-        return state_->advance(*prepared_, total, draw);
+        return state_->advance(*prepared_, draw).release(total);
     }
-    CounterRelease advance(std::int64_t total, RandomSource& random) {
+    CounterRelease advance(int128 total, RandomSource& random) {
         return advance_with(total,
                             [&](int level) { return prepared_->sampler(level).draw(random); });
     }

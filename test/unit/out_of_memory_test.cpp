@@ -8,7 +8,7 @@
 
 #include "core/keystream.hpp"
 #include "core/plan_cache.hpp"
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 #include "unit/support.hpp"
 
 namespace {
@@ -148,12 +148,12 @@ TEST(OutOfMemory, LeavesACacheThatWorks) {
         const PreparedPlan& prepared = cache.prepare(wanted);
         EXPECT_EQ(prepared.plan().height, make_plan(wanted).height);
         std::vector<std::max_align_t> block(
-            RunningCount::bytes(prepared) / sizeof(std::max_align_t) + 1);
-        RunningCount* stream = RunningCount::create(block.data(), prepared);
+            NoiseStream::bytes(prepared) / sizeof(std::max_align_t) + 1);
+        NoiseStream* stream = NoiseStream::create(block.data(), prepared);
         Keystream random;
         const long before = live;
         for (int t = 1; t <= 500; ++t)
-            (void)stream->advance(true, random);
+            (void)stream->advance(random);
         EXPECT_EQ(live, before);
     }
 }

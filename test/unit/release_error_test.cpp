@@ -12,7 +12,7 @@
 #include "core/keystream.hpp"
 #include "core/plan_cache.hpp"
 #include "core/planner.hpp"
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 #include "core/weighted_laplace.hpp"
 
 namespace dp_counter {
@@ -97,7 +97,7 @@ TEST(ReleaseError, DescribesThePlan) {
     PlanCache cache;
     for (const Request& request : kRequests)
         EXPECT_EQ(ReleaseError(make_plan(request)).state_bytes(),
-                  RunningCount::bytes(cache.prepare(request)))
+                  NoiseStream::bytes(cache.prepare(request)))
             << name(request);
 }
 
@@ -157,7 +157,7 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
     Planner planner;
     for (const Case& c : cases) {
         const PreparedPlan& prepared = cache.prepare(c.request);
-        std::vector<std::uint64_t> block(RunningCount::bytes(prepared) / 8 + 2);
+        std::vector<std::uint64_t> block(NoiseStream::bytes(prepared) / 8 + 2);
         auto* aligned = reinterpret_cast<std::uint64_t*>(
             (reinterpret_cast<std::uintptr_t>(block.data()) + 15) / 16 * 16);
         std::int64_t widths[3][3];
@@ -166,10 +166,10 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
                 widths[i][j] = planner.half_width(c.request, c.steps[i], kConfidences[j]);
         int hits[3][3] = {};
         for (int n = 0; n < kStreams; ++n) {
-            RunningCount* stream = RunningCount::create(aligned, prepared);
+            NoiseStream* stream = NoiseStream::create(aligned, prepared);
             int next = 0;
             for (std::int64_t t = 1; t <= c.request.horizon; ++t) {
-                const std::int64_t noise = stream->advance(false, random);
+                const std::int64_t noise = stream->advance(random);
                 if (next < 3 && t == c.steps[next]) {
                     for (int j = 0; j < 3; ++j)
                         hits[next][j] += std::abs(noise) <= widths[next][j] ? 1 : 0;

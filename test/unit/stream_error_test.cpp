@@ -8,7 +8,7 @@
 #include "core/epochs.hpp"
 #include "core/keystream.hpp"
 #include "core/plan_cache.hpp"
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 #include "core/tree_error.hpp"
 #include "core/weighted_laplace.hpp"
 #include "unit/support.hpp"

@@ -1,7 +1,8 @@
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -28,30 +29,37 @@ public:
     explicit Stream(const Request& request)
         : prepared_(cache().prepare(request)),
           memory_(static_cast<char*>(std::aligned_alloc(64, size()))),
-          count_(RunningCount::create(memory_, prepared_)) {}
+          noise_(NoiseStream::create(memory_, prepared_)) {}
     ~Stream() { std::free(memory_); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    std::int64_t advance(bool bit, RandomSource& random) { return count_->advance(bit, random); }
+    std::int64_t advance(bool bit, RandomSource& random) {
+        progress_.record(bit);
+        return progress_.release(noise_->advance(random));
+    }
     [[nodiscard]] const Plan& plan() const { return prepared_.plan(); }
-    [[nodiscard]] bool is_ready() const { return count_->is_ready(); }
+    [[nodiscard]] bool is_ready() const { return noise_->is_ready(); }
     /// Whether the stream's memory holds this number anywhere.
     [[nodiscard]] bool remembers(std::int64_t number) const {
-        const std::string_view block(memory_, RunningCount::bytes(prepared_));
+        const std::string_view block(memory_, NoiseStream::bytes(prepared_));
         return block.find({reinterpret_cast<const char*>(&number), sizeof number}) !=
                std::string_view::npos;
     }
-    void restart() { count_ = RunningCount::create(memory_, prepared_); }
+    void restart() {
+        noise_ = NoiseStream::create(memory_, prepared_);
+        progress_ = {};
+    }
 
 private:
     [[nodiscard]] std::size_t size() const {
-        return (RunningCount::bytes(prepared_) + 63) / 64 * 64;
+        return (NoiseStream::bytes(prepared_) + 63) / 64 * 64;
     }
 
     const PreparedPlan& prepared_;
     char* memory_;
-    RunningCount* count_;
+    NoiseStream* noise_;
+    Progress progress_{};
 };
 
 Request request(std::int64_t horizon, double epsilon, std::optional<std::int32_t> k = {},
@@ -59,7 +67,7 @@ Request request(std::int64_t horizon, double epsilon, std::optional<std::int32_t
     return {horizon, Epsilon(epsilon), k, mechanism};
 }
 
-TEST(RunningCount, IsTheCountWhereNoiseVanishes) {
+TEST(NoiseStream, IsTheCountWhereNoiseVanishes) {
     Keystream random;
     for (const auto mechanism : {Mechanism::subtraction, Mechanism::plain})
         for (const std::optional<std::int32_t> k :
@@ -74,7 +82,7 @@ TEST(RunningCount, IsTheCountWhereNoiseVanishes) {
         }
 }
 
-TEST(RunningCount, EndsAtItsHorizon) {
+TEST(NoiseStream, EndsAtItsHorizon) {
     Keystream random;
     Stream stream(request(7, 1, 19)); // 19 would serve 9 steps with one digit
     for (int t = 1; t <= 7; ++t)
@@ -88,7 +96,7 @@ TEST(RunningCount, EndsAtItsHorizon) {
     }
 }
 
-TEST(RunningCount, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
+TEST(NoiseStream, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
     Keystream random;
     for (const auto mechanism : {Mechanism::subtraction, Mechanism::bridge})
         for (const std::int64_t horizon : {1, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 97}) {
@@ -100,7 +108,7 @@ TEST(RunningCount, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
         }
 }
 
-TEST(RunningCount, HasNoRowReadyWhereDrawingFailed) {
+TEST(NoiseStream, HasNoRowReadyWhereDrawingFailed) {
     std::vector<std::uint32_t> words;
     for (std::uint32_t i = 1; i <= 248; ++i)
         words.push_back(i * 2654435761U);
@@ -114,7 +122,7 @@ TEST(RunningCount, HasNoRowReadyWhereDrawingFailed) {
     EXPECT_FALSE(stream.is_ready()); // a row would be released without noise
 }
 
-TEST(RunningCount, ForgetsTheNoiseOfPassedRows) {
+TEST(NoiseStream, ForgetsTheNoiseOfPassedRows) {
     // After 105 = (6, -9) rows no sum of live nodes was a release, but for the last one.
     test::Seeded random(7);
     constexpr int kRows = 105;
@@ -140,7 +148,16 @@ double common_nodes(std::int64_t a, std::int64_t b, int k, int lowest) {
     return common;
 }
 
-TEST(RunningCount, ReleasesVaryTogetherAsTheirNodesSay) {
+TEST(Progress, SaturatesTheReleaseAndNothingElse) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ((Progress{5, 3}.release(kMost)), kMost);
+    EXPECT_EQ((Progress{5, 3}.release(kMost - 3)), kMost);
+    EXPECT_EQ((Progress{5, 3}.release(kMost - 4)), kMost - 1);
+    EXPECT_EQ((Progress{5, 3}.release(-kMost - 1)), 2 - kMost);
+    EXPECT_EQ((Progress{kMaxHorizon, kMaxHorizon}.release(kMost)), kMost);
+}
+
+TEST(NoiseStream, ReleasesVaryTogetherAsTheirNodesSay) {
     // 20000 streams of zero bits; for 60 pairs of steps the mean of noise_a noise_b against node
     // variance x common nodes. A product of sums of Laplace variables has a standard deviation of
     // at most sqrt(6 n_a n_b) V; 6 standard errors: false-alarm rate below 1e-7 in all. Power: the
@@ -178,7 +195,7 @@ TEST(RunningCount, ReleasesVaryTogetherAsTheirNodesSay) {
     }
 }
 
-TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
+TEST(NoiseStream, LastReleaseHasTheVarianceOfItsStep) {
     constexpr int kReleases = 50000;
     Keystream random;
     const PreparedPlan& prepared = cache().prepare(request(1000, 0.5, 19));
@@ -200,53 +217,48 @@ TEST(RunningCount, LastReleaseHasTheVarianceOfItsStep) {
     EXPECT_EQ(sample(0), 0);
 }
 
-TEST(RunningCount, GoesOnInEpochs) {
-    // Noise vanishes: the counts are right across the borders. And a closed epoch's noise stays: at
-    // large noise the first release of an epoch is near the last one of the epoch before.
+TEST(NoiseStream, GoesOnInEpochs) {
+    // Noise vanishes: it is zero across the borders.
     Keystream random;
     const Request unbounded = request(kUnbounded, 1e9, 3, Mechanism::subtraction);
     char* memory[6] = {};
-    RunningCount* count = nullptr;
-    std::int64_t truth = 0;
+    NoiseStream* stream = nullptr;
     std::int64_t t = 0;
     for (int epoch = 0; epoch < 3; ++epoch) {
         const PreparedPlan& prepared = cache().prepare(unbounded, epoch);
         EXPECT_EQ(prepared.plan().horizon, epoch_length(epoch));
         memory[epoch] = static_cast<char*>(
-            std::aligned_alloc(64, (RunningCount::bytes(prepared) + 63) / 64 * 64));
-        count = epoch == 0 ? RunningCount::create(memory[epoch], prepared)
-                           : RunningCount::create_next(memory[epoch], prepared, *count);
-        while (!count->is_over()) {
-            ++t;
-            truth += t % 3 == 0 ? 1 : 0;
-            ASSERT_EQ(count->advance(t % 3 == 0, random), truth);
-        }
+            std::aligned_alloc(64, (NoiseStream::bytes(prepared) + 63) / 64 * 64));
+        stream = epoch == 0 ? NoiseStream::create(memory[epoch], prepared)
+                            : NoiseStream::create_next(memory[epoch], prepared, *stream);
+        for (; !stream->is_over(); ++t)
+            ASSERT_EQ(stream->advance(random), 0);
         EXPECT_EQ(t, epoch_begin(epoch + 1));
-        EXPECT_THROW((void)RunningCount(*count).advance(true, random), Error);
+        EXPECT_THROW((void)NoiseStream(*stream).advance(random), Error);
     }
     for (char* block : memory)
         std::free(block);
 }
 
-TEST(RunningCount, CarriesTheNoiseOfClosedEpochs) {
-    // Epoch 0 ends with the release n; the first release of epoch 1 is n + bit + that epoch's first
-    // noise. With another epsilon for the second epoch, whose noise vanishes, it is n + bit.
+TEST(NoiseStream, CarriesTheNoiseOfClosedEpochs) {
+    // Epoch 0 ends with noise n; the first noise of epoch 1 is n and that epoch's own. With another
+    // epsilon for the second epoch, whose noise vanishes, it is n.
     Keystream random;
     const PreparedPlan& noisy = cache().prepare(request(9, 0.01, 19));
     const std::unique_ptr<char, decltype(&std::free)> first(
-        static_cast<char*>(std::aligned_alloc(64, (RunningCount::bytes(noisy) + 63) / 64 * 64)),
+        static_cast<char*>(std::aligned_alloc(64, (NoiseStream::bytes(noisy) + 63) / 64 * 64)),
         &std::free);
-    RunningCount* count = RunningCount::create(first.get(), noisy);
+    NoiseStream* stream = NoiseStream::create(first.get(), noisy);
     std::int64_t last = 0;
-    while (!count->is_over())
-        last = count->advance(true, random);
+    while (!stream->is_over())
+        last = stream->advance(random);
     const PreparedPlan& exact = cache().prepare(request(5, 1e9, 19));
     const std::unique_ptr<char, decltype(&std::free)> second(
-        static_cast<char*>(std::aligned_alloc(64, (RunningCount::bytes(exact) + 63) / 64 * 64)),
+        static_cast<char*>(std::aligned_alloc(64, (NoiseStream::bytes(exact) + 63) / 64 * 64)),
         &std::free);
-    count = RunningCount::create_next(second.get(), exact, *count);
-    for (int i = 1; i <= 5; ++i)
-        EXPECT_EQ(count->advance(true, random), last + i);
+    stream = NoiseStream::create_next(second.get(), exact, *stream);
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(stream->advance(random), last);
 }
 
 } // namespace

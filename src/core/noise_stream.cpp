@@ -1,4 +1,4 @@
-#include "core/running_count.hpp"
+#include "core/noise_stream.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,22 +14,22 @@ void Progress::throw_beyond(std::int64_t horizon) {
                 "Declare a horizon that is at least the number of rows of every partition.");
 }
 
-std::size_t RunningCount::bytes(const PreparedPlan& prepared) {
-    std::size_t total = align_up(sizeof(RunningCount), kAlignment);
+std::size_t NoiseStream::bytes(const PreparedPlan& prepared) {
+    std::size_t total = align_up(sizeof(NoiseStream), kAlignment);
     for (int level = 0; level < prepared.plan().scales(); ++level)
         total += align_up(prepared.sampler(level).bytes(), kAlignment);
     return total + NoiseEngine::bytes(prepared);
 }
 
-RunningCount* RunningCount::create(void* block, const PreparedPlan& prepared) noexcept {
+NoiseStream* NoiseStream::create(void* block, const PreparedPlan& prepared) noexcept {
     const Plan& plan = prepared.plan();
-    auto* stream = new (block) RunningCount;
-    stream->progress_ = {0, 0};
+    auto* stream = new (block) NoiseStream;
     stream->next_ = kAhead;
+    stream->drawn_ = 0;
     stream->end_ = plan.horizon;
     stream->carried_ = 0;
     stream->noise_ = 0;
-    std::size_t offset = align_up(sizeof(RunningCount), kAlignment);
+    std::size_t offset = align_up(sizeof(NoiseStream), kAlignment);
     for (int level = 0; level < plan.scales(); ++level) {
         const DiscreteLaplace& sampler = prepared.sampler(level);
         std::memcpy(stream->at<void>(offset), static_cast<const void*>(&sampler), sampler.bytes());
@@ -41,18 +41,18 @@ RunningCount* RunningCount::create(void* block, const PreparedPlan& prepared) no
     return stream;
 }
 
-RunningCount* RunningCount::create_next(void* block, const PreparedPlan& prepared,
-                                        const RunningCount& previous) {
-    RunningCount* stream = create(block, prepared);
-    stream->progress_ = previous.progress_;
-    stream->end_ = checked_add(previous.end_, prepared.plan().horizon);
+NoiseStream* NoiseStream::create_next(void* block, const PreparedPlan& prepared,
+                                      const NoiseStream& previous) noexcept {
+    NoiseStream* stream = create(block, prepared);
+    stream->drawn_ = previous.drawn_;
+    stream->end_ = previous.end_ + prepared.plan().horizon; // epochs end at kMaxHorizon
     stream->carried_ = previous.noise_;
     stream->noise_ = previous.noise_;
     return stream;
 }
 
-void RunningCount::look_ahead(RandomSource& random) {
-    std::int64_t step = progress_.step;
+void NoiseStream::look_ahead(RandomSource& random) {
+    const std::int64_t step = drawn_;
     if (step == end_)
         Progress::throw_beyond(end_);
     const auto draw = [&](int level) {
@@ -66,9 +66,9 @@ void RunningCount::look_ahead(RandomSource& random) {
     for (std::size_t i = first; i < kAhead; ++i) {
         noise = checked_add(carried_, engine.advance(draw));
         ahead_[i] = rounded(noise);
-        (void)checked_add(ahead_[i], ++step); // the count is at most the step
     }
     noise_ = noise;
+    drawn_ += rows;
     next_ = first; // not before all is drawn: a throw must leave no row ready without noise
 }
 
