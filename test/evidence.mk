@@ -90,7 +90,7 @@ build/fuzz/%: $(FUZZ_SRCS) $(wildcard src/core/*.hpp test/fuzz/*.hpp)
 	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	  -DFUZZ_TARGET=fuzz_$* -o $@ $(FUZZ_SRCS) -lsodium
 
-.PHONY: fuzz sql-fuzz
+.PHONY: fuzz counted sql-fuzz
 # New inputs collect in build/fuzz/corpus; test/fuzz/corpus is replayed by the unit tests.
 fuzz: $(addprefix build/fuzz/,$(FUZZ_TARGETS))
 	for target in $(FUZZ_TARGETS); do \
@@ -99,9 +99,18 @@ fuzz: $(addprefix build/fuzz/,$(FUZZ_TARGETS))
 	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 
+# The module with streams that count the releases that begin.
+COUNTED = build/counted
+counted:
+	@mkdir -p $(COUNTED)
+	cp -a --parents Makefile dp_counter.control sql test/evidence.mk test/fuzz/draws src/pg/exports.map \
+	  $(wildcard src/*/*.[chi]*) $(COUNTED)
+	$(MAKE) -C $(COUNTED) CORE_OBJS='$(CORE_OBJS)' \
+	  PG_OBJS='$(subst src/pg/streams.o,test/fuzz/draws/counted_streams.o,$(PG_OBJS))' dp_counter.so
+
 # SQL of our own making against a server with the extension.
-sql-fuzz: all
-	test/with_server test/fuzz/sql $(FUZZ_STATEMENTS) $(FUZZ_SEED)
+sql-fuzz: $(DATA_built) counted
+	test/with_server -m $(COUNTED)/dp_counter.so test/fuzz/sql $(FUZZ_STATEMENTS) $(FUZZ_SEED)
 
 # --- faults (test/faults) -------------------------------------------------------------------------
 
