@@ -63,6 +63,17 @@ valgrind-unit: build/unit/unit
 	valgrind -q --error-exitcode=1 --leak-check=full --show-leak-kinds=definite,indirect,possible \
 	  $< --gtest_brief=1 --gtest_filter='$(VALGRIND_FILTER)'
 
+# --- assertions -------------------------------------------------------------------------------------
+
+CASSERT_STATEMENTS ?= 20000
+
+.PHONY: cassert-server
+# Every SQL suite and the SQL fuzzer against PostgreSQL with assertions and freed memory overwritten: root or sudo for
+# what it takes to build it, half an hour the first time.
+cassert-server: $(DATA_built)
+	test/cassert_server bash -ec '$(MAKE) PG_CONFIG="$$SERVER_BIN/pg_config" installcheck pgtap readme tap; \
+	  test/fuzz/sql $(CASSERT_STATEMENTS) $(FUZZ_SEED)'
+
 # --- every supported PostgreSQL ---------------------------------------------------------------------
 
 .PHONY: test-all-majors
