@@ -59,9 +59,13 @@ build/unit/%.o: test/unit/%.cpp
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
 
-.PHONY: unit pgtap readme tap test
+.PHONY: unit structure pgtap readme tap test
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
+
+# What holds of the tree itself: no build, no server.
+structure:
+	prove test/structure/*.pl
 
 # The following need a server that PGHOST, PGPORT and PGUSER lead to, and the extension installed:
 # `pg_virtualenv make test` (postgresql-common) provides a throw-away one.
@@ -75,7 +79,7 @@ readme:
 tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
-test: unit
+test: unit structure
 	$(MAKE) installcheck pgtap readme tap audit-small faults-small upgrade
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
@@ -104,6 +108,27 @@ format:
 lint:
 	clang-format --dry-run -Werror $(CXX_FILES)
 	clang-tidy --quiet $(LINT_SRCS) -- $(PG_CXXFLAGS)
+
+# --- releases: an archive for PGXN ------------------------------------------------------------------
+
+DIST_DIR = build/dist
+DIST     = $(EXTENSION)-$(EXTVERSION)
+
+.PHONY: dist distcheck
+# What is committed, to the byte the same wherever it is made.
+dist:
+	@mkdir -p $(DIST_DIR)
+	TZ=UTC git archive --format=zip --prefix=$(DIST)/ -o $(DIST_DIR)/$(DIST).zip HEAD
+
+# The archive builds and installs by itself, without the repository it came from.
+distcheck: dist
+	rm -rf $(DIST_DIR)/$(DIST) $(DIST_DIR)/root
+	cd $(DIST_DIR) && unzip -q $(DIST).zip
+	cd $(DIST_DIR)/$(DIST) && GIT_CEILING_DIRECTORIES='$(abspath $(DIST_DIR))' $(MAKE) all
+	$(MAKE) -C $(DIST_DIR)/$(DIST) install DESTDIR='$(abspath $(DIST_DIR))/root'
+	test -f $(DIST_DIR)/root$(pkglibdir)/$(MODULE_big).so
+	test -f $(DIST_DIR)/root$(datadir)/extension/$(DIST:$(EXTENSION)-%=$(EXTENSION)--%).sql
+	test -f $(DIST_DIR)/root$(datadir)/extension/$(EXTENSION).control
 
 # --- figures of docs/: needs gnuplot and a server with the extension, `pg_virtualenv make figures` ---
 
