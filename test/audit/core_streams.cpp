@@ -1,10 +1,10 @@
 #include "audit/core_streams.hpp"
 
-#include <cstddef>
 #include <memory>
 
 #include "core/epochs.hpp"
 #include "core/noise_stream.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter::test {
 
@@ -18,8 +18,6 @@ PreparedPlan prepare(Plan plan, double noise) {
         samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));
     return {plan, std::move(samplers)};
 }
-
-using Block = std::vector<std::max_align_t>;
 
 } // namespace
 
@@ -36,18 +34,18 @@ Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std
                             std::size_t runs, RandomSource& random) const {
     std::vector<Block> blocks;
     for (const PreparedPlan& epoch : epochs_)
-        blocks.emplace_back(NoiseStream::bytes(epoch) / sizeof(std::max_align_t) + 1);
+        blocks.push_back(block_of(NoiseStream::bytes(epoch)));
     Releases releases(watched);
     releases.reserve(runs);
     for (std::size_t run = 0; run < runs; ++run) {
-        NoiseStream* stream = NoiseStream::create(blocks[0].data(), epochs_[0]);
+        NoiseStream* stream = NoiseStream::create(blocks[0].get(), epochs_[0]);
         Progress progress{};
         std::size_t epoch = 0;
         auto wanted = watched.begin();
         for (std::size_t t = 1; t <= bits.size() && wanted != watched.end(); ++t) {
             if (stream->is_over()) {
                 ++epoch;
-                stream = NoiseStream::create_next(blocks[epoch].data(), epochs_[epoch], *stream);
+                stream = NoiseStream::create_next(blocks[epoch].get(), epochs_[epoch], *stream);
             }
             progress.record(bits[t - 1]);
             const std::int64_t release = progress.release(stream->advance(random));

@@ -1,10 +1,10 @@
 #include <cstddef>
-#include <vector>
 
 #include "core/epochs.hpp"
 #include "core/noise_stream.hpp"
 #include "core/plan_cache.hpp"
 #include "fuzz/input.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter::test {
 
@@ -47,9 +47,8 @@ void run(const PreparedPlan& prepared, Input& input) {
     const std::size_t bytes = NoiseStream::bytes(prepared);
     if (bytes > (std::size_t{1} << 22))
         return;
-    static_assert(alignof(std::max_align_t) >= NoiseStream::kAlignment);
-    std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
-    NoiseStream* stream = NoiseStream::create(memory.data(), prepared);
+    const Block block = block_of(bytes);
+    NoiseStream* stream = NoiseStream::create(block.get(), prepared);
     InputRandom random(input);
     const std::int64_t horizon = prepared.plan().horizon;
     const std::int64_t steps = horizon < 300 ? horizon : 300;

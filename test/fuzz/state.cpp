@@ -6,6 +6,7 @@
 
 #include "core/state_codec.hpp"
 #include "fuzz/input.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter::test {
 
@@ -44,12 +45,12 @@ void fuzz_state(Bytes input) {
     State bytes(input.begin() + 1, input.end());
     if (input[0] % 8 != 0)
         seal(bytes);
-    std::vector<std::max_align_t> block;
+    test::Block block;
     bool is_decoded = false;
     try {
         const PreparedPlan prepared(StateCodec::decode_plan(bytes));
-        block.resize(CounterState::bytes(prepared) / sizeof(std::max_align_t) + 1);
-        CounterState* state = StateCodec::decode(bytes, prepared, block.data());
+        block = test::block_of(CounterState::bytes(prepared));
+        CounterState* state = StateCodec::decode(bytes, prepared, block.get());
         is_decoded = true;
         require(StateCodec::encoded_bytes(*state) == bytes.size(), "a state has one length");
         State again(bytes.size());

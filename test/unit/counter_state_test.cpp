@@ -143,9 +143,8 @@ TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
     int fractions = 0;
     for (int number = 0; number < 4; ++number) {
         const PreparedPlan prepared(make_epoch_plan(request, number));
-        std::vector<std::max_align_t> block(
-            NoiseEngine::bytes(prepared) / sizeof(std::max_align_t) + 1);
-        NoiseEngine* engine = NoiseEngine::create(block.data(), prepared);
+        const test::Block block = test::block_of(NoiseEngine::bytes(prepared));
+        NoiseEngine* engine = NoiseEngine::create(block.get(), prepared);
         std::int64_t theirs = number;
         std::int64_t mine = number;
         const auto next = [](std::int64_t& z) {

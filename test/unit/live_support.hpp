@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -10,25 +9,20 @@
 #include "core/discrete_laplace.hpp"
 #include "core/keystream.hpp"
 #include "core/state_codec.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter::test {
-
-using Memory = std::unique_ptr<void, decltype(&std::free)>;
-
-inline Memory allocate(std::size_t bytes) {
-    return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free};
-}
 
 /// A counter that opens its epochs by itself.
 class Counter {
 public:
     explicit Counter(const Request& request)
         : prepared_(std::make_unique<PreparedPlan>(CounterState::first_plan(request))),
-          memory_(allocate(CounterState::bytes(*prepared_))),
+          memory_(block_of(CounterState::bytes(*prepared_))),
           state_(CounterState::create(memory_.get(), request, *prepared_)) {}
     explicit Counter(const std::vector<unsigned char>& bytes)
         : prepared_(std::make_unique<PreparedPlan>(StateCodec::decode_plan(bytes))),
-          memory_(allocate(CounterState::bytes(*prepared_))),
+          memory_(block_of(CounterState::bytes(*prepared_))),
           state_(StateCodec::decode(bytes, *prepared_, memory_.get())) {}
 
     /// Closes a step with this many events since the start; draw(level) is called for each node.
@@ -36,7 +30,7 @@ public:
     CounterRelease advance_with(int128 total, Draw&& draw) {
         if (const auto plan = state_->next_epoch()) {
             auto prepared = std::make_unique<PreparedPlan>(*plan);
-            Memory next = allocate(CounterState::bytes(*prepared));
+            Block next = block_of(CounterState::bytes(*prepared));
             state_ = CounterState::open_epoch(next.get(), *prepared, *state_);
             memory_ = std::move(next);
             prepared_ = std::move(prepared);
@@ -60,7 +54,7 @@ public:
 
 private:
     std::unique_ptr<PreparedPlan> prepared_;
-    Memory memory_;
+    Block memory_;
     CounterState* state_;
     int epochs_ = 1;
 };

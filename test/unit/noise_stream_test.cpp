@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -28,11 +27,8 @@ class Stream {
 public:
     explicit Stream(const Request& request)
         : prepared_(cache().prepare(request)),
-          memory_(static_cast<char*>(std::aligned_alloc(64, size()))),
-          noise_(NoiseStream::create(memory_, prepared_)) {}
-    ~Stream() { std::free(memory_); }
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
+          memory_(test::block_of(NoiseStream::bytes(prepared_))),
+          noise_(NoiseStream::create(memory_.get(), prepared_)) {}
 
     std::int64_t advance(bool bit, RandomSource& random) {
         progress_.record(bit);
@@ -42,22 +38,18 @@ public:
     [[nodiscard]] bool is_ready() const { return noise_->is_ready(); }
     /// Whether the stream's memory holds this number anywhere.
     [[nodiscard]] bool remembers(std::int64_t number) const {
-        const std::string_view block(memory_, NoiseStream::bytes(prepared_));
+        const std::string_view block(memory_.get(), NoiseStream::bytes(prepared_));
         return block.find({reinterpret_cast<const char*>(&number), sizeof number}) !=
                std::string_view::npos;
     }
     void restart() {
-        noise_ = NoiseStream::create(memory_, prepared_);
+        noise_ = NoiseStream::create(memory_.get(), prepared_);
         progress_ = {};
     }
 
 private:
-    [[nodiscard]] std::size_t size() const {
-        return (NoiseStream::bytes(prepared_) + 63) / 64 * 64;
-    }
-
     const PreparedPlan& prepared_;
-    char* memory_;
+    test::Block memory_;
     NoiseStream* noise_;
     Progress progress_{};
 };
@@ -221,23 +213,20 @@ TEST(NoiseStream, GoesOnInEpochs) {
     // Noise vanishes: it is zero across the borders.
     Keystream random;
     const Request unbounded = request(kUnbounded, 1e9, 3, Mechanism::subtraction);
-    char* memory[6] = {};
+    test::Block memory[3];
     NoiseStream* stream = nullptr;
     std::int64_t t = 0;
     for (int epoch = 0; epoch < 3; ++epoch) {
         const PreparedPlan& prepared = cache().prepare(unbounded, epoch);
         EXPECT_EQ(prepared.plan().horizon, epoch_length(epoch));
-        memory[epoch] = static_cast<char*>(
-            std::aligned_alloc(64, (NoiseStream::bytes(prepared) + 63) / 64 * 64));
-        stream = epoch == 0 ? NoiseStream::create(memory[epoch], prepared)
-                            : NoiseStream::create_next(memory[epoch], prepared, *stream);
+        memory[epoch] = test::block_of(NoiseStream::bytes(prepared));
+        stream = epoch == 0 ? NoiseStream::create(memory[epoch].get(), prepared)
+                            : NoiseStream::create_next(memory[epoch].get(), prepared, *stream);
         for (; !stream->is_over(); ++t)
             ASSERT_EQ(stream->advance(random), 0);
         EXPECT_EQ(t, epoch_begin(epoch + 1));
         EXPECT_THROW((void)NoiseStream(*stream).advance(random), Error);
     }
-    for (char* block : memory)
-        std::free(block);
 }
 
 TEST(NoiseStream, CarriesTheNoiseOfClosedEpochs) {
@@ -245,17 +234,13 @@ TEST(NoiseStream, CarriesTheNoiseOfClosedEpochs) {
     // epsilon for the second epoch, whose noise vanishes, it is n.
     Keystream random;
     const PreparedPlan& noisy = cache().prepare(request(9, 0.01, 19));
-    const std::unique_ptr<char, decltype(&std::free)> first(
-        static_cast<char*>(std::aligned_alloc(64, (NoiseStream::bytes(noisy) + 63) / 64 * 64)),
-        &std::free);
+    const test::Block first = test::block_of(NoiseStream::bytes(noisy));
     NoiseStream* stream = NoiseStream::create(first.get(), noisy);
     std::int64_t last = 0;
     while (!stream->is_over())
         last = stream->advance(random);
     const PreparedPlan& exact = cache().prepare(request(5, 1e9, 19));
-    const std::unique_ptr<char, decltype(&std::free)> second(
-        static_cast<char*>(std::aligned_alloc(64, (NoiseStream::bytes(exact) + 63) / 64 * 64)),
-        &std::free);
+    const test::Block second = test::block_of(NoiseStream::bytes(exact));
     stream = NoiseStream::create_next(second.get(), exact, *stream);
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(stream->advance(random), last);

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "core/keystream.hpp"
-#include "core/plan_cache.hpp"
 #include "core/noise_stream.hpp"
+#include "core/plan_cache.hpp"
 #include "unit/support.hpp"
 
 namespace {
@@ -147,9 +147,8 @@ TEST(OutOfMemory, LeavesACacheThatWorks) {
         EXPECT_GT(failures, 0);
         const PreparedPlan& prepared = cache.prepare(wanted);
         EXPECT_EQ(prepared.plan().height, make_plan(wanted).height);
-        std::vector<std::max_align_t> block(
-            NoiseStream::bytes(prepared) / sizeof(std::max_align_t) + 1);
-        NoiseStream* stream = NoiseStream::create(block.data(), prepared);
+        const test::Block block = test::block_of(NoiseStream::bytes(prepared));
+        NoiseStream* stream = NoiseStream::create(block.get(), prepared);
         Keystream random;
         const long before = live;
         for (int t = 1; t <= 500; ++t)

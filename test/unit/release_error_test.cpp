@@ -10,10 +10,11 @@
 
 #include "core/hat_choice.hpp"
 #include "core/keystream.hpp"
+#include "core/noise_stream.hpp"
 #include "core/plan_cache.hpp"
 #include "core/planner.hpp"
-#include "core/noise_stream.hpp"
 #include "core/weighted_laplace.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter {
 namespace {
@@ -157,16 +158,14 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
     Planner planner;
     for (const Case& c : cases) {
         const PreparedPlan& prepared = cache.prepare(c.request);
-        std::vector<std::uint64_t> block(NoiseStream::bytes(prepared) / 8 + 2);
-        auto* aligned = reinterpret_cast<std::uint64_t*>(
-            (reinterpret_cast<std::uintptr_t>(block.data()) + 15) / 16 * 16);
+        const test::Block block = test::block_of(NoiseStream::bytes(prepared));
         std::int64_t widths[3][3];
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j)
                 widths[i][j] = planner.half_width(c.request, c.steps[i], kConfidences[j]);
         int hits[3][3] = {};
         for (int n = 0; n < kStreams; ++n) {
-            NoiseStream* stream = NoiseStream::create(aligned, prepared);
+            NoiseStream* stream = NoiseStream::create(block.get(), prepared);
             int next = 0;
             for (std::int64_t t = 1; t <= c.request.horizon; ++t) {
                 const std::int64_t noise = stream->advance(random);

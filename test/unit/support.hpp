@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 
 #include <sodium.h>
 
+#include "core/noise_stream.hpp"
 #include "core/random_source.hpp"
 
 namespace dp_counter::test {
@@ -50,6 +52,15 @@ private:
 
     std::mt19937 random_;
 };
+
+/// Memory for a stream or a counter: aligned for any object, as their contracts want it, and not a
+/// byte longer than asked for, so that AddressSanitizer sees who passes its end.
+using Block = std::unique_ptr<char[]>;
+static_assert(NoiseStream::kAlignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+inline Block block_of(std::size_t bytes) {
+    return Block(new char[bytes]);
+}
 
 /// sodium_init() before main().
 inline const int sodium_ready = sodium_init();
