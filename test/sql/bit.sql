@@ -30,7 +30,7 @@ SELECT t, dp_running_count(substring(long FROM t FOR 1), 1e9) OVER (ORDER BY t) 
 SELECT dp_running_count(B'10', 1e9) OVER ();
 \echo SQLSTATE :LAST_ERROR_SQLSTATE
 SELECT dp_running_count(B'', 1e9) OVER ();
-SELECT dp_running_count(long, 1e9) OVER (ORDER BY long) FROM strings;
+SELECT dp_running_count(long, 1e9) OVER (ORDER BY t) FROM strings;
 SELECT dp_running_count(b, 1e9) OVER (ORDER BY t)
 FROM (VALUES (1, B'1'), (2, B'0'), (3, B'01'::bit varying)) v (t, b);
 
