@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "core/checkpoint.hpp"
 #include "core/release_error.hpp"
 #include "core/square_root_factorisation.hpp"
 #include "core/tree_error.hpp"
@@ -31,6 +32,7 @@ Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
     std::optional<Plan> best;
     double best_mse = 0;
     for (std::int32_t k = 4; k <= kMaxRadix; k += 2) {
+        checkpoint();
         const DigitSystem digits = DigitSystem::offset(k);
         const Plan plan{Mechanism::subtraction, k, digits.height(horizon), horizon, epsilon, {}};
         // In complete periods the last digit has a mean abs value of k/4: above some k of this

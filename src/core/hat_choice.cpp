@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/checkpoint.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -52,6 +54,7 @@ public:
 
     /// Whether it is better than all before.
     bool offer(const HatSpec& spec) {
+        checkpoint();
         if (!hat_fits(spec, epsilon_))
             return false;
         const double here = cost(spec, epsilon_);

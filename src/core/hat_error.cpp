@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/checkpoint.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -250,6 +252,7 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
             double sum = 0;
             double steps = 0;
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
+                checkpoint();
                 sum += mean_over_tick(cell, w, [&](double f) {
                     return top_energy(plan, window_in(plan, l, cell, w, f));
                 });
@@ -267,6 +270,7 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
         const std::int64_t parent = cell_of_class(above, c);
         double sum = 0;
         for_each_tick(above.ticks(parent), [&](std::int64_t v, double parent_ticks) {
+            checkpoint();
             const std::int64_t cell = above.start(parent) + v;
             const std::int64_t count = level.ticks(cell);
             double inner = 0;
@@ -290,6 +294,7 @@ double total_step_energy(const HatPlan& plan) {
     const LevelEnergy energy(plan, 1);
     double total = 0;
     for (std::int64_t c = 0; c < class_count(level); ++c) {
+        checkpoint();
         const std::int64_t cell = cell_of_class(level, c);
         double sum = 0;
         for (std::int64_t w = 0; w < level.ticks(cell); ++w)
@@ -415,6 +420,7 @@ public:
         double best = -1;
         std::int64_t step = 1;
         for (std::int64_t c = 0; c < class_count(level); ++c) {
+            checkpoint();
             // The last cell of a class has the most knots to its left.
             const std::int64_t cell = c < level.left_classes
                                           ? level.first_cell + c
@@ -458,6 +464,7 @@ private:
         const LevelEnergy energy(plan_, 1);
         std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
         for (std::int64_t c = 0; c < class_count(level); ++c) {
+            checkpoint();
             const std::int64_t cell = cell_of_class(level, c);
             for (std::int64_t w = 0; w < level.ticks(cell); ++w)
                 best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
@@ -476,6 +483,7 @@ private:
         for (std::int64_t c = 0; c < class_count(above); ++c) {
             const std::int64_t parent = cell_of_class(above, c);
             for (std::int64_t v = 0; v < above.ticks(parent); ++v) {
+                checkpoint();
                 const std::int64_t cell = above.start(parent) + v;
                 Best best{-1, 0, 0};
                 for_each_tick(level.ticks(cell), [&](std::int64_t w, double) {
@@ -568,6 +576,7 @@ double hat_max_variance(const HatPlan& plan, Epsilon epsilon) {
         return static_cast<double>(spec.horizon) * hat_node_variance(spec, epsilon, 0);
     double best = 0;
     const auto try_step = [&](std::int64_t t) {
+        checkpoint();
         if (t >= 1 && t <= spec.horizon)
             best = std::max(best, hat_variance_at(plan, epsilon, t));
     };

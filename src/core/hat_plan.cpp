@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "core/checkpoint.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -273,6 +275,7 @@ void HatPlan::fill_hat_rows(int l) {
     WindowSolver solver(*this, l);
     const std::int64_t count = classes(here);
     for (std::int64_t c = 0; c < count; ++c) {
+        checkpoint();
         const std::int64_t cell = c < here.left_classes || here.right_classes == 0
                                       ? here.first_cell + c
                                       : here.last_cell + 1 - (count - c);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/checkpoint.hpp"
+
 namespace dp_counter {
 
 namespace {
@@ -69,6 +71,7 @@ void Inversion::add(double last) {
         todo.push_back({from, to});
         from = to + 1;
         while (!todo.empty() && complete()) {
+            checkpoint();
             const Range range = todo.back();
             todo.pop_back();
             const double low = range.first * step_;
@@ -111,7 +114,7 @@ double Inversion::smoothing(double theta) const noexcept {
     return std::sinh(root) / root * unit_;
 }
 
-Inversion::Value Inversion::at(double b) const noexcept {
+Inversion::Value Inversion::at(double b) const {
     const double step = b * step_;
     const double step_sine = std::sin(step);
     const double step_cosine = std::cos(step);
@@ -119,6 +122,7 @@ Inversion::Value Inversion::at(double b) const noexcept {
     double slope = 1 / pi;
     const double* weight = weights_.data();
     for (const Block& block : blocks_) {
+        checkpoint();
         double sine = std::sin(step * block.first);
         double cosine = std::cos(step * block.first);
         for (std::int32_t i = 0; i < block.count; ++i, ++weight) {

@@ -45,7 +45,7 @@ public:
         double probability;
         double slope; ///< derivative with respect to b
     };
-    [[nodiscard]] Value at(double b) const noexcept;
+    [[nodiscard]] Value at(double b) const;
 
     /// The number of k in lattice(), to choose between the two.
     [[nodiscard]] static double lattice_points(const CharacteristicFunction& phi,

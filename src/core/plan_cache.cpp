@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint.hpp"
+
 namespace dp_counter {
 
 const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
@@ -14,8 +16,10 @@ const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
             request.horizon == kUnbounded ? make_epoch_plan(request, epoch) : make_plan(request);
         std::vector<PreparedPlan::Sampler> samplers;
         samplers.reserve(static_cast<std::size_t>(plan.scales()));
-        for (int level = 0; level < plan.scales(); ++level)
+        for (int level = 0; level < plan.scales(); ++level) {
+            checkpoint();
             samplers.push_back(sampler(plan.scale(level)));
+        }
         entry.emplace(Entry{request, epoch, PreparedPlan(plan, std::move(samplers))});
     }
     return entry->prepared;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/checkpoint.hpp"
 #include "core/hat_choice.hpp"
 #include "core/hat_error.hpp"
 #include "core/prepared_plan.hpp"
@@ -120,8 +121,10 @@ std::vector<std::int32_t> ReleaseError::radices() const {
 std::size_t ReleaseError::state_bytes() const {
     std::vector<PreparedPlan::Sampler> samplers;
     samplers.reserve(static_cast<std::size_t>(plan_.scales()));
-    for (int level = 0; level < plan_.scales(); ++level)
+    for (int level = 0; level < plan_.scales(); ++level) {
+        checkpoint();
         samplers.push_back(std::make_shared<const DiscreteLaplace>(plan_.scale(level)));
+    }
     return NoiseStream::bytes(PreparedPlan(plan_, std::move(samplers)));
 }
 

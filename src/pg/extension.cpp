@@ -1,8 +1,10 @@
 // The module: its magic block and what happens when it is loaded.
+#include "core/checkpoint.hpp"
 #include "pg/backend_random.hpp"
 #include "pg/pending_events.hpp"
 #include "pg/postgres_api.hpp"
 #include "pg/releases_table.hpp"
+#include "pg/wall.hpp"
 
 extern "C" {
 #include "utils/guc.h"
@@ -13,6 +15,7 @@ PGDLLEXPORT void _PG_init(void); // NOLINT: the name is PostgreSQL's
 }
 
 void _PG_init(void) {
+    dp_counter::on_checkpoint = dp_counter::pg::throw_if_interrupted;
     dp_counter::pg::initialize_random();
     dp_counter::pg::initialize_pending_events();
     dp_counter::pg::initialize_known_counters();

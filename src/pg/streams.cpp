@@ -8,19 +8,9 @@
 #include "pg/secret_memory.hpp"
 #include "pg/wall.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {
-
-/// Whether a cancel or a shutdown waits that CHECK_FOR_INTERRUPTS would act on.
-bool must_stop() {
-    return (QueryCancelPending != 0 || ProcDiePending != 0) && InterruptHoldoffCount == 0 &&
-           CritSectionCount == 0;
-}
 
 PlanCache cache; // this backend's; constant-initialised, public values only
 
@@ -101,8 +91,7 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
             const auto draw = [&](const DiscreteLaplace& sampler) {
-                if (must_stop()) [[unlikely]] // noise per step: as many draws as rows
-                    throw Interrupted{};
+                throw_if_interrupted(); // noise per step: as many draws as rows
                 return sampler.draw(random);
             };
             release = progress.release(

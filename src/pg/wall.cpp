@@ -33,6 +33,12 @@ void copy(char (&to)[size], const char* from) noexcept {
 
 } // namespace
 
+void throw_if_interrupted() {
+    if ((QueryCancelPending != 0 || ProcDiePending != 0) && InterruptHoldoffCount == 0 &&
+        CritSectionCount == 0) [[unlikely]]
+        throw Interrupted{};
+}
+
 void Failure::capture(const Error& error) noexcept {
     sqlstate = sqlstate_of(error.fault());
     copy(message, error.what());
@@ -47,7 +53,7 @@ void Failure::capture_out_of_memory() noexcept {
 
 void Failure::capture_interrupt() noexcept {
     sqlstate = ERRCODE_QUERY_CANCELED;
-    copy(message, "canceling statement while it was drawing noise");
+    copy(message, "canceling statement due to user request");
     copy(hint, "");
 }
 

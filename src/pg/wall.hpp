@@ -7,9 +7,12 @@
 
 namespace dp_counter::pg {
 
-/// Thrown by an adapter's callback out of a long run of the core when a cancel or a shutdown waits.
-/// After a guarded call that failed with it, raise() handles the interrupt.
+/// Thrown out of a long run of the core when a cancel or a shutdown waits. After a guarded call
+/// that failed with it, raise() handles the interrupt.
 struct Interrupted {};
+
+/// Throws Interrupted if CHECK_FOR_INTERRUPTS would not return: the core's checkpoint.
+void throw_if_interrupted();
 
 /// What a guarded call left behind when it failed: plain memory, so that ereport may longjmp over
 /// it. Uninitialised until capture() fills it.
