@@ -92,10 +92,8 @@ build/bench/core: bench/core.cpp $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -I. -o $@ $< $(CORE_OBJS) -lbenchmark -lsodium -lpthread
 
 .PHONY: bench bench-quick
-bench: all build/bench/core
-	PG_CONFIG='$(PG_CONFIG)' FLIGHTS='$(FLIGHTS)' bench/run full
-bench-quick: all build/bench/core
-	PG_CONFIG='$(PG_CONFIG)' bench/run quick
+bench bench-quick: all build/bench/core
+	PG_CONFIG='$(PG_CONFIG)' FLIGHTS='$(FLIGHTS)' bench/run $(if $(filter bench,$@),full,quick)
 
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 

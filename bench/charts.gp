@@ -3,17 +3,17 @@ set terminal svg size 800,480 font "sans-serif,12" background "white"
 set style line 1 lc rgb "#1f5fa8" lw 2 pt 7 ps 0.5
 set style line 2 lc rgb "#d1722c" lw 2 pt 7 ps 0.5
 set style line 3 lc rgb "#777777" lw 2 pt 7 ps 0.5
-set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror
+set grid ytics lc rgb "#dddddd"
+set yrange [0:*]
+set logscale x
+set format x "10^{%L}"
 
 set output folder."/draws.svg"
 set title "One noise value: median and quartiles"
-set logscale x
 set xlabel "scale"
 set ylabel "ns"
-set format x "10^{%L}"
-set yrange [0:*]
 set key at graph 0.98, 0.83
 plot for [i=0:2] folder."/draws.dat" index i using 1:2:3:4 with yerrorlines ls i+1 title columnheader(1)
 
@@ -33,7 +33,6 @@ set xlabel "ratio"
 unset ylabel
 set grid xtics lc rgb "#dddddd"
 set lmargin 44
-set yrange [*:*] reverse
 set xrange [0.5:*]
 unset key
 stats folder."/ratios.dat" using 1 nooutput
