@@ -3,9 +3,15 @@
 #include "core/tree_noise.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +81,63 @@ TEST(TreeNoise, DrawsStandForThePapersNodes) {
             std::sort(expected.begin(), expected.end());
             EXPECT_EQ(draws, expected) << "k = " << k << " lowest = " << system.lowest();
         }
+}
+
+/// A column of the table in docs/derivation.md: at t = 1, 2, ... the digits, nodes, draws.
+struct ExampleRow {
+    std::vector<std::int64_t> digits; ///< highest first
+    std::vector<std::int64_t> nodes;
+    std::int64_t draws;
+};
+std::vector<ExampleRow> example_of_derivation(std::size_t first_column) {
+    std::ifstream page("docs/derivation.md");
+    std::vector<ExampleRow> rows;
+    for (std::string line; std::getline(page, line);) {
+        std::vector<std::vector<std::int64_t>> cells;
+        std::istringstream columns(line);
+        for (std::string cell; std::getline(columns, cell, '|');) {
+            std::istringstream numbers(cell);
+            cells.emplace_back(std::istream_iterator<std::int64_t>(numbers),
+                               std::istream_iterator<std::int64_t>());
+        }
+        // "| t | digits | nodes | draws | digits | nodes | draws |": the first cell is empty
+        if (cells.size() == 8 && cells[1].size() == 1 && !cells[first_column].empty() &&
+            cells[1][0] == static_cast<std::int64_t>(rows.size()) + 1)
+            rows.push_back(
+                {cells[first_column], cells[first_column + 1], cells[first_column + 2].at(0)});
+    }
+    return rows;
+}
+
+TEST(TreeNoise, FollowsTheDerivationsExample) {
+    for (const auto& [k, column] : {std::pair<int, std::size_t>{5, 2}, {4, 5}}) {
+        const DigitSystem system = DigitSystem::offset(k);
+        const std::vector<ExampleRow> rows = example_of_derivation(column);
+        ASSERT_EQ(static_cast<std::int64_t>(rows.size()), system.capacity(2)) << k;
+        Block block(system, 2);
+        std::int64_t t = 0;
+        for (const ExampleRow& row : rows) {
+            std::int64_t rest = ++t;
+            const std::int64_t low = system.split(rest);
+            const std::int64_t high = system.split(rest);
+            EXPECT_EQ(row.digits, (std::vector<std::int64_t>{high, low})) << k << " " << t;
+
+            std::vector<std::int64_t> nodes; // the paper's Algorithm 2
+            std::int64_t p = 0;
+            for (const auto& [digit, block_size] : {std::pair{high, std::int64_t{k}}, {low, 1}})
+                for (std::int64_t j = 0; j < std::abs(digit); ++j)
+                    nodes.push_back(p += digit < 0 ? -block_size : block_size);
+            EXPECT_EQ(row.nodes, nodes) << k << " " << t;
+
+            std::int64_t draws = 0;
+            const std::int64_t terms = block.noise->advance([&] {
+                ++draws;
+                return std::int64_t{1};
+            });
+            EXPECT_EQ(terms, static_cast<std::int64_t>(nodes.size())) << k << " " << t;
+            EXPECT_EQ(row.draws, draws) << k << " " << t;
+        }
+    }
 }
 
 TEST(TreeNoise, NodesMakeThePrefixSumsAndHoldEachBitOncePerLevel) {
