@@ -41,8 +41,14 @@ SELECT ok((SELECT bool_and(abs(total - 1) < 1e-9)
           'the shares of all bins add up to 1');
 
 -- one number, in groups, for a few scales; epsilon is a double, not a round decimal
-INSERT INTO draws SELECT 'dp_count, epsilon ' || epsilon, 1 / epsilon, dp_count(false, epsilon)
-    FROM unnest(ARRAY[3, 1, 0.3, 0.01]::float8[]) epsilon, generate_series(1, 100000) g GROUP BY epsilon, g;
+DO $$
+DECLARE
+    epsilon float8;
+BEGIN
+    FOREACH epsilon IN ARRAY ARRAY[3, 1, 0.3, 0.01] LOOP
+        INSERT INTO draws SELECT 'dp_count, epsilon ' || epsilon, 1 / epsilon, dp_count(false, epsilon) FROM generate_series(1, 100000) g GROUP BY g;
+    END LOOP;
+END $$;
 -- a large scale: its bins are wide
 INSERT INTO draws SELECT 'dp_count, epsilon 1e-07', 1e7, dp_count(false, 1e-7) FROM generate_series(1, 100000) g GROUP BY g;
 -- over a partition, over no row at all
