@@ -11,9 +11,10 @@ IS 'dp_counter: secret state of the live counters, and internal functions';
 
 -- Window functions ------------------------------------------------------------------------------
 --
--- STABLE, not VOLATILE: PostgreSQL evaluates two identical calls over one window once if the
--- function is not volatile, so that writing the same call twice is one release and costs epsilon
--- once. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of the stream.
+-- What draws noise is VOLATILE, the aggregates too (below): PostgreSQL then neither copies a call nor
+-- evaluates it while planning. A call written once is a release at every evaluation, as with random(),
+-- and two equal calls are two. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of
+-- the stream, or repeats it.
 
 CREATE FUNCTION dp_counter_private.dp_running_count_support(internal)
 RETURNS internal
@@ -30,7 +31,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_boolean';
 
 COMMENT ON FUNCTION dp_running_count(boolean, double precision, integer, pg_catalog.text, bigint)
@@ -43,7 +44,7 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW STABLE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
@@ -53,7 +54,7 @@ IS 'window function: differentially private running count of the rows whose bit(
 
 CREATE FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
 RETURNS internal
-LANGUAGE c STABLE PARALLEL RESTRICTED
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_transition';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
@@ -61,7 +62,7 @@ IS 'internal: transition function of the aggregate dp_running_count';
 
 CREATE FUNCTION dp_counter_private.dp_running_count_final(internal)
 RETURNS bigint
-LANGUAGE c STABLE PARALLEL RESTRICTED
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_final';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_final(internal)
@@ -82,7 +83,7 @@ IS 'differentially private running count without spooling: under OVER with a gro
 
 CREATE FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
 RETURNS internal
-LANGUAGE c STABLE PARALLEL RESTRICTED
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_transition';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
@@ -90,7 +91,7 @@ IS 'internal: transition function of the aggregate dp_count';
 
 CREATE FUNCTION dp_counter_private.dp_count_final(internal)
 RETURNS bigint
-LANGUAGE c STABLE PARALLEL RESTRICTED
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_final';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_final(internal)
@@ -106,7 +107,36 @@ CREATE AGGREGATE dp_count("bit" boolean, epsilon double precision)
 );
 
 COMMENT ON AGGREGATE dp_count(boolean, double precision)
-IS 'one differentially private count of the rows whose bit is true, discrete Laplace noise of scale 1/epsilon; epsilon-DP for neighbours that differ in one bit or in one row';
+IS 'one differentially private count of the rows whose bit is true, discrete Laplace noise of scale 1/epsilon; epsilon-DP for neighbours that differ in one bit, or in one row of a group that exists anyway. With GROUP BY the existence of a group is not protected: it shows';
+
+-- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another mark.
+
+CREATE FUNCTION dp_counter_repair()
+RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+AS $$
+    WITH repaired AS (
+        UPDATE pg_catalog.pg_proc AS p SET provolatile = 'v'
+        FROM pg_catalog.pg_depend AS d, pg_catalog.pg_extension AS e
+        WHERE e.extname OPERATOR(pg_catalog.=) 'dp_counter'
+              AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+              AND d.refobjid OPERATOR(pg_catalog.=) e.oid
+              AND d.deptype OPERATOR(pg_catalog.=) 'e'
+              AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+              AND d.objid OPERATOR(pg_catalog.=) p.oid
+              AND p.prokind OPERATOR(pg_catalog.=) 'a'
+              AND p.provolatile OPERATOR(pg_catalog.<>) 'v'
+        RETURNING 1
+    )
+    SELECT pg_catalog.count(*) FROM repaired
+$$;
+
+REVOKE ALL ON FUNCTION dp_counter_repair() FROM PUBLIC;
+
+COMMENT ON FUNCTION dp_counter_repair()
+IS 'for a superuser, in every database after pg_upgrade: marks the aggregates VOLATILE again, without which they refuse to run; the number of those that were not';
+
+SELECT dp_counter_repair();
 
 -- Live counters: where they are kept ------------------------------------------------------------
 --

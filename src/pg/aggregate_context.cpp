@@ -1,5 +1,7 @@
 #include "pg/aggregate_context.hpp"
 
+#include "pg/volatility.hpp"
+
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
@@ -26,6 +28,7 @@ namespace {
 
 void check_group(FunctionCallInfo fcinfo) {
     const Aggref* call = AggGetAggref(fcinfo);
+    check_volatile(call->aggfnoid);
     if (call->aggfilter != nullptr)
         refuse_filter();
     if (call->aggdistinct != NIL)
@@ -74,11 +77,14 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
                "The order of rows that tie may tell their bits. Use RANGE, where they share a "
                "value, or the window function of two to five arguments, which refuses ties.");
     }
-    // PostgreSQL does not say which call of the query this is: none of ours may have a FILTER.
+    // PostgreSQL does not say which call of the query this is: all of ours are asked.
     const ListCell* cell = nullptr;
     foreach (cell, state->funcs) {
         const WindowFunc* call = static_cast<const WindowFuncExprState*>(lfirst(cell))->wfunc;
-        if (call->aggfilter != nullptr && is_made_of(call->winfnoid, fcinfo->flinfo->fn_oid))
+        if (!is_made_of(call->winfnoid, fcinfo->flinfo->fn_oid))
+            continue;
+        check_volatile(call->winfnoid);
+        if (call->aggfilter != nullptr)
             refuse_filter();
     }
 }

@@ -19,6 +19,7 @@ enum class FrameRule {
 };
 
 /// Checks the context of a transition or final function; once a query is enough. Raises
+/// object_not_in_prerequisite_state if the aggregate is not marked VOLATILE (volatility.hpp) and
 /// feature_not_supported, with a hint, for what would break the guarantee: FILTER and DISTINCT
 /// (rows that do not advance time), grouping sets (the same rows in several releases), frames that
 /// PostgreSQL evaluates by restarting the state (fresh noise over data already released) or that a

@@ -12,6 +12,7 @@
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
 #include "pg/streams.hpp"
+#include "pg/volatility.hpp"
 
 extern "C" {
 #include "windowapi.h"
@@ -47,6 +48,7 @@ void read_parameters(WindowObject window, Parameters& parameters) {
 
 // Not inlined: what is rare must not burden the frame of what happens at every row.
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
+    check_volatile_once(function);
     read_parameters(window, partition->parameters);
     for (int i = kEpsilon; i < kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);

@@ -1,6 +1,6 @@
 -- A snapshot of who owns every object of the extension, who may do what with it, and how it runs: volatility,
 -- parallel mark, SECURITY DEFINER, settings such as search_path. A change here is a decision; make it in this
--- file too. (Aggregates are always marked immutable by PostgreSQL; their inner functions are what counts.)
+-- file too.
 BEGIN;
 SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -13,16 +13,17 @@ SELECT set_eq(
     $$ SELECT kind, replace(identity, (SELECT quote_ident(nspname) || '.' FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter'), 'public.'), security
        FROM dp_listing WHERE kind = 'event trigger' OR kind !~ 'column|constraint|trigger|definition' $$,
     $$ VALUES
-        ('aggregate', 'public.dp_count(boolean,double precision)', 'immutable parallel restricted acl default'),
-        ('aggregate', 'public.dp_running_count(boolean,double precision,integer,bigint)', 'immutable parallel restricted acl default'),
+        ('aggregate', 'public.dp_count(boolean,double precision)', 'volatile parallel restricted acl default'),
+        ('aggregate', 'public.dp_running_count(boolean,double precision,integer,bigint)', 'volatile parallel restricted acl default'),
         ('event trigger', 'dp_counter_dropped', 'enabled O'),
         ('function', 'public.dp_compare(bigint,double precision,double precision)', 'immutable parallel safe acl default'),
-        ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'stable parallel restricted acl default'),
-        ('function', 'dp_counter_private.dp_count_transition(pg_catalog.internal,boolean,double precision)', 'stable parallel restricted acl default'),
+        ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
+        ('function', 'dp_counter_private.dp_count_transition(pg_catalog.internal,boolean,double precision)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_counter_create(pg_catalog.text,double precision,bigint,integer,pg_catalog.text)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_dropped()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_guard()', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_counter_repair()', 'volatile parallel unsafe acl owner=execute'),
         ('function', 'public.dp_counter_record()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record(pg_catalog.regclass,integer)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_gaussian_stddev(double precision,double precision,double precision,boolean)', 'immutable parallel safe strict acl default'),
@@ -30,11 +31,11 @@ SELECT set_eq(
         ('function', 'public.dp_laplace_epsilon(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_laplace_scale(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_plan(bigint,double precision,integer,pg_catalog.text)', 'immutable parallel safe acl default'),
-        ('function', 'public.dp_running_count(bit,double precision,integer,pg_catalog.text,bigint)', 'stable parallel restricted acl default'),
-        ('function', 'public.dp_running_count(boolean,double precision,integer,pg_catalog.text,bigint)', 'stable parallel restricted acl default'),
-        ('function', 'dp_counter_private.dp_running_count_final(pg_catalog.internal)', 'stable parallel restricted acl default'),
+        ('function', 'public.dp_running_count(bit,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
+        ('function', 'public.dp_running_count(boolean,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
+        ('function', 'dp_counter_private.dp_running_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_running_count_support(pg_catalog.internal)', 'immutable parallel safe strict acl default'),
-        ('function', 'dp_counter_private.dp_running_count_transition(pg_catalog.internal,boolean,double precision,integer,bigint)', 'stable parallel restricted acl default'),
+        ('function', 'dp_counter_private.dp_running_count_transition(pg_catalog.internal,boolean,double precision,integer,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_stddev(bigint,bigint,double precision,integer,pg_catalog.text)', 'immutable parallel safe acl default'),
         ('procedure', 'public.dp_counter_tick(pg_catalog.regclass,bigint)', 'volatile parallel unsafe acl default'),
         ('schema', 'dp_counter_private', 'acl owner=create,usage'),

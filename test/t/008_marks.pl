@@ -1,0 +1,78 @@
+# The aggregates' mark in the catalog: pg_upgrade makes them IMMUTABLE, so that they refuse until a superuser has repaired
+# them; counters and stored releases live on. A restored dump has the marks, and refreshes its materialized views.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $aggregates = 'SELECT dp_count(flu, 1e9), dp_running_count(flu, 1e9, 3, 100) FROM visits';
+my $marks      = q{SELECT string_agg(DISTINCT provolatile::text, '') FROM pg_proc WHERE proname ~ '^dp_(running_)?count' AND proname !~ 'support'};
+
+my $old = new_node('old');
+sub sql { return $old->safe_psql('postgres', $_[0]); }
+
+sql(q{
+	CREATE TABLE visits AS SELECT t, t % 3 = 0 AS flu FROM generate_series(1, 30) t;
+	CREATE MATERIALIZED VIEW held AS SELECT dp_count(flu, 1e-9) AS n FROM visits;
+	CREATE TABLE stored AS SELECT t, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits;
+	CREATE ROLE reader LOGIN;
+	GRANT SELECT ON visits TO reader;
+	SELECT dp_counter_create('er_flu', 1e9, 1000);
+	SELECT dp_counter_create('for_ever', 1e9);
+	SELECT dp_counter_record('er_flu', 5)});
+sql(q{CALL dp_counter_tick('er_flu')});
+sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
+is(sql($marks), 'v', 'a fresh install marks all of them volatile');
+my $held   = sql('TABLE held');
+my $stored = sql('SELECT * FROM stored ORDER BY t');
+
+# --- dump and restore
+my $dump = $old->basedir . '/dump.sql';
+command_ok([ 'pg_dump', '-d', $old->connstr('postgres'), '-f', $dump ], 'pg_dump');
+sql('CREATE DATABASE restored TEMPLATE template0');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $old->connstr('restored'), '-f', $dump ], 'restore');
+is($old->safe_psql('restored', $marks),                          'v',     'a restored dump has the marks');
+is($old->safe_psql('restored', $aggregates),                     '10|10', 'and counts');
+is($old->safe_psql('restored', 'SELECT * FROM stored ORDER BY t'), $stored, 'a table keeps its release');
+isnt($old->safe_psql('restored', 'TABLE held'), $held, 'a materialized view is refreshed: a new release');
+sql('DROP DATABASE restored');
+
+# --- pg_upgrade, to the same version
+command_ok([ 'pg_dump', '--binary-upgrade', '-s', '-d', $old->connstr('postgres'), '-f', $dump ], 'pg_dump --binary-upgrade');
+like(slurp_file($dump), qr/CREATE AGGREGATE public\.dp_count\(/, 'makes the aggregates itself, without the install script');
+$old->stop;
+my $new = PostgreSQL::Test::Cluster->new('new');
+$new->init;
+my $bin = $old->config_data('--bindir');
+command_ok([
+		'pg_upgrade', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bin, '-B', $bin,
+		'-s', $new->host, '-p', $old->port, '-P', $new->port
+	], 'pg_upgrade');
+$new->start;
+
+like(failure($new, "$aggregates"), qr/dp_count is not marked VOLATILE in the catalog.*HINT: .*dp_counter_repair/s, 'after it the aggregates refuse');
+for my $query ($aggregates, "$aggregates WHERE false", 'SELECT dp_count(flu, 1e9) OVER () FROM visits',
+	'SELECT dp_running_count(flu, 1e9, 3, 100) OVER (ORDER BY t) FROM visits', 'REFRESH MATERIALIZED VIEW held')
+{
+	like(failure($new, "\\set VERBOSITY sqlstate\n$query"), qr/55000/, "refused: $query");
+}
+is($new->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) s'), 10,
+	'the window function keeps its mark');
+is($new->safe_psql('postgres', 'TABLE held'),                        $held,   'a materialized view keeps its release');
+is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so does a table');
+$new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
+is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|5\n2|12", 'a counter goes on, with the events of the open step');
+is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');
+
+like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_counter_repair()", user => 'reader'), qr/42501/, 'nobody but a superuser repairs');
+$new->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION dp_counter_repair() TO reader');
+like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_counter_repair()", user => 'reader'), qr/42501/, 'whoever may call it');
+my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_counter_repair();\nEXECUTE p;\nSELECT dp_counter_repair();", on_error_stop => 0);
+is($out, "2\n10|10\n0", 'a superuser does, and a session sees it at once');
+is($new->safe_psql('postgres', $marks), 'v', 'all are marked again');
+is($new->safe_psql('postgres', $aggregates), '10|10', 'and count');
+done_testing();
