@@ -59,6 +59,47 @@ DROP EXTENSION dp_counter;
 CREATE EXTENSION dp_counter;
 SELECT dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 
+-- Into a schema where somebody has put what would be taken for ours, or for PostgreSQL's own, if a name in the script, a
+-- view or a function body were not qualified: it would end in the trap, or could not be dropped again.
+DROP EXTENSION dp_counter;
+CREATE SCHEMA dp_hostile;
+CREATE FUNCTION dp_hostile.dp_counter_repair(a integer DEFAULT 0) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.trap(a anyelement, b anyelement) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.trap(a oid, b regclass) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.trap(a name, b text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.trap(a "char", b text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.has_table_privilege(a regclass, b text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.count() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE OPERATOR dp_hostile.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = dp_hostile.trap);
+CREATE OPERATOR dp_hostile.= (LEFTARG = name, RIGHTARG = text, FUNCTION = dp_hostile.trap);
+CREATE OPERATOR dp_hostile.= (LEFTARG = "char", RIGHTARG = text, FUNCTION = dp_hostile.trap);
+CREATE OPERATOR dp_hostile.<> (LEFTARG = "char", RIGHTARG = text, FUNCTION = dp_hostile.trap);
+CREATE DOMAIN dp_hostile.internal AS integer;
+CREATE DOMAIN dp_hostile.void AS integer;
+CREATE DOMAIN dp_hostile.float8 AS text;
+CREATE TABLE dp_hostile.pg_proc (oid oid, prokind "char", provolatile "char");
+CREATE TABLE dp_hostile.pg_depend ();
+CREATE TABLE dp_hostile.pg_extension ();
+SET LOCAL search_path = dp_hostile, pg_catalog, public;
+SAVEPOINT ambiguous;
+CREATE EXTENSION dp_counter SCHEMA dp_hostile; -- rather than to choose
+ROLLBACK TO ambiguous;
+DROP FUNCTION dp_hostile.dp_counter_repair(integer);
+CREATE EXTENSION dp_counter SCHEMA dp_hostile;
+SELECT dp_counter_repair();
+SELECT dp_counter_create('dp_seen', 1e9);
+SELECT releases, steps FROM dp_counters;
+RESET search_path;
+SET LOCAL client_min_messages = warning;
+DROP TABLE dp_hostile.pg_proc, dp_hostile.pg_depend, dp_hostile.pg_extension;
+DROP DOMAIN dp_hostile.internal, dp_hostile.void, dp_hostile.float8;
+DROP OPERATOR dp_hostile.= (oid, regclass), dp_hostile.= (name, text), dp_hostile.= ("char", text), dp_hostile.<> ("char", text);
+DROP FUNCTION dp_hostile.trap(anyelement, anyelement), dp_hostile.trap(oid, regclass), dp_hostile.trap(name, text), dp_hostile.trap("char", text),
+    dp_hostile.has_table_privilege(regclass, text), dp_hostile.count();
+SELECT dp_hostile.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
+SELECT dp_hostile.dp_counter_drop('dp_hostile.dp_seen');
+RESET client_min_messages;
+
 -- A function that stands in the way is not taken over.
 DROP EXTENSION dp_counter;
 CREATE FUNCTION dp_running_count(bit, float8, integer, text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';

@@ -76,6 +76,26 @@ SELECT count(*), max(n) FROM (:streaming) s;
 SELECT * FROM (:grouped) s ORDER BY p;
 -- as a subquery of a parallel query
 SELECT count(*), sum(s.n) FROM dp_stream d JOIN (SELECT t, dp_running_count(bit, 1e9) OVER (ORDER BY t) AS n FROM dp_stream) s USING (t);
+-- A count on the inner side of a hash join: marked PARALLEL SAFE it would stand below the Gather, where each worker counts
+-- on its own (2997 releases for 1000 groups were seen). The leader counts, once.
+CREATE TABLE dp_outer AS SELECT t, t % 20000 AS g FROM generate_series(1, 60000) t;
+ANALYZE dp_outer;
+ALTER TABLE dp_stream SET (parallel_workers = 0);
+SET parallel_tuple_cost = 0.01;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+\set joined 'SELECT o.t, s.g, s.n FROM dp_outer o JOIN (SELECT t % 1000 AS g, dp_count(bit, 1e-9) AS n FROM dp_stream GROUP BY 1) s USING (g)'
+SELECT pg_temp.plan_of(:'joined') ~ 'Hash Join(.|\n)*Aggregate' AS inner_side, pg_temp.plan_of(:'joined') ~ 'Gather(.|\n)*Aggregate' AS below_gather;
+SELECT count(*) AS rows, count(DISTINCT g) AS groups, count(DISTINCT (g, n)) AS releases FROM (:joined) s;
+BEGIN;
+UPDATE pg_proc SET proparallel = 's' WHERE oid = 'dp_count(boolean, float8)'::regprocedure OR proname ~ '^dp_count_(transition|final)$';
+SELECT pg_temp.plan_of(:'joined') ~ 'Gather(.|\n)*Aggregate' AS below_gather_if_safe;
+ROLLBACK;
+ALTER TABLE dp_stream RESET (parallel_workers);
+SET parallel_tuple_cost = 0;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+DROP TABLE dp_outer;
 -- and where PostgreSQL is told to try
 SELECT count(set_config(name, 'on', false)) AS tried FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT count(*), max(n) FROM (:running) s;
