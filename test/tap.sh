@@ -23,4 +23,4 @@ cd "$work"
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
 	prove "$@" t/*.pl
-! grep -r 'TRAP: ' log >&2 # of a server with assertions
+! grep -r 'TRAP: ' . >&2 # of a server with assertions
