@@ -111,9 +111,25 @@ void insert_index_entry(Relation table, HeapTuple tuple) {
     index_close(index, RowExclusiveLock);
 }
 
+/// Locks the row, unless that would mean to wait for another transaction.
+bool lock_row(Relation table, HeapTuple row, LockTupleMode mode) {
+    HeapTupleData target = *row;
+    Buffer buffer = InvalidBuffer;
+    TM_FailureData failure;
+    const TM_Result result = heap_lock_tuple(table, &target, GetCurrentCommandId(true), mode,
+                                             LockWaitSkip, false, &buffer, &failure);
+    ReleaseBuffer(buffer);
+    return result == TM_Ok;
+}
+
 /// Adds events to the slot in this row, unless another open transaction has changed it. `place`
 /// becomes the place of the new version.
 bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer place) {
+    LockTupleMode lock = LockTupleNoKeyExclusive;
+    // heap_update must not be called without leave to wait; under the lock it has nothing to wait
+    // for.
+    if (!lock_row(table, row, lock))
+        return false;
     TupleDesc description = RelationGetDescr(table);
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
@@ -125,14 +141,13 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer 
     HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
     ItemPointerData old = row->t_self;
     TM_FailureData failure;
-    LockTupleMode lock = LockTupleNoKeyExclusive;
 #if PG_VERSION_NUM >= 160000
     TU_UpdateIndexes indexes;
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
-                                         InvalidSnapshot, false, &failure, &lock, &indexes);
+                                         InvalidSnapshot, true, &failure, &lock, &indexes);
 #else
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
-                                         InvalidSnapshot, false, &failure, &lock);
+                                         InvalidSnapshot, true, &failure, &lock);
 #endif
     if (result == TM_Ok) {
         if (!HeapTupleIsHeapOnly(updated))
@@ -220,18 +235,6 @@ bool add_at_known_place(Relation table, Oid releases, std::int32_t events) {
     return added;
 }
 
-/// Locks the row, unless that would mean to wait for another transaction.
-bool lock_row(Relation table, HeapTuple row) {
-    HeapTupleData target = *row;
-    Buffer buffer = InvalidBuffer;
-    TM_FailureData failure;
-    const TM_Result result =
-        heap_lock_tuple(table, &target, GetCurrentCommandId(true), LockTupleExclusive, LockWaitSkip,
-                        false, &buffer, &failure);
-    ReleaseBuffer(buffer);
-    return result == TM_Ok;
-}
-
 /// Ends the scan after deleting its rows, as far as they are unwanted and no other open transaction
 /// has changed them.
 template <class Unwanted>
@@ -240,7 +243,7 @@ void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
         bool is_null = false;
         const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
-        if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row))
+        if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row, LockTupleExclusive))
             CatalogTupleDelete(table, &row->t_self);
     }
     systable_endscan(scan);
