@@ -67,6 +67,18 @@ EXECUTE counts (1e9, NULL, 3, 100, true);
 EXECUTE counts (1e9, NULL, 3, 100, false);
 EXECUTE counts (1e9, 1e8, 1, 100, true);
 EXECUTE counts (1e9, 1e8, 1, 100, false);
+-- which the plan may compute below the aggregate, if it groups by them, too
+PREPARE grouped (float8, integer) AS
+    SELECT $1 AS e, hospital, dp_count(flu, $1), dp_running_count(flu, $1 / 2, $2 + 1, 100) FROM visits GROUP BY $1, $2 + 1, hospital;
+EXECUTE grouped (1e9, 2);
+SET enable_hashagg = off;
+EXECUTE grouped (1e9, 2);
+EXECUTE grouped (NULL, 2);
+RESET enable_hashagg;
+-- but not below an outer join, which may make it NULL
+PREPARE joined (float8) AS
+    SELECT s.e, dp_count(flu, s.e) FROM (SELECT t + 15 AS t, $1 * 2 AS e FROM visits OFFSET 0) s RIGHT JOIN visits USING (t) GROUP BY s.e;
+EXECUTE joined (1e8);
 -- a numeric variable of PL/pgSQL
 CREATE FUNCTION pg_temp.counted(epsilon numeric, upto integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
