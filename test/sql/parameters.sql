@@ -96,6 +96,7 @@ SELECT E'epsilon becomes NULL\n  ' || pg_temp.answers('nullif(epsilon, 1e8)', '3
 SELECT E'k becomes NULL\n  ' || pg_temp.answers('1e9', 'nullif(k, 4)', '''plain''::text', '10');
 SELECT E'mechanism becomes NULL\n  ' || pg_temp.answers('1e9', '3', 'nullif(mechanism, ''subtraction'')', '10');
 SELECT E'mechanism becomes unknown\n  ' || pg_temp.answers('1e9', '3', 'replace(mechanism, ''subtraction'', ''none'')', '10');
+SELECT E'mechanism of the same length\n  ' || pg_temp.answers('1e9', '3', 'CASE WHEN t < 5 THEN ''plain'' ELSE ''plaid'' END', '10');
 SELECT E'horizon becomes NULL\n  ' || pg_temp.answers('1e9', '3', '''plain''::text', 'nullif(horizon, 11)');
 SELECT E'volatile, yet constant\n  ' || pg_temp.answers('1e9 + 0 * random()', '3', '''plain''::text', '10');
 SELECT E'volatile\n  ' || pg_temp.answers('1e8 * (1 + random())', '3', '''plain''::text', '10');
