@@ -7,8 +7,8 @@
 #include "core/checkpoint.hpp"
 #include "core/hat_choice.hpp"
 #include "core/hat_error.hpp"
-#include "core/prepared_plan.hpp"
 #include "core/noise_stream.hpp"
+#include "core/prepared_plan.hpp"
 #include "core/tree_error.hpp"
 
 namespace dp_counter {
