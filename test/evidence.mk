@@ -13,10 +13,11 @@ build/audit/%: build/audit/%_main.o $(AUDIT_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
 
 .PHONY: audit-small audit audit-power
-# Through SQL, in seconds, part of `make test`; the unit tests hold one through the core.
-audit-small: build/audit/judge
+# Through SQL, in seconds, part of `make test`, with one mutant that it must flag; the unit tests hold one through the core.
+audit-small: all build/audit/judge
 	prove --exec bash test/audit/sql :: -t small
 	prove --exec bash test/audit/power :: -n
+	test/audit/power null-stops-time
 
 # In full. Like audit-small it needs the extension installed and a server.
 audit: build/audit/core build/audit/judge
