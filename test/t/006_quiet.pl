@@ -8,7 +8,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# 41234 of 60000 bits are set; with this epsilon every release is the true count.
+# 41234 of 60000 bits are set; with this epsilon every release is the true count. Every text is searched by the same two
+# subs; at the end a leak of each kind is planted, which they have to see.
 my $node = new_node('quiet', conf => q{
 	log_min_messages = debug5
 	log_line_prefix = '%m '
@@ -23,6 +24,13 @@ my $node = new_node('quiet', conf => q{
 	auto_explain.log_buffers = on
 	auto_explain.log_nested_statements = on
 });
+sub tells { return $_[0] =~ /\b41234\b/ }
+# A process may have any number, and so may the operating system's figures of what it used (lines with "!").
+sub lines_that_tell
+{
+	my ($from) = @_;
+	return grep { tells($_) && !/t <= 41234|41234 \+ 1/ } map {s/(?:pid\W*|process )\d+//gri} grep {!/^!\t/} split /\n/, substr(slurp_file($node->logfile), $from);
+}
 my $started = length slurp_file($node->logfile);
 $node->safe_psql('postgres', q{CREATE TABLE visits AS SELECT t, t <= 41234 AS flu FROM generate_series(1, 60000) t});
 
@@ -40,14 +48,26 @@ for my $query (map { my $q = $_; $q =~ /%s/ ? map({ sprintf $q, "'$_'" } qw(hat 
 }
 my ($status, $out, $err) = $node->psql('postgres', 'SELECT n, 1 / (t - 41235) FROM (SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) s');
 like($err, qr/division by zero/, 'an error in the middle of a count');
-unlike($err, qr/\b41234\b/, 'does not tell it');
+ok(!tells($err), 'does not tell it');
 ($status, $out, $err) = $node->psql('postgres', 'SELECT dp_running_count(flu, 1e9, horizon => 41234 + 1) OVER (ORDER BY t) FROM visits');
 like($err, qr/more rows than the horizon of 41235/, 'nor does an error of the count itself');
-unlike($err, qr/\b41234\b/, 'which names what is public');
-unlike($plans, qr/\b41234\b/, 'no count in a plan');
-# From here on: at its start the server also tells the environment. A process may have any number, and so may the operating
-# system's figures of what it used (lines with "!").
-my @told = grep {/\b41234\b/ && !/t <= 41234|41234 \+ 1/} map {s/(?:pid\W*|process )\d+//gri} grep {!/^!\t/} split /\n/, substr(slurp_file($node->logfile), $started);
-is("@told", '', 'no count in the log');
+ok(!tells($err), 'which names what is public');
+ok(!tells($plans), 'no count in a plan');
+# From here on: at its start the server also tells the environment.
+is(join("\n", lines_that_tell($started)), '', 'no count in the log');
+
+# --- planted leaks are seen: in a plan, in an error, in the log by a plan, an error and a message
+my $leak = 'SELECT count(*) FROM visits WHERE flu';
+my $before = length slurp_file($node->logfile);
+ok(tells($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, BUFFERS, FORMAT yaml) $leak")), 'a count in a plan is seen');
+is($node->safe_psql('postgres', $leak), 41234, 'a count that is not private');
+cmp_ok(scalar(grep {/rows=41234/} lines_that_tell($before)), '>', 0, 'is seen in the log, where auto_explain has its plan');
+for my $level (qw(exception debug))
+{
+	$before = length slurp_file($node->logfile);
+	($status, $out, $err) = $node->psql('postgres', "DO \$\$ BEGIN RAISE $level 'counted %', ($leak); END \$\$");
+	ok(tells($err), 'a count in an error is seen') if $level eq 'exception';
+	cmp_ok(scalar(grep {/counted 41234/} lines_that_tell($before)), '>', 0, "and one that the log has as $level");
+}
 $node->stop;
 done_testing;
