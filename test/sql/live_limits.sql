@@ -60,3 +60,53 @@ COMMIT;
 SELECT total('c') - 2147483647 - 2147483646;
 CALL dp_counter_tick('c');
 SELECT * FROM increments('c');
+-- The same by triggers, a row's and a statement's.
+CREATE TABLE visits (n integer);
+CREATE TRIGGER rows AFTER INSERT ON visits FOR EACH ROW EXECUTE FUNCTION dp_counter_record('c');
+BEGIN;
+SELECT dp_counter_record('c', 2147483646);
+INSERT INTO visits SELECT generate_series(1, 5);
+COMMIT;
+SELECT total('c') - 3 * 2147483647::numeric + 1;
+DROP TRIGGER rows ON visits;
+CREATE TRIGGER statements AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('c');
+BEGIN;
+SELECT dp_counter_record('c', 2147483646);
+INSERT INTO visits SELECT generate_series(1, 5);
+COMMIT;
+SELECT total('c') - 4 * 2147483647::numeric + 1;
+
+-- Counters keep their own totals wherever their rows go. A rewritten table, its rows moved by another counter's 64:
+SELECT dp_counter_create('gone', 1e9), dp_counter_create('here', 1e9), dp_counter_create('there', 1e9);
+SELECT dp_counter_record('here', 1);
+SELECT dp_counter_record('there', 10);
+SELECT dp_counter_drop('gone');
+SET client_min_messages = error;
+VACUUM FULL dp_counter_private.events;
+RESET client_min_messages;
+SELECT dp_counter_record('here', 2);
+SELECT dp_counter_record('there', 20);
+SELECT total('here'), total('there');
+-- rows that have moved on, whose old places are taken by a new counter's
+UPDATE dp_counter_private.events SET slot = slot;
+VACUUM dp_counter_private.events;
+SELECT dp_counter_create('late', 1e9);
+SELECT dp_counter_record('here', 4);
+SELECT dp_counter_record('there', 40);
+SELECT dp_counter_record('late', 400);
+SELECT total('here'), total('there'), total('late');
+-- a table that has become shorter
+SELECT count(dp_counter_create('many' || i, 1e9)) FROM generate_series(1, 20) AS i;
+SELECT dp_counter_record('many20', 1);
+SELECT count(dp_counter_drop(('many' || i)::regclass)) FROM generate_series(1, 19) AS i;
+SET client_min_messages = error;
+VACUUM FULL dp_counter_private.events;
+RESET client_min_messages;
+SELECT dp_counter_record('many20', 2);
+SELECT total('many20');
+-- and more counters than the cache has places
+SELECT count(dp_counter_create('many' || i, 1e9)) FROM generate_series(1, 19) AS i;
+SELECT format('SELECT dp_counter_record(%L, %s)', 'many' || i, i) FROM generate_series(1, 2), generate_series(1, 20) AS i \gexec
+SELECT string_agg(total(('many' || i)::regclass)::text, ' ' ORDER BY i) FROM generate_series(1, 20) AS i;
+SET client_min_messages = warning;
+DROP SCHEMA live_limits CASCADE;
