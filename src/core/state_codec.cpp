@@ -237,14 +237,19 @@ Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
     return plan;
 }
 
-CounterState StateCodec::read_head(Reader& reader) {
+/// A counter at step 0 with the parameters of the stored one: nothing in it is secret.
+CounterState StateCodec::read_public(Reader& reader) {
     const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
     const auto radix = reader.chosen_radix();
     const auto mechanism = reader.chosen_mechanism();
     const Request request{horizon, epsilon, radix, mechanism};
 
-    CounterState state(request, read_plan(reader, epsilon));
+    return {request, read_plan(reader, epsilon)};
+}
+
+/// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.
+void StateCodec::read_progress(Reader& reader, CounterState& state) {
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
@@ -255,17 +260,16 @@ CounterState StateCodec::read_head(Reader& reader) {
 
     require(state.step_of_epoch() <= state.plan_.horizon);
     if (state.is_bounded())
-        require(state.plan_.horizon == request.horizon && state.epoch_start_ == 0);
+        require(state.plan_.horizon == state.request_.horizon && state.epoch_start_ == 0);
     require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
-    return state;
 }
 
 Plan StateCodec::decode_plan(Bytes bytes) {
     Reader reader(bytes);
     try {
-        return read_head(reader).plan_;
+        return read_public(reader).plan_;
     } catch (const Error&) { // parameters that no plan can have
         throw_corrupt();
     }
@@ -273,8 +277,8 @@ Plan StateCodec::decode_plan(Bytes bytes) {
 
 CounterState* StateCodec::decode(Bytes bytes, const PreparedPlan& prepared, void* block) {
     Reader reader(bytes);
-    auto* state = CounterState::create(block, {0, Epsilon(1), {}, {}}, prepared);
-    static_cast<CounterState&>(*state) = read_head(reader);
+    auto* state = CounterState::create(block, read_public(reader).request_, prepared);
+    read_progress(reader, *state);
     state->engine().for_each_integer(
         [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
     require(reader.at_end());

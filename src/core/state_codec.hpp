@@ -48,7 +48,8 @@ private:
 
     static void write(CounterState& state, Writer& writer);
     static Plan read_plan(Reader& reader, const Epsilon& epsilon);
-    static CounterState read_head(Reader& reader);
+    static CounterState read_public(Reader& reader);
+    static void read_progress(Reader& reader, CounterState& state);
 };
 
 } // namespace dp_counter

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <sodium.h>
+
 #include "pg/event_store.hpp"
 
 #include "pg/quiet_statistics.hpp"
@@ -91,6 +93,7 @@ void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t e
     Total{false, static_cast<uint128>(events)}.put(values);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
     CatalogTupleInsert(table, tuple);
+    sodium_memzero(tuple->t_data, tuple->t_len);
     heap_freetuple(tuple);
 }
 
@@ -154,6 +157,7 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer 
             insert_index_entry(table, updated);
         *place = updated->t_self;
     }
+    sodium_memzero(updated->t_data, updated->t_len);
     heap_freetuple(updated);
     return result == TM_Ok;
 }

@@ -45,9 +45,12 @@ void reserve_one() {
     const int larger = capacity == 0 ? 8 : 2 * capacity;
     auto* moved = static_cast<Entry*>(
         allocate_secret(TopTransactionContext, sizeof(Entry) * static_cast<std::size_t>(larger)));
-    if (size > 0)
-        std::memcpy(moved, entries, sizeof(Entry) * static_cast<std::size_t>(size));
-    entries = moved; // the old block is wiped at the end of the transaction
+    if (size > 0) {
+        const std::size_t bytes = sizeof(Entry) * static_cast<std::size_t>(size);
+        std::memcpy(moved, entries, bytes);
+        sodium_memzero(entries, bytes);
+    }
+    entries = moved;
     capacity = larger;
 }
 

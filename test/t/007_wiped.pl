@@ -24,8 +24,8 @@ $node->safe_psql('postgres', 'CREATE TABLE visits AS SELECT t, t <= 41234 AS flu
 # large, so that the release is always the count, and the queries give it before the row's number.
 my $state = pack('q<q<', 50_000, 41_234);
 
-# How often it is in the memory of a session that has run this.
-sub copies_after
+# The memory of a session that has run this.
+sub memory_after
 {
 	my ($sql) = @_;
 	my $dump = q{
@@ -39,17 +39,17 @@ sub copies_after
 		\gexec
 	};
 	my ($status, $out) = $node->psql('postgres', "$sql;\n$dump", on_error_stop => 0, on_error_die => 0);
-	my $bytes = 0;
-	my $copies = 0;
-	for (split /\n/, $out)
-	{
-		next unless /^[0-9a-f]{1000,}$/;
-		my $memory = pack 'H*', $_;
-		$bytes += length $memory;
-		++$copies while $memory =~ /\Q$state\E/g;
-	}
-	cmp_ok($bytes, '>', 1_000_000, "read $bytes bytes of memory");
-	return $copies;
+	my $memory = join '', map { /^[0-9a-f]{1000,}$/ ? pack('H*', $_) : () } split /\n/, $out;
+	cmp_ok(length $memory, '>', 1_000_000, 'read ' . length($memory) . ' bytes of memory');
+	return $memory;
+}
+
+# How often what matches is in it.
+sub copies_after
+{
+	my ($sql, $pattern) = @_;
+	$pattern //= qr/\Q$state\E/;
+	return scalar(() = memory_after($sql) =~ /$pattern/gs);
 }
 
 my %calls = (
@@ -66,6 +66,55 @@ for my $name (sort keys %calls)
 	is(copies_after("$open; CLOSE c; COMMIT"), 0, "$name: not that of a closed one");
 	is(copies_after("SELECT count(n), count(1 / (t - 50000)) FROM ($query) s"), 0, "$name: nor that of one that failed") ;
 	is(copies_after("SELECT count(n) FROM ($query LIMIT 50000) s"), 0, "$name: nor that of one that ended early");
+}
+
+# --- a live counter: events that wait for the end of their transaction
+my @counters = map {"c$_"} 0 .. 12;
+$node->safe_psql('postgres', join ';', map {"SELECT dp_counter_create('$_', 1e-3)"} @counters);
+my $c0 = $node->safe_psql('postgres', q{SELECT 'c0'::regclass::oid});
+sub pending { my ($level, $events) = @_; return qr/\Q${\ pack 'Lll', $c0, $level, $events}\E/; }
+my $record = 'SELECT dp_counter_record($$c0$$, 41234)';
+is(copies_after("BEGIN; $record", pending(1, 41_234)), 1, 'events of an open transaction are found');
+is(copies_after("BEGIN; $record; COMMIT", pending(1, 41_234)), 0, 'not those of one that is committed');
+is(copies_after("BEGIN; $record; ROLLBACK", pending(1, 41_234)), 0, 'nor of one that is rolled back');
+is(copies_after("BEGIN; SAVEPOINT s; $record", pending(2, 41_234)), 1, 'those of a subtransaction are found');
+is(copies_after("BEGIN; SAVEPOINT s; $record; RELEASE s", pending(2, 41_234)), 0, 'not when it is merged');
+is(copies_after("BEGIN; SAVEPOINT s; $record; ROLLBACK TO s", pending(2, 41_234)), 0, 'nor when it is rolled back');
+is(copies_after("BEGIN; $record; " . join(';', map {"SELECT dp_counter_record('$_', 1)"} @counters[ 1 .. 12 ]), pending(1, 41_234)), 1,
+	'one copy where they had to move to a larger block');
+
+# --- a total, in the form that its row has: head, total, carries, tail. Subtransactions fill the transaction's memory first: what
+# comes next does not use it again at once.
+my ($total) = map { qr/[\0\1]\0{7}\Q${\ pack 'qq', $_, 0}\E[\0\1]/ } $node->safe_psql('postgres',
+	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE releases = 'c0'::regclass; SELECT 1234567890123 + 100 * 41234});
+cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234, carries, tail FROM dp_counter_private.events', $total), '>', 0,
+	'a total is found');
+is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $total), 0, 'none where it was recorded');
+
+# --- the state, in the session that ticks: any 16 bytes of it that are noise, or its checksum
+sub copies_of_state
+{
+	my ($name, $sql) = @_;
+	my $file = $node->data_dir . "/state_$name";
+	my $store = "\\! psql -XAt -d '" . $node->connstr('postgres')
+		. "' -c \"SELECT encode(state, 'hex') FROM dp_counter_private.counters WHERE releases = '$name'::regclass\" > $file";
+	# Another session reads the state before this one's memory is looked at; what to look for is known after both.
+	my $memory = memory_after("$sql;\n$store\n");
+	my $stored = pack 'H*', (split /\n/, slurp_file($file))[0];
+	my @pieces = grep { tr/\0\xff//c > 8 } map { substr $stored, $_, 16 } grep { $_ >= 64 } 0 .. length($stored) - 16;
+	cmp_ok(scalar @pieces, '>', 16, "$name: a state with something in it");
+	my $any = join '|', map {quotemeta} @pieces;
+	return scalar(() = $memory =~ /$any/gs);
+}
+for my $horizon (1000, 5000, 'NULL')
+{
+	my $name = lc "t$horizon";
+	$node->safe_psql('postgres', "SELECT dp_counter_create('$name', 1e-8, $horizon); SELECT dp_counter_record('$name', 41234)");
+	$node->safe_psql('postgres', "CALL dp_counter_tick('$name')") for 1 .. 13;
+	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.counters WHERE releases = '$name'::regclass";
+	cmp_ok(copies_of_state($name, $copy), '>', 0, "$name: a state is found");
+	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: not where it was used");
+	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: nor in its next epoch");
 }
 $node->stop;
 done_testing;

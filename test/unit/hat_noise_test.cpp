@@ -80,6 +80,26 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
     }
 }
 
+// What an enemy reads in memory after step t says nothing about single steps before.
+TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
+    const OwnedPlan plan(GetParam());
+    OwnedNoise state(*plan);
+    Recorder draw(11, std::int64_t{1} << 47); // by chance equal: below 1e-9 in all
+    int ahead = 0;
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+        (void)state.noise->advance(*plan, draw);
+        for (std::int64_t node = 0; node < draw.count(0); ++node) {
+            const std::int64_t noise = draw.drawn().at(HatNode{0, node});
+            const bool is_found =
+                memmem(state.block.get(), HatNoise::bytes(*plan), &noise, sizeof noise) != nullptr;
+            ASSERT_FALSE(is_found && node + 1 < t) << "step " << node + 1 << " after " << t;
+            ahead += is_found && node >= t ? 1 : 0;
+        }
+    }
+    // That is, the test can see the noise of steps to come, where there is any.
+    EXPECT_TRUE(ahead > 0 || GetParam().height == 1 || GetParam().horizon <= 2);
+}
+
 // One node's noise at a time: the entries of L.
 TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
     const OwnedPlan plan(GetParam());

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/discrete_laplace.hpp"
+#include "unit/own_stack.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {
@@ -57,6 +59,56 @@ TEST(Keystream, ForgetsWhatItHandedOut) {
         const std::uint32_t second = keystream.next32();
         EXPECT_FALSE(remembers(keystream, std::uint64_t{second} << 32 | first));
     }
+}
+
+/// Whether there is a word that was left in the buffer although a later one is gone.
+bool has_gap(const RandomSource& source, std::size_t object) {
+    const auto* words = reinterpret_cast<const std::uint32_t*>(&source);
+    bool is_wiped = false; // a word after this one
+    for (std::size_t i = object / sizeof *words; i-- > sizeof(void*) / sizeof *words;) {
+        if (words[i] == 0)
+            is_wiped = true;
+        else if (is_wiped)
+            return true;
+    }
+    return false;
+}
+
+TEST(Keystream, ForgetsTheWordsThatASamplerTakesInOnePiece) {
+    // The words are the first thing in the object, behind the pointer to its functions; of the
+    // seeded ones none is zero. A top digit of 15 gives words back; small scales often have one.
+    for (const double epsilon : {1.0, 1e-3, 1e-9}) {
+        const DiscreteLaplace sampler(LaplaceScale{Epsilon(epsilon), 1});
+        test::Seeded seeded(11);
+        for (int i = 0; i < 2000; ++i) {
+            (void)sampler.draw(seeded);
+            ASSERT_FALSE(has_gap(seeded, 248 * sizeof(std::uint32_t))) << epsilon << " " << i;
+        }
+    }
+}
+
+Keystream* on_stack = nullptr; // what runs there has no arguments
+
+TEST(Keystream, LeavesNothingOnTheStack) {
+    Keystream keystream;
+    on_stack = &keystream;
+    test::OwnStack stack;
+    constexpr static std::uint64_t kKnown = 0x0123456789abcdefU;
+    stack.run([] {
+        std::uint64_t copies[128];
+        std::fill(std::begin(copies), std::end(copies), kKnown);
+        asm volatile("" : : "r"(copies) : "memory");
+    });
+    EXPECT_TRUE(stack.remembers(&kKnown, sizeof kKnown)); // that is, the test can see it
+    stack.run([] { (void)on_stack->next32(); });          // refills
+    const auto* object = reinterpret_cast<const unsigned char*>(&keystream);
+    int found = 0;
+    for (std::size_t i = sizeof(void*) + sizeof(std::uint32_t); i + 8 <= sizeof keystream; i += 4) {
+        static constexpr unsigned char kZeros[8] = {};
+        if (std::memcmp(object + i, kZeros, 4) != 0 && std::memcmp(object + i + 4, kZeros, 4) != 0)
+            found += stack.remembers(object + i, 8) ? 1 : 0;
+    }
+    EXPECT_EQ(found, 0);
 }
 
 TEST(Keystream, ForgetsItsKeyAtEveryRefill) {

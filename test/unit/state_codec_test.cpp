@@ -1,5 +1,6 @@
 #include "core/state_codec.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/live_support.hpp"
+#include "unit/own_stack.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {
@@ -119,6 +121,67 @@ TEST(StateCodec, LengthTellsNothingAboutTheNoise) {
             ASSERT_EQ(quiet.encode().size(), busy.encode().size());
         }
     }
+}
+
+TEST(StateCodec, HoldsNoNoiseOfPassedSteps) {
+    Counter counter(counter_request(300, 1, 5, Mechanism::hat));
+    std::uint64_t z = 1;
+    std::vector<std::int64_t> steps; // the noise of every step, in the order of the draws
+    int ahead = 0;
+    for (std::size_t t = 1; t <= 300; ++t) {
+        (void)counter.advance_with(0, [&](int level) {
+            z = z * 6364136223846793005U + 1442695040888963407U;
+            const std::int64_t noise = static_cast<std::int64_t>(z) >> 16;
+            if (level == 0)
+                steps.push_back(noise);
+            return noise;
+        });
+        const Bytes bytes = counter.encode();
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            const bool is_found =
+                memmem(bytes.data(), bytes.size(), &steps[i], sizeof steps[i]) != nullptr;
+            ASSERT_FALSE(is_found && i + 1 < t) << "step " << i + 1 << " after " << t;
+            ahead += is_found && i >= t ? 1 : 0;
+        }
+    }
+    EXPECT_GT(ahead, 0); // that is, the test can see the noise of steps to come
+}
+
+Bytes stored; // what runs on a stack of its own has no arguments
+
+TEST(StateCodec, LeavesNoCopyOnTheStack) {
+    Counter counter(counter_request(kUnbounded, 1e-6));
+    Keystream random;
+    for (int step = 1; step <= 200; ++step)
+        (void)counter.advance(step, random);
+    stored = counter.encode();
+    test::OwnStack stack;
+    const auto count = [&] {
+        int copies = 0;
+        for (std::size_t at = 64; at + 32 + 16 <= stored.size(); ++at) {
+            const unsigned char* piece = stored.data() + at;
+            const auto is_random = [](unsigned char byte) { return byte != 0 && byte != 255; };
+            if (std::count_if(piece, piece + 16, is_random) > 8)
+                copies += stack.remembers(piece, 16) ? 1 : 0;
+        }
+        return copies;
+    };
+    stack.run([] {
+        unsigned char copy[1024];
+        std::memcpy(copy, stored.data(), std::min(sizeof copy, stored.size()));
+        asm volatile("" : : "r"(copy) : "memory");
+    });
+    EXPECT_GT(count(), 0); // that is, the test can see it
+    stack = {};
+    stack.run([] { (void)StateCodec::decode_plan(stored); });
+    EXPECT_EQ(count(), 0);
+    stack = {};
+    stack.run([] {
+        const PreparedPlan prepared(StateCodec::decode_plan(stored));
+        const test::Block memory = test::block_of(CounterState::bytes(prepared));
+        (void)StateCodec::decode(stored, prepared, memory.get());
+    });
+    EXPECT_EQ(count(), 0);
 }
 
 TEST(StateCodec, FindsEveryFlippedBit) {
