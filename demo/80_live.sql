@@ -10,7 +10,7 @@ GRANT SELECT ON late_departures TO newspaper;
 
 \echo
 \echo
-\echo 'Live: the same flights as they depart. Nobody queries them: a trigger records, a clock ticks, the table grows.'
+\echo 'Live: the same flights as they depart. Nobody queries them: a trigger records, a clock ticks, the view grows.'
 \echo
 \echo '   SELECT dp_counter_create(\'late_departures\', epsilon);'
 \echo '   CREATE TRIGGER late AFTER INSERT ON departures FOR EACH ROW WHEN (NEW.delay > 15)'
@@ -29,7 +29,7 @@ FROM generate_series((SELECT date_trunc('day', min(departure)) FROM flights),
      LATERAL (VALUES
         (1, format('INSERT INTO departures SELECT * FROM flights WHERE departure >= %L AND departure < %L',
                    hour, hour + interval '2 hours')),
-        (2, 'DO $$ DECLARE n bigint; BEGIN CALL dp_counter_tick(''late_departures'', n); PERFORM pg_sleep(0.1); END $$'),
+        (2, 'DO $$ BEGIN CALL dp_counter_tick(''late_departures''); PERFORM pg_sleep(0.1); END $$'),
         (3, format($$SELECT format('  %%s | %%s |%%s |%%s |%%s |%%s', %L, lpad(step::text, 4), lpad(count::text, 14),
                                   lpad(round(stddev::numeric, 1)::text, 7), lpad(low || ' .. ' || high, 15),
                                   lpad((SELECT count(*) FROM departures WHERE delay > 15)::text, 11))

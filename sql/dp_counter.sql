@@ -140,12 +140,18 @@ SELECT dp_counter_repair();
 
 -- Live counters: where they are kept ------------------------------------------------------------
 --
--- Readable by nobody but the extension's owner: no privilege is ever granted here, and row security
--- without a policy closes the tables to the members of pg_read_all_data and pg_write_all_data too.
--- The module reads and writes them directly, never by SQL.
+-- Nobody but the extension's owner may use the schema, and no privilege is granted on its tables; row
+-- security without a policy closes them to the members of pg_read_all_data and pg_write_all_data
+-- too. The module reads and writes them directly, never by SQL.
+
+CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
+
+COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
+IS 'dp_counter: numbers for live counters, none of them used twice';
 
 CREATE TABLE dp_counter_private.counters (
     releases    pg_catalog.regclass PRIMARY KEY,
+    number      pg_catalog.int4 NOT NULL UNIQUE,
     epsilon     pg_catalog.float8 NOT NULL,
     horizon     pg_catalog.int8,
     mechanism   pg_catalog.text NOT NULL,
@@ -195,13 +201,51 @@ REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.events
 IS 'dp_counter: true numbers of the events recorded in each live counter';
 
+-- Releases are public. But xmin would tell the number of transactions between two of them, and so of
+-- recordings: nobody reads the table itself, but a view of it without system columns. The empty row
+-- beside the table makes the view one that cannot be updated.
+CREATE TABLE dp_counter_private.releases (
+    counter     pg_catalog.int4 NOT NULL,
+    step        pg_catalog.int8 NOT NULL,
+    released_at pg_catalog.timestamptz NOT NULL,
+    count       pg_catalog.int8 NOT NULL,
+    stddev      pg_catalog.float8 NOT NULL,
+    low         pg_catalog.int8 NOT NULL,
+    high        pg_catalog.int8 NOT NULL,
+    PRIMARY KEY (counter, step)
+);
+
+ALTER TABLE dp_counter_private.releases ALTER COLUMN counter SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN step SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN released_at SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN count SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN stddev SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN low SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN high SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.releases FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.releases
+IS 'dp_counter: the published releases of all live counters';
+
+CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
+SELECT counter, step, released_at, count, stddev, low, high
+FROM dp_counter_private.releases, (SELECT) AS one;
+
+GRANT SELECT ON dp_counter_private.published TO PUBLIC;
+
+COMMENT ON VIEW dp_counter_private.published
+IS 'dp_counter: what the view of each live counter takes its releases from';
+
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters_number_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.releases', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.events', '');
 
 -- Live counters: functions ------------------------------------------------------------------------
 --
--- None is SECURITY DEFINER: they check the caller's privileges on the releases table and act with
--- the caller's rights, except that a tick writes a release as the owner of the releases table.
+-- None is SECURITY DEFINER: they check the caller's privileges on the view of the counter's releases
+-- and act with the caller's rights.
 
 CREATE FUNCTION dp_counter_create(
     releases pg_catalog.text,
@@ -215,7 +259,7 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, double precision, bigint, integer, pg_catalog.text)
-IS 'makes a live counter and the table of its releases, owned by the caller; epsilon-DP for its whole life, for neighbours that differ by one event more or less in one step';
+IS 'makes a live counter and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbours that differ by one event more or less in one step';
 
 CREATE FUNCTION dp_counter_record(releases pg_catalog.regclass, events integer DEFAULT 1)
 RETURNS void
@@ -223,7 +267,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_record';
 
 COMMENT ON FUNCTION dp_counter_record(pg_catalog.regclass, integer)
-IS 'records events in the open step of a live counter when the transaction commits; needs the INSERT privilege on the releases table';
+IS 'records events in the open step of a live counter when the transaction commits; needs the INSERT privilege on the view of its releases';
 
 CREATE FUNCTION dp_counter_record()
 RETURNS pg_catalog.trigger
@@ -233,13 +277,12 @@ AS 'MODULE_PATHNAME', 'dp_counter_record_trigger';
 COMMENT ON FUNCTION dp_counter_record()
 IS 'AFTER trigger on INSERT or UPDATE: records each row, or each row of a statement''s NEW TABLE, as an event of the live counter that the trigger''s argument names';
 
-CREATE PROCEDURE dp_counter_tick(
-    releases pg_catalog.regclass, INOUT released bigint DEFAULT NULL)
+CREATE PROCEDURE dp_counter_tick(releases pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_counter_tick';
 
-COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass, bigint)
-IS 'closes the open step of a live counter and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the releases table';
+COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass)
+IS 'closes the open step of a live counter and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the view of its releases';
 
 CREATE FUNCTION dp_counter_drop(releases pg_catalog.regclass)
 RETURNS void
@@ -247,15 +290,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_drop';
 
 COMMENT ON FUNCTION dp_counter_drop(pg_catalog.regclass)
-IS 'drops a live counter, its state and its releases table; for the owner of the table, as is DROP TABLE, which does the same';
-
-CREATE FUNCTION dp_counter_guard()
-RETURNS pg_catalog.trigger
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_counter_guard';
-
-COMMENT ON FUNCTION dp_counter_guard()
-IS 'internal: trigger on every releases table that lets its owner alone write to it';
+IS 'drops a live counter, its state and its releases; for the owner of the view of its releases, as is DROP VIEW, which does the same';
 
 CREATE FUNCTION dp_counter_dropped()
 RETURNS pg_catalog.event_trigger
@@ -263,13 +298,16 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_dropped';
 
 COMMENT ON FUNCTION dp_counter_dropped()
-IS 'internal: event trigger that ends the counters whose releases tables are dropped';
+IS 'internal: event trigger that ends the counters whose views are dropped';
 
 CREATE EVENT TRIGGER dp_counter_dropped ON sql_drop
 EXECUTE FUNCTION dp_counter_dropped();
 
+-- With session_replication_role = replica too.
+ALTER EVENT TRIGGER dp_counter_dropped ENABLE ALWAYS;
+
 COMMENT ON EVENT TRIGGER dp_counter_dropped
-IS 'dp_counter: ends the live counters whose releases tables are dropped';
+IS 'dp_counter: ends the live counters whose views are dropped';
 
 -- Live counters: the list -------------------------------------------------------------------------
 
@@ -283,7 +321,7 @@ SELECT c.releases,
        c.k,
        c.stddev,
        c.released_at AS last_tick
-FROM dp_counter_private.counters AS c
+FROM dp_counter_private.counters AS c, (SELECT) AS one -- not updatable: not for pg_write_all_data either
 WHERE pg_catalog.has_table_privilege(c.releases::pg_catalog.oid, 'SELECT');
 
 GRANT SELECT ON dp_counters TO PUBLIC;

@@ -3,7 +3,7 @@
 #include "pg/backend_random.hpp"
 #include "pg/pending_events.hpp"
 #include "pg/postgres_api.hpp"
-#include "pg/releases_table.hpp"
+#include "pg/privileges.hpp"
 #include "pg/wall.hpp"
 
 extern "C" {

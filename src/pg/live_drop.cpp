@@ -1,11 +1,14 @@
-// The end of a counter: dp_counter_drop, and DROP TABLE of its releases by any way.
-#include "pg/counter_rows.hpp"
+// The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way.
+#include "pg/counters_table.hpp"
 #include "pg/event_store.hpp"
 #include "pg/postgres_api.hpp"
+#include "pg/privileges.hpp"
 #include "pg/releases_table.hpp"
+#include "pg/releases_view.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -17,7 +20,7 @@ namespace {
 
 void remove(Oid releases) {
     lock_counter(releases);
-    delete_counter(releases);
+    delete_releases(delete_counter(releases));
     drop_event_slots(releases);
 }
 
@@ -34,13 +37,8 @@ DP_FUNCTION(dp_counter_drop) {
     check_counter_owner(releases); // before the lock, so that nobody else can make others wait
     LockRelationOid(releases, AccessExclusiveLock);
     check_counter_owner(releases);
-    const char* name = quoted_name(releases);
     remove(releases); // the event trigger would, were it not switched off
-    SPI_connect();
-    const int result = SPI_execute(psprintf("DROP TABLE %s", name), false, 0);
-    if (result != SPI_OK_UTILITY)
-        elog(ERROR, "could not drop %s: %s", name, SPI_result_code_string(result));
-    SPI_finish();
+    drop_releases_view(releases);
     PG_RETURN_VOID();
 }
 
@@ -51,18 +49,20 @@ DP_FUNCTION(dp_counter_dropped) {
         ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
                         errmsg("dp_counter_dropped is an event trigger function")));
     SPI_connect();
+    // Nothing in it but this one function, qualified: whoever drops may have any search path.
     const int result = SPI_execute(
-        "SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects() "
-        "WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
-        "AND objsubid OPERATOR(pg_catalog.=) 0",
-        true, 0);
+        "SELECT classid, objid, objsubid FROM pg_catalog.pg_event_trigger_dropped_objects()", true,
+        0);
     if (result != SPI_OK_SELECT)
         elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
     for (uint64 i = 0; i < SPI_processed; ++i) {
-        bool is_null = false;
-        const Oid dropped = DatumGetObjectId(
-            SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null));
-        if (is_counter(dropped))
+        const auto column = [&](int number) {
+            bool is_null = false;
+            return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, number, &is_null);
+        };
+        const Oid dropped = DatumGetObjectId(column(2));
+        if (DatumGetObjectId(column(1)) == RelationRelationId && DatumGetInt32(column(3)) == 0 &&
+            is_counter(dropped))
             remove(dropped);
     }
     SPI_finish();

@@ -3,7 +3,7 @@
 
 #include "pg/pending_events.hpp"
 #include "pg/postgres_api.hpp"
-#include "pg/releases_table.hpp"
+#include "pg/privileges.hpp"
 
 extern "C" {
 #include "access/xact.h"

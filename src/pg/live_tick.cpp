@@ -1,39 +1,35 @@
 // dp_counter_tick: closes a counter's open step and publishes its release.
 //
 // A release that anyone has seen must never be drawn again with other noise. So a tick is two
-// transactions, both flushed to disk:
+// transactions, both flushed to disk, and to synchronous standbys where there are any:
 //   close    counts the events, draws the noise and stores the new state together with the release
-//   in the
-//            extension's own table, by direct access: no trigger, rule, policy or constraint of a
-//            user runs, nobody can see the row. Up to its commit nothing of the draw leaves this
-//            backend, and a failure undoes all of it, unseen.
-//   publish  copies the stored release into the releases table, as that table's owner. Whatever
-//   happens
-//            here, the release is not drawn again: the next tick begins with publishing it.
-// After a crash in between, the table of releases lags one step behind, until the next tick.
+//            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
+//            a failure undoes all of it, unseen.
+//   publish  copies the stored release into the table of releases. Whatever happens here, the
+//            release is not drawn again: the next tick begins with publishing it.
+// Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
+// constraint of a user's runs, and no role is changed. After a crash in between, the published
+// releases lag one step behind, until the next tick.
 #include <cstdint>
 
-#include <sodium.h>
-
-#include "pg/counter_rows.hpp"
+#include "pg/counters_table.hpp"
 #include "pg/event_store.hpp"
 #include "pg/postgres_api.hpp"
+#include "pg/privileges.hpp"
 #include "pg/releases_table.hpp"
-#include "pg/secret_memory.hpp"
+#include "pg/standbys.hpp"
 #include "pg/stored_state.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
+#include "access/xlog.h"
+#include "commands/async.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -65,25 +61,17 @@ void next_transaction() {
                                 GUC_ACTION_LOCAL, true, 0, false);
 }
 
-void check_is_permanent(Oid releases) {
-    if (get_rel_persistence(releases) != RELPERSISTENCE_PERMANENT)
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("releases table \"%s\" is not crash-safe", get_rel_name(releases)),
-                        errhint("ALTER TABLE ... SET LOGGED.")));
-}
-
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
 void open_counter(Oid releases, CounterRow& row) {
     LockRelationOid(releases, AccessShareLock); // against DROP
     check_counter_privilege(releases, kMayTick);
-    check_is_permanent(releases);
     lock_counter(releases);
     if (!read_counter(releases, row))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
 }
 
 /// The first transaction's work.
-std::int64_t close(Oid releases, CounterRow& row) {
+void close(Oid releases, const CounterRow& row) {
     CounterRelease release;
     ReleaseInterval interval;
     const int128 total = total_events(releases);
@@ -99,37 +87,6 @@ std::int64_t close(Oid releases, CounterRow& row) {
     closed.high = interval.high;
     closed.published = false;
     update_counter(releases, next.plan, closed);
-    return release.count;
-}
-
-void insert_release(Oid releases, const CounterRow& row) {
-    Oid types[] = {INT8OID, TIMESTAMPTZOID, INT8OID, FLOAT8OID, INT8OID, INT8OID};
-    Datum values[] = {Int64GetDatum(row.steps), TimestampTzGetDatum(row.released_at),
-                      Int64GetDatum(row.count), Float8GetDatum(row.stddev),
-                      Int64GetDatum(row.low),   Int64GetDatum(row.high)};
-    // Should the owner have written a row of this step, the release takes its place.
-    const char* statement =
-        psprintf("INSERT INTO %s (step, released_at, count, stddev, low, high) "
-                 "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (step) DO UPDATE "
-                 "SET released_at = EXCLUDED.released_at, count = EXCLUDED.count, "
-                 "stddev = EXCLUDED.stddev, low = EXCLUDED.low, high = EXCLUDED.high",
-                 quoted_name(releases));
-    const int result =
-        SPI_execute_with_args(statement, lengthof(values), types, values, nullptr, false, 0);
-    if (result != SPI_OK_INSERT || SPI_processed != 1)
-        ereport(ERROR,
-                (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                 errmsg("releases table \"%s\" does not take the release", get_rel_name(releases)),
-                 errhint("A trigger or a rule of the table turns rows away.")));
-}
-
-Oid owner_of(Oid relation) {
-    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-    if (!HeapTupleIsValid(tuple))
-        elog(ERROR, "cache lookup failed for relation %u", relation);
-    const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
-    ReleaseSysCache(tuple);
-    return owner;
 }
 
 void explain_publication(void* argument) {
@@ -138,68 +95,72 @@ void explain_publication(void* argument) {
                static_cast<long long>(row->steps));
 }
 
-/// The second transaction's work. The table may have triggers: they run as its owner, in a
-/// security-restricted operation and with a search path that the caller did not choose. What they
-/// see is the stored release. Where this fails, the transaction's abort restores the user.
-void publish(Oid releases, const CounterRow& row) {
-    ErrorContextCallback context;
-    context.callback = explain_publication;
-    context.arg = const_cast<CounterRow*>(&row);
-    context.previous = error_context_stack;
+/// The second transaction's work.
+void publish(Oid releases, CounterRow& row) {
+    ErrorContextCallback context{error_context_stack, explain_publication, &row};
     error_context_stack = &context;
-
-    Oid user = InvalidOid;
-    int security = 0;
-    GetUserIdAndSecContext(&user, &security);
-    SetUserIdAndSecContext(owner_of(releases), security | SECURITY_LOCAL_USERID_CHANGE |
-                                                   SECURITY_RESTRICTED_OPERATION |
-                                                   SECURITY_NOFORCE_RLS);
-    const int settings = NewGUCNestLevel();
-    (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                            GUC_ACTION_SAVE, true, 0, false);
-    insert_release(releases, row);
-    AtEOXact_GUC(false, settings);
-    SetUserIdAndSecContext(user, security);
-    error_context_stack = context.previous;
-
+    insert_release(row);
     mark_published(releases);
+    error_context_stack = context.previous;
+}
+
+[[noreturn]] void refuse_publication(const CounterRow& row) {
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+         errmsg("step %lld is closed, but synchronous standbys have not confirmed it",
+                static_cast<long long>(row.steps)),
+         errdetail("Were it published now, and one of them took over, it would be drawn again."),
+         errhint("The next tick publishes it, as soon as the standbys have it.")));
+    pg_unreachable();
 }
 
 /// Runs the transactions until the step that this tick has closed is published, be it by this tick
-/// or by another one that came in between.
+/// or by another one that came in between. Returns the last step.
 std::int64_t tick(Oid releases) {
     std::int64_t closed_step = 0;
-    std::int64_t released = 0;
+    std::int64_t last_step = 0;
+    XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_published = false;
     while (!is_published) {
         next_transaction();
+        if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
+            closed_at = XactLastCommitEnd;
         CounterRow row;
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());
+        last_step = row.steps;
         if (!row.published) {
+            // A step that another tick has closed was committed before the counter's lock was free.
+            const bool is_own = row.steps == closed_step;
+            if (is_own ? !standbys_have(closed_at) : !await_standbys())
+                refuse_publication(row);
             publish(releases, row);
-            is_published = row.steps == closed_step;
+            is_published = is_own;
         } else if (closed_step != 0) {
             is_published = true;
         } else {
-            released = close(releases, row);
+            close(releases, row);
             closed_step = row.steps + 1;
         }
         PopActiveSnapshot();
     }
     SPI_commit();
     SPI_start_transaction();
-    return released;
+    return last_step;
 }
 
-Datum make_result(FunctionCallInfo fcinfo, std::int64_t released) {
-    TupleDesc description = nullptr;
-    if (get_call_result_type(fcinfo, nullptr, &description) != TYPEFUNC_COMPOSITE)
-        elog(ERROR, "dp_counter_tick must be a procedure with one output");
-    description = BlessTupleDesc(description);
-    Datum value = Int64GetDatum(released);
-    bool is_null = false;
-    return HeapTupleGetDatum(heap_form_tuple(description, &value, &is_null));
+/// NOTIFY dp_counter, 'schema.name step', in a transaction of its own: a hint that somebody may be
+/// waiting for. It is left out rather than that it fail where the queue of notifications is
+/// (nearly) full.
+void notify(Oid releases, std::int64_t step) {
+    constexpr double kFull = 0.9;
+    if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
+        Async_Notify("dp_counter",
+                     psprintf("%s %lld", quoted_name(releases), static_cast<long long>(step)));
+    SPI_commit();
+    SPI_start_transaction();
 }
 
 } // namespace
@@ -215,7 +176,7 @@ DP_FUNCTION(dp_counter_tick) {
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    const std::int64_t released = tick(releases);
+    notify(releases, tick(releases));
     SPI_finish();
-    return make_result(fcinfo, released);
+    PG_RETURN_VOID();
 }

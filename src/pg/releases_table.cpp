@@ -1,93 +1,55 @@
-#include <algorithm>
-
 #include "pg/releases_table.hpp"
 
-#include "pg/counter_rows.hpp"
+#include "pg/secret_tables.hpp"
 
 extern "C" {
-#include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
 
-void check_exists(Oid releases) {
-    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases)))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                        errmsg("relation with OID %u does not exist", releases)));
-}
-
-/// Counters that this backend has seen, so that it need not look for every event. A counter ends
-/// with its releases table, which PostgreSQL announces.
-constexpr int kKnown = 16;
-Oid known_counters[kKnown]; // found by the OID
-
-void forget_counter(Datum /*argument*/, Oid relation) {
-    if (!OidIsValid(relation))
-        std::fill_n(known_counters, kKnown, InvalidOid);
-    else if (known_counters[relation % kKnown] == relation)
-        known_counters[relation % kKnown] = InvalidOid;
-}
+enum Column { kCounter, kStep, kReleasedAt, kCount, kStddev, kLow, kHigh, kColumns };
 
 } // namespace
 
-void initialize_known_counters() {
-    CacheRegisterRelcacheCallback(forget_counter, 0);
+void insert_release(const CounterRow& row) {
+    Datum values[kColumns] = {};
+    const bool nulls[kColumns] = {};
+    values[kCounter] = Int32GetDatum(row.number);
+    values[kStep] = Int64GetDatum(row.steps);
+    values[kReleasedAt] = TimestampTzGetDatum(row.released_at);
+    values[kCount] = Int64GetDatum(row.count);
+    values[kStddev] = Float8GetDatum(row.stddev);
+    values[kLow] = Int64GetDatum(row.low);
+    values[kHigh] = Int64GetDatum(row.high);
+    Relation table = open_secret(kReleasesTable);
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, const_cast<bool*>(nulls));
+    CatalogTupleInsert(table, tuple);
+    heap_freetuple(tuple);
+    close_secret(table);
+    CommandCounterIncrement();
 }
 
-void check_privilege(Oid releases, AclMode privilege) {
-    check_exists(releases);
-    const AclResult result = pg_class_aclcheck(releases, GetUserId(), privilege);
-    if (result != ACLCHECK_OK)
-        aclcheck_error(result, get_relkind_objtype(get_rel_relkind(releases)),
-                       get_rel_name(releases));
-}
-
-void check_is_counter(Oid releases) {
-    Oid& known = known_counters[releases % kKnown];
-    if (known == releases)
-        return;
-    if (is_counter(releases))
-        known = releases;
-    else
-        ereport(ERROR,
-                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("\"%s\" is not the releases table of a counter", get_rel_name(releases)),
-                 errhint("dp_counter_create makes counters; the view dp_counters lists "
-                         "them.")));
-}
-
-void check_counter_privilege(Oid releases, AclMode privilege) {
-    check_privilege(releases, privilege);
-    check_is_counter(releases);
-}
-
-bool is_owner(Oid releases) {
-#if PG_VERSION_NUM >= 160000
-    return object_ownercheck(RelationRelationId, releases, GetUserId());
-#else
-    return pg_class_ownercheck(releases, GetUserId());
-#endif
-}
-
-void check_counter_owner(Oid releases) {
-    check_exists(releases);
-    if (!is_owner(releases))
-        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(releases)),
-                       get_rel_name(releases));
-    check_is_counter(releases);
-}
-
-char* quoted_name(Oid releases) {
-    return quote_qualified_identifier(get_namespace_name(get_rel_namespace(releases)),
-                                      get_rel_name(releases));
+void delete_releases(std::int32_t number) {
+    Relation table = open_secret(kReleasesTable);
+    ScanKeyData key;
+    ScanKeyInit(&key, kCounter + 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(number));
+    SysScanDesc scan =
+        systable_beginscan(table, secret_relation(kReleasesTable.index), true, nullptr, 1, &key);
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan)))
+        CatalogTupleDelete(table, &row->t_self);
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
 }
 
 } // namespace dp_counter::pg

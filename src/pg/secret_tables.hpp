@@ -16,11 +16,12 @@ namespace dp_counter::pg {
 
 struct SecretTable {
     const char* table;
-    const char* index; ///< on (releases, ...)
+    const char* index; ///< on the counter, first of all
 };
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
 inline constexpr SecretTable kEvents{"events", "events_releases_slot_idx"};
+inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.

@@ -4,7 +4,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(21);
+SELECT plan(24);
 
 CREATE TEMP VIEW members AS
     SELECT classid, objid FROM pg_depend
@@ -23,14 +23,13 @@ SELECT set_eq(
          'releases text, epsilon double precision, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
-        ('dp_counter_tick(regclass,bigint)', 'p', 'record', 'releases regclass, INOUT released bigint DEFAULT NULL::bigint'),
+        ('dp_counter_tick(regclass)', 'p', 'void', 'releases regclass'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'releases regclass'),
-        ('dp_counter_guard()', 'f', 'trigger', ''),
         ('dp_counter_dropped()', 'f', 'event_trigger', '') $$,
     'the functions and the procedure');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
-SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may call them: privileges on the releases tables decide');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may call them: privileges on the views decide');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE provolatile <> ''v'' OR proparallel <> ''u'' OR proleakproof OR proisstrict',
                 'all are VOLATILE and PARALLEL UNSAFE, none LEAKPROOF or STRICT');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE length(obj_description(oid, ''pg_proc'')) >= 40 IS NOT TRUE', 'every one has a comment');
@@ -38,29 +37,36 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
                 'all of it is in $libdir/dp_counter');
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
-              $$ VALUES ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counters', 'v') $$,
-              'two tables and a view');
+              $$ VALUES ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.releases', 'r'),
+                        ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
+              'three tables, a sequence and two views');
 SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
                 'the owner of the extension owns them');
-SELECT is_empty('SELECT relname FROM relations WHERE relkind = ''r'' AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)',
+SELECT is_empty('SELECT relname FROM relations WHERE relkind IN (''r'', ''S'') AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)',
                 'nobody else has a privilege on the tables');
 SELECT is_empty('SELECT attname FROM pg_attribute WHERE attrelid IN (SELECT oid FROM relations) AND attacl IS NOT NULL', 'nor on a column');
 SELECT is_empty('SELECT relname FROM relations WHERE relkind = ''r'' AND NOT relrowsecurity', 'row security is on');
 SELECT is_empty('SELECT polname FROM pg_policy WHERE polrelid IN (SELECT oid FROM relations)', 'and there is no policy');
 SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname = 'dp_counter_private'
                    AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee <> nspowner) $$, 'nobody else may use the schema');
-SELECT set_eq($$ SELECT grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
-              $$ VALUES (0::oid, 'SELECT') $$, 'PUBLIC may read the view, and no more');
-SELECT is((SELECT reloptions::text FROM relations WHERE relkind = 'v'), '{security_barrier=true}', 'which is a security barrier');
+SELECT bag_eq($$ SELECT relname, grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
+              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('published', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
+SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND reloptions::text IS DISTINCT FROM '{security_barrier=true}' $$, 'which are security barriers');
+SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND pg_relation_is_updatable(oid, true) <> 0 $$, 'and not updatable');
+SELECT set_eq($$ SELECT c.relname FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class
+                 WHERE d.refobjid = 'dp_counter_private.releases'::regclass AND d.deptype = 'n' $$, ARRAY['published'::name], 'the table of releases is behind one of them');
+SELECT is_empty('SELECT tgname FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM relations)', 'no trigger is on any of them');
 SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = ''dp_counter''',
-              ARRAY['dp_counter_private.counters', 'dp_counter_private.events'], 'pg_dump keeps the rows of the tables');
+              ARRAY['dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.counters'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
-SELECT set_eq($$ SELECT attname FROM pg_attribute WHERE attrelid IN (SELECT oid FROM relations) AND attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['state', 'count', 'low', 'high', 'head', 'total', 'carries', 'tail'], 'ANALYZE leaves the secret columns alone');
+SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
+              ARRAY['counters.state', 'counters.count', 'counters.low', 'counters.high', 'events.head', 'events.total', 'events.carries', 'events.tail',
+                    'releases.counter', 'releases.step', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
+              'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,
-              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'O', 'dp_counter_dropped') $$, 'the event trigger');
+              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_dropped') $$, 'the event trigger, which fires in a replica''s session too');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -42,15 +42,15 @@ SELECT set_eq(
         ('dp_counter_create(text, double precision, bigint, integer, text)', 'f', 'regclass'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
-        ('dp_counter_tick(regclass, bigint)', 'p', 'record'),
+        ('dp_counter_tick(regclass)', 'p', 'void'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
-        ('dp_counter_guard()', 'f', 'trigger'),
         ('dp_counter_dropped()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
     $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'),
+              ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
               ('event trigger', 'dp_counter_dropped') $$,
     'the other objects');

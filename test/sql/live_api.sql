@@ -2,8 +2,9 @@
 \set VERBOSITY terse
 CREATE SCHEMA live;
 SET search_path = live, public;
+\set last 'ORDER BY step DESC LIMIT 1'
 
--- a counter is a table
+-- a counter is a view of its releases
 SELECT dp_counter_create('flu', 1e9, 100);
 SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'live' AND table_name = 'flu' ORDER BY ordinal_position;
 SELECT dp_counter_create('unbounded', epsilon => 1e9);
@@ -16,10 +17,13 @@ SELECT dp_counter_record('flu');
 SELECT dp_counter_record('flu', 41);
 SELECT dp_counter_record('flu', events => 0);
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 SELECT step, count, stddev, low, high FROM flu ORDER BY step;
 SELECT bool_and(abs(extract(epoch FROM now() - released_at)) < 3600) FROM flu;
 CALL dp_counter_tick('"With ""quotes"" and spaces"');
+SELECT step, count FROM "With ""quotes"" and spaces" :last;
 TABLE flu LIMIT 0;
 
 -- recording by triggers
@@ -29,25 +33,31 @@ CREATE TRIGGER each_statement AFTER INSERT ON visits REFERENCING NEW TABLE AS ne
 INSERT INTO visits SELECT i, CASE WHEN i % 3 = 0 THEN 'flu' ELSE 'cold' END FROM generate_series(1, 300) AS i;
 INSERT INTO visits SELECT 1, 'flu' WHERE false;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 CALL dp_counter_tick('unbounded');
+SELECT step, count FROM unbounded :last;
 -- the argument is the schema's own table, whatever the session's path
 CREATE SCHEMA other;
 SELECT dp_counter_create('other.flu', 1e9);
 SET search_path = other, public;
 INSERT INTO live.visits VALUES (301, 'flu');
 CALL dp_counter_tick('live.flu');
+SELECT step, count FROM live.flu :last;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 SET search_path = live, public;
 -- updates are events too, one per firing
 CREATE TRIGGER corrected AFTER UPDATE OF diagnosis ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu' AND OLD.diagnosis <> 'flu') EXECUTE FUNCTION dp_counter_record('flu');
 UPDATE visits SET diagnosis = 'flu' WHERE id <= 5;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 -- COPY, deferred triggers, partitions
 COPY visits FROM STDIN;
 1000	flu
 1001	cold
 \.
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 CREATE TABLE parted (id integer) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (10) TO (20);
@@ -56,6 +66,7 @@ CREATE CONSTRAINT TRIGGER late AFTER INSERT ON visits DEFERRABLE INITIALLY DEFER
 INSERT INTO parted VALUES (1), (11), (12);
 INSERT INTO visits VALUES (7, 'cold');
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 
 -- transactions
 BEGIN;
@@ -72,6 +83,7 @@ SELECT dp_counter_record('flu', 1000);
 RELEASE a;
 COMMIT;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 DO $$
 BEGIN
     PERFORM dp_counter_record('live.flu', 10000);
@@ -86,13 +98,16 @@ BEGIN
     ROLLBACK;
 END $$;
 CALL dp_counter_tick('flu');
+SELECT step, count FROM flu :last;
 CALL dp_counter_tick('unbounded');
+SELECT step, count FROM unbounded :last;
 -- in the transaction that makes the counter
 BEGIN;
 SELECT dp_counter_create('fresh', 1e9);
 SELECT dp_counter_record('fresh', 3);
 COMMIT;
 CALL dp_counter_tick('fresh');
+SELECT step, count FROM fresh :last;
 BEGIN;
 SELECT dp_counter_create('undone', 1e9);
 SELECT dp_counter_record('undone', 3);
@@ -101,34 +116,51 @@ SELECT dp_counter_record('undone');
 -- and in the one that drops it
 BEGIN;
 SELECT dp_counter_record('fresh', 3);
-DROP TABLE fresh;
+DROP VIEW fresh;
 COMMIT;
+
+-- in PL/pgSQL
+DO $$ BEGIN CALL dp_counter_tick('live.flu'); CALL dp_counter_tick('live.flu'); END $$;
+SELECT step, count FROM flu :last;
 
 -- many events
 SELECT count(dp_counter_record('unbounded', 2147483647)) FROM generate_series(1, 1000);
 CALL dp_counter_tick('unbounded');
+SELECT step, count FROM unbounded :last;
 
--- the owner may write releases: what stands in the way is replaced, and old ones may go
-INSERT INTO flu VALUES ((SELECT max(step) + 1 FROM flu), now(), -7, 0, 0, 0);
-CALL dp_counter_tick('flu');
-DELETE FROM flu WHERE step < 9;
-TRUNCATE other.flu;
+-- the releases of all counters are in one table, found by counter and step
+CREATE FUNCTION index_condition(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'Index Cond' THEN RETURN regexp_replace(ltrim(line), 'counter = \d+', 'counter = N'); END IF;
+    END LOOP;
+END $$;
+SET enable_seqscan = off;
+SELECT index_condition('SELECT count FROM flu WHERE step > 5');
+SELECT index_condition('SELECT count FROM flu WHERE step BETWEEN 2 AND 5 ORDER BY step DESC LIMIT 1');
+RESET enable_seqscan;
+
+-- what its owner makes of the view is nothing to a tick
+CREATE OR REPLACE VIEW other.flu WITH (security_barrier) AS SELECT 0::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
 CALL dp_counter_tick('other.flu');
-SELECT step, count FROM flu ORDER BY step;
-SELECT step, count FROM other.flu ORDER BY step;
+SELECT steps FROM dp_counters WHERE releases = 'other.flu'::regclass;
+SELECT count(*) FROM dp_counter_private.releases JOIN dp_counter_private.counters ON counter = number WHERE releases = 'other.flu'::regclass;
 
 -- rename and move
-ALTER TABLE flu RENAME TO influenza;
+ALTER VIEW flu RENAME TO influenza;
 CREATE SCHEMA elsewhere;
-ALTER TABLE influenza SET SCHEMA elsewhere;
+ALTER VIEW influenza SET SCHEMA elsewhere;
 SELECT dp_counter_record('elsewhere.influenza', 1);
 CALL dp_counter_tick('elsewhere.influenza');
+SELECT step, count FROM elsewhere.influenza :last;
 INSERT INTO visits VALUES (9, 'flu');
 
 -- drop, by every way
 SELECT dp_counter_drop('elsewhere.influenza');
 SELECT count(*) FROM pg_class WHERE relname = 'influenza';
-DROP TABLE unbounded;
+DROP VIEW unbounded;
 DROP SCHEMA elsewhere;
 DROP SCHEMA other CASCADE;
 CREATE ROLE live_owner;
@@ -140,11 +172,13 @@ DROP OWNED BY live_owner;
 DROP ROLE live_owner;
 SELECT releases::text COLLATE "C" AS releases FROM dp_counters ORDER BY 1;
 SELECT DISTINCT releases::text COLLATE "C" AS releases FROM dp_counter_private.events ORDER BY 1;
+SELECT DISTINCT releases::text COLLATE "C" AS releases FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters ON counter = number ORDER BY 1;
 DROP TABLE visits, parted;
 BEGIN;
-DROP TABLE hats;
+DROP VIEW hats;
 ROLLBACK;
 CALL dp_counter_tick('hats');
+SELECT step, count FROM hats :last;
 \set VERBOSITY sqlstate
 DROP EXTENSION dp_counter;
 \set VERBOSITY terse
@@ -152,3 +186,4 @@ SET client_min_messages = warning;
 DROP SCHEMA live CASCADE;
 SELECT count(*) FROM dp_counter_private.counters;
 SELECT count(*) FROM dp_counter_private.events;
+SELECT count(*) FROM dp_counter_private.releases;

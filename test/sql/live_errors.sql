@@ -78,7 +78,6 @@ DROP TRIGGER r ON t;
 CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION dp_counter_record('plain');
 INSERT INTO t VALUES (1);
 DROP TRIGGER r ON t;
-SELECT dp_counter_guard();
 SELECT dp_counter_dropped();
 
 -- privileges: INSERT records, UPDATE ticks, SELECT reads
@@ -97,6 +96,7 @@ SELECT * FROM c;
 SELECT * FROM dp_counters;
 SELECT dp_counter_drop('c');
 INSERT INTO c VALUES (1, now(), 1, 1, 1, 1);
+UPDATE c SET count = 0;
 SET ROLE live_reader;
 SELECT dp_counter_record('c');
 INSERT INTO t VALUES (1);
@@ -104,6 +104,8 @@ SELECT count(*) FROM c;
 SELECT releases, steps FROM dp_counters;
 SELECT * FROM dp_counter_private.counters;
 SELECT * FROM dp_counter_private.events;
+SELECT * FROM dp_counter_private.releases;
+SELECT * FROM dp_counter_private.published;
 RESET ROLE;
 
 -- a state that is not one

@@ -15,7 +15,7 @@ $node->safe_psql('postgres', "CREATE ROLE auditor LOGIN; GRANT ${all_data}pg_mon
 $node->safe_psql('postgres', q{
 	CREATE ROLE clinic LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE recorder LOGIN; CREATE ROLE ticker LOGIN;
 	CREATE ROLE stranger LOGIN;
-	CREATE SCHEMA er AUTHORIZATION clinic; GRANT USAGE ON SCHEMA er TO PUBLIC; GRANT CREATE ON SCHEMA public TO reader, stranger, auditor;
+	CREATE SCHEMA er AUTHORIZATION clinic; GRANT USAGE ON SCHEMA er TO PUBLIC; GRANT CREATE ON SCHEMA public TO clinic, reader, recorder, ticker, stranger, auditor;
 	SET ROLE clinic;
 	CREATE TABLE er.visits (id integer, diagnosis text);
 	SELECT dp_counter_create('er.flu', 1.0, 1000);
@@ -35,48 +35,67 @@ is(try_as('reader', 'SELECT * FROM er.flu'), '', 'SELECT lets a role read');
 is(try_as('clinic', "CALL dp_counter_tick('er.flu')"), '', 'the owner may tick');
 for my $user (qw(reader ticker stranger))
 {
-	like(try_as($user, "SELECT dp_counter_record('er.flu')"), qr/permission denied for table flu/, "$user may not record");
+	like(try_as($user, "SELECT dp_counter_record('er.flu')"), qr/permission denied for view flu/, "$user may not record");
 }
 for my $user (qw(reader recorder stranger))
 {
-	like(try_as($user, "CALL dp_counter_tick('er.flu')"), qr/permission denied for table flu/, "$user may not tick");
+	like(try_as($user, "CALL dp_counter_tick('er.flu')"), qr/permission denied for view flu/, "$user may not tick");
 }
 for my $user (qw(reader recorder ticker stranger auditor))
 {
-	like(try_as($user, "SELECT dp_counter_drop('er.flu')"), qr/must be owner of table flu/, "$user may not drop");
+	like(try_as($user, "SELECT dp_counter_drop('er.flu')"), qr/must be owner of view flu/, "$user may not drop");
 }
-like(try_as('recorder', "INSERT INTO er.flu VALUES (99, now(), 1, 1, 1, 1)"), qr/by ticks alone/, 'a recorder cannot forge releases');
-like(try_as('ticker', 'UPDATE er.flu SET count = 0'), qr/by ticks alone/, 'nor can a ticker');
-like(try_as('auditor', 'UPDATE er.flu SET count = 0'), $major >= 14 ? qr/by ticks alone/ : qr/permission denied/, 'nor pg_write_all_data');
+like(try_as('recorder', "INSERT INTO er.flu VALUES (99, now(), 1, 1, 1, 1)"), qr/cannot insert into view "flu"/, 'a recorder cannot forge releases');
+for my $user (qw(ticker auditor clinic))
+{
+	like(try_as($user, 'UPDATE er.flu SET count = 0'), qr/cannot update view "flu"/, "nor can $user");
+	like(try_as($user, 'DELETE FROM er.flu'), qr/cannot delete from view "flu"/, 'or take any away');
+}
+for my $user (qw(clinic reader recorder ticker stranger auditor))
+{
+	like(try_as($user, 'SELECT xmin FROM er.flu'), qr/column "xmin" does not exist/, "$user learns nothing of other transactions");
+}
 like(try_as('stranger', "SELECT dp_counter_record('pg_class')"), qr/permission denied/, 'no other table is a counter');
-like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/not the releases table of a counter/, 'not even an own one');
+like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/"visits" is not a counter/, 'not even an own one');
 
 # --- the secret tables
 for my $user (qw(clinic reader recorder ticker stranger))
 {
-	for my $table (qw(counters events))
+	for my $table (qw(counters events releases published))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
-			"UPDATE dp_counter_private.$table SET releases = releases", "DELETE FROM dp_counter_private.$table",
-			"CREATE VIEW public.peek AS SELECT * FROM dp_counter_private.$table", "LOCK TABLE dp_counter_private.$table",
+			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",
+			"CREATE VIEW public.peek AS SELECT * FROM dp_counter_private.$table", "BEGIN; LOCK TABLE dp_counter_private.$table",
 			"TRUNCATE dp_counter_private.$table", "CREATE TABLE public.peek (LIKE dp_counter_private.$table)",
-			"CREATE TRIGGER peek BEFORE INSERT ON dp_counter_private.$table FOR EACH ROW EXECUTE FUNCTION dp_counter_guard()",
-			"ANALYZE VERBOSE dp_counter_private.$table; SELECT 1/0")
+			"CREATE TRIGGER peek AFTER INSERT ON dp_counter_private.$table FOR EACH ROW EXECUTE FUNCTION dp_counter_record('er.flu')",
+			"ANALYZE VERBOSE dp_counter_private.$table", "SELECT xmin FROM dp_counter_private.$table", "SELECT pg_get_viewdef('dp_counter_private.$table')")
 		{
-			isnt(try_as($user, $sql), '', "$user cannot: $sql");
+			like(try_as($user, $sql), qr/^psql:<stdin>:\d+: ERROR:  permission denied for schema dp_counter_private$/m, "$user cannot: $sql");
 		}
 	}
 }
 SKIP:
 {
-	skip 'no pg_read_all_data before 14', 5 if $major < 14;
+	skip 'no pg_read_all_data before 14', 14 if $major < 14;
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters', extra_params => [ '-U', 'auditor' ]), 0,
 		'pg_read_all_data reads no counter');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.events', extra_params => [ '-U', 'auditor' ]), 0,
 		'and no event');
-	isnt(try_as('auditor', 'SET row_security = off; SELECT * FROM dp_counter_private.events'), '', 'not even with row security off');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT xmin FROM dp_counter_private.releases) s', extra_params => [ '-U', 'auditor' ]), 0,
+		'and of the releases no system column');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM er.flu', extra_params => [ '-U', 'auditor' ]), 2, 'but the releases themselves');
+	for my $table (qw(counters events releases))
+	{
+		like(try_as('auditor', "SET row_security = off; SELECT * FROM dp_counter_private.$table"), qr/query would be affected by row-level security policy for table "$table"/,
+			"not even with row security off: $table");
+	}
 	is(try_as('auditor', 'UPDATE dp_counter_private.events SET total = 0; DELETE FROM dp_counter_private.counters'), '', 'pg_write_all_data meets no row');
-	isnt(try_as('auditor', "INSERT INTO dp_counter_private.events VALUES ('er.flu', 1, 5)"), '', 'and makes none');
+	is(try_as('auditor', 'UPDATE dp_counter_private.releases SET count = 0; DELETE FROM dp_counter_private.releases'), '', 'nor among the releases');
+	like(try_as('auditor', "INSERT INTO dp_counter_private.events VALUES ('er.flu', 1, 5)"), qr/row-level security policy for table "events"/, 'and makes none');
+	like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, now(), 1, 1, 1, 1)"), qr/row-level security policy for table "releases"/, 'no release either');
+	like(try_as('auditor', 'UPDATE dp_counter_private.published SET count = 0'), qr/cannot update view "published"/, 'not by the view of all releases');
+	like(try_as('auditor', 'UPDATE dp_counters SET steps = 0'), qr/cannot update view "dp_counters"/, 'nor by the list of counters');
+	like(try_as('auditor', 'DELETE FROM dp_counters'), qr/cannot delete from view "dp_counters"/, 'from which it deletes none');
 }
 is($node->safe_psql('postgres', 'SELECT sum(total) FROM dp_counter_private.events'), 41241, 'all of it is still there');
 
@@ -104,7 +123,7 @@ my $watch = ($major >= 15 ? $flush : 'SELECT pg_sleep(2);') . q{
 	SELECT relname, relpages, reltuples, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'dp_counter_private'::regnamespace ORDER BY 1;
 	SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private';
 };
-$node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.events');
+$node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.events, dp_counter_private.releases');
 my $before = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'reader' ]);
 for my $i (1 .. 50)
 {
@@ -147,6 +166,7 @@ for my $user (qw(reader recorder clinic))
 }
 command_fails([ 'pg_dump', '-U', 'auditor', '-d', $node->connstr('postgres') ], 'pg_read_all_data cannot dump it either');
 my ($dump, $stderr) = run_command([ 'pg_dump', '-U', 'reader', '-d', $node->connstr('postgres'), '-t', 'er.flu' ]);
-like($dump, qr/COPY er.flu/, 'a reader may dump the releases');
-unlike($dump, qr/dp_counter_private/, 'and gets them alone');
+like($dump, qr/CREATE VIEW er.flu/, 'a reader may dump the view');
+unlike($dump, qr/^(COPY|INSERT)/m, 'which holds no row');
+like($node->safe_psql('postgres', 'COPY (SELECT * FROM er.flu ORDER BY step) TO STDOUT', extra_params => [ '-U', 'reader' ]), qr/^1\t.*\n2\t/, 'and export the releases');
 done_testing();

@@ -34,7 +34,7 @@ sub failure
 	return $status == 0 ? '' : $error;
 }
 
-# step => count of a releases table.
+# step => count of the releases.
 sub releases
 {
 	my ($node, $table) = @_;

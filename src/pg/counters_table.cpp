@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-#include "pg/counter_rows.hpp"
+#include "pg/counters_table.hpp"
 
 #include "pg/quiet_statistics.hpp"
 #include "pg/secret_memory.hpp"
@@ -13,6 +13,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
+#include "commands/sequence.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -26,6 +27,7 @@ namespace {
 
 enum Column {
     kReleases,
+    kNumber,
     kEpsilon,
     kHorizon,
     kMechanism,
@@ -97,6 +99,7 @@ bool read_counter(Oid releases, CounterRow& row) {
         const auto integer = [&](Column column) {
             return nulls[column] ? 0 : DatumGetInt64(values[column]);
         };
+        row.number = DatumGetInt32(values[kNumber]);
         row.steps = integer(kSteps);
         row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
         row.count = integer(kCount);
@@ -116,10 +119,17 @@ bool read_counter(Oid releases, CounterRow& row) {
     return found;
 }
 
-void insert_counter(Oid releases, const Request& request, const Plan& plan, struct varlena* state) {
+std::int32_t next_counter_number() {
+    return static_cast<std::int32_t>(
+        nextval_internal(secret_relation("counters_number_seq"), false));
+}
+
+void insert_counter(Oid releases, std::int32_t number, const Request& request, const Plan& plan,
+                    struct varlena* state) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
+    values[kNumber] = Int32GetDatum(number);
     values[kEpsilon] = Float8GetDatum(request.epsilon.value());
     values[kHorizon] = Int64GetDatum(request.horizon);
     nulls[kHorizon] = request.horizon == kUnbounded;
@@ -170,15 +180,20 @@ void mark_published(Oid releases) {
     replace(releases, values, nulls, replaces);
 }
 
-void delete_counter(Oid releases) {
+std::int32_t delete_counter(Oid releases) {
+    std::int32_t number = 0;
     Relation table = open_secret(kCounters);
     SysScanDesc scan = begin_scan(table, releases);
     HeapTuple row = systable_getnext(scan);
-    if (HeapTupleIsValid(row))
+    if (HeapTupleIsValid(row)) {
+        bool is_null = false;
+        number = DatumGetInt32(heap_getattr(row, kNumber + 1, RelationGetDescr(table), &is_null));
         CatalogTupleDelete(table, &row->t_self);
+    }
     systable_endscan(scan);
     close_secret(table);
     CommandCounterIncrement();
+    return number;
 }
 
 } // namespace dp_counter::pg

@@ -1,0 +1,65 @@
+# A step that a synchronous standby may not have is not published: if the standby took over, it would be drawn again.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('primary', allows_streaming => 1);
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+sql(q{SELECT dp_counter_create('c', 0.01, 1000)});
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
+$node->reload;
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'there is a synchronous standby');
+is(failure($node, q{CALL dp_counter_tick('c')}), '', 'a tick waits for it');
+sql(q{SELECT dp_counter_record('c', 5)});
+my $stored = q{SELECT steps, published, count FROM dp_counter_private.counters};
+my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM c};
+my $first = sql($released);
+like($first, qr/^1:-?\d+$/, 'and publishes');
+
+# Ticks, in a session that asks for no standby, and is cancelled as soon as it waits for one.
+my $ticks = 0;
+sub cancelled_tick
+{
+	my $out = $node->basedir . '/tick.' . ++$ticks;
+	my $tick = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'SET synchronous_commit = local',
+		'-c', q{CALL dp_counter_tick('c')});
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
+	is(sql($released), $first, 'its release cannot be seen');
+	# as often as it waits: a second time, and it has published
+	$node->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'});
+	$tick->finish;
+	return slurp_file("$out.errors");
+}
+$standby->stop;
+my $message = qr/ERROR:  step 2 is closed, but synchronous standbys have not confirmed it.*HINT:  The next tick publishes it/s;
+like(cancelled_tick(), $message, 'cancelled, it says that the step is closed');
+is(sql($released), $first, 'and does not publish it');
+my $second = sql($stored);
+like($second, qr/^2\|f\|-?\d+$/, 'it is stored');
+like(cancelled_tick(), $message, 'another tick waits as well');
+is(sql($stored), $second, 'it draws nothing');
+is(sql($released), $first, 'and does not publish it either');
+
+$standby->start;
+is(failure($node, q{CALL dp_counter_tick('c')}), '', 'with the standby back a tick goes on');
+my $count = $second =~ s/.*\|//r;
+like(sql($released), qr/^$first 2:$count 3:-?\d+$/, 'it publishes what was stored, and its own step');
+my $all = sql($released);
+
+# What was published, a standby that takes over has.
+$node->stop('immediate');
+$standby->append_conf('postgresql.conf', "synchronous_standby_names = ''");
+$standby->promote;
+is($standby->safe_psql('postgres', $released), $all, 'the standby that takes over has all releases');
+is($standby->psql('postgres', q{CALL dp_counter_tick('c')}), 0, 'and goes on');
+like($standby->safe_psql('postgres', $released), qr/^$all 4:-?\d+$/, 'with the next step');
+done_testing();
