@@ -140,6 +140,17 @@ double common_nodes(std::int64_t a, std::int64_t b, int k, int lowest) {
     return common;
 }
 
+TEST(Saturated, IsTheNumberOrTheNearestOf64Bits) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t number : {kLeast, kLeast + 1, -1L, 0L, 1L, kMost - 1, kMost})
+        EXPECT_EQ(saturated(number), number);
+    for (const int bits : {63, 64, 65, 126}) {
+        EXPECT_EQ(saturated(int128{1} << bits), kMost);
+        EXPECT_EQ(saturated(-(int128{1} << bits) - 1), kLeast);
+    }
+}
+
 TEST(Progress, SaturatesTheReleaseAndNothingElse) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ((Progress{5, 3}.release(kMost)), kMost);
