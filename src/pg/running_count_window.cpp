@@ -98,10 +98,13 @@ Datum running_count(FunctionCallInfo fcinfo) {
         check_same_parameters(window, partition);
     }
     const std::int64_t row = partition->row++;
-    if (!partition->rows_are_spooled)
-        refuse_ties(window, row, row);
-    else if (row % kBatch == 0) // they can be fetched already, without a change of read pointers
+    if (!partition->rows_are_spooled) {
+        if (row > 0 && WinRowsArePeers(window, row - 1, row))
+            raise_tie();
+    } else if (row % kBatch == 0) {
+        // All of them can be fetched already, without a change of read pointers.
         refuse_ties(window, row, std::min(row + kBatch, partition->rows) - 1);
+    }
     const std::int64_t release =
         advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
 
