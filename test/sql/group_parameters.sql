@@ -46,6 +46,9 @@ SELECT a.* FROM (VALUES (1, '1e9', '3', '100'), (2, '1e9', 'NULL', '20'), (3, '1
 -- nor from outside: a correlated subquery or LATERAL
 SELECT g, s.n FROM generate_series(1, 2) g, LATERAL (SELECT dp_count(flu, 1e9 / g) AS n FROM visits) s;
 SELECT g, (SELECT dp_running_count(flu, 1e9, g, 100) FROM visits WHERE false) FROM generate_series(2, 3) g;
+-- A wrong one is an error before the rows are: the second row's bit cannot be computed.
+SELECT dp_count(1 / (t - 2) > 0, -1) FROM visits;
+SELECT dp_running_count(1 / (t - 2) > 0, 1e9, 1, 100) FROM visits;
 -- the bit may be anything
 SELECT hospital, dp_count(flu AND t < (SELECT avg(v.t) FROM visits v) AND random() < 2, 1e9) FROM visits GROUP BY hospital;
 SELECT dp_count(flu, 1e9 ORDER BY random()) FROM visits;
@@ -77,8 +80,10 @@ EXECUTE grouped (NULL, 2);
 RESET enable_hashagg;
 -- but not below an outer join, which may make it NULL
 PREPARE joined (float8) AS
-    SELECT s.e, dp_count(flu, s.e) FROM (SELECT t + 15 AS t, $1 * 2 AS e FROM visits OFFSET 0) s RIGHT JOIN visits USING (t) GROUP BY s.e;
+    SELECT s.e, dp_count(flu, s.e) FROM (SELECT g AS t, $1 * 2 AS e FROM generate_series(15, 100000) g) s RIGHT JOIN visits USING (t) GROUP BY s.e;
+SET enable_mergejoin = off; -- so that it is a Hash Right Join
 EXECUTE joined (1e8);
+RESET enable_mergejoin;
 -- a numeric variable of PL/pgSQL
 CREATE FUNCTION pg_temp.counted(epsilon numeric, upto integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
