@@ -79,7 +79,7 @@ CREATE AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 );
 
 COMMENT ON AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
-IS 'differentially private running count without spooling: under OVER with a growing frame a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
+IS 'differentially private running count without spooling: under OVER with a frame of RANGE or GROUPS that grows a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
 
 CREATE FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
 RETURNS internal
