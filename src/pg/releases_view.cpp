@@ -68,7 +68,7 @@ Query* releases_of(std::int32_t number) {
         state, addRangeTableEntryForSubquery(state, one_row(), makeAlias("one", NIL), false, true),
         true, true, true);
 
-    const TupleDesc columns = RelationGetDescr(published);
+    TupleDesc columns = RelationGetDescr(published);
     const auto column = [&](int i) {
         return reinterpret_cast<Expr*>(scanNSItemForColumn(
             state, releases, 0, NameStr(TupleDescAttr(columns, i)->attname), -1));
