@@ -68,12 +68,23 @@ valgrind-unit: build/unit/unit
 
 CASSERT_STATEMENTS ?= 20000
 
-.PHONY: cassert-server
+.PHONY: cassert-server postgres-regress
 # Every SQL suite and the SQL fuzzer against PostgreSQL with assertions and freed memory overwritten: root or sudo for
 # what it takes to build it, half an hour the first time.
 cassert-server:
 	test/cassert_server bash -ec '$(MAKE) PG_CONFIG="$$SERVER_BIN/pg_config" installcheck pgtap readme tap; \
 	  test/fuzz/sql $(CASSERT_STATEMENTS) $(FUZZ_SEED)'
+
+# PostgreSQL's own regression tests with the extension in the database, on the same server, which has to be able to
+# read this tree. Three tests list what is in a catalog and so differ: the extension's event trigger, the storage of a
+# column, an aggregate with more arguments than opr_sanity can check.
+LISTS_DIFFER = event_trigger opr_sanity type_sanity
+postgres-regress:
+	test/cassert_server bash -c 'cd build/cassert/*/source/src/test/regress && $(MAKE) -s && mkdir -p results testtablespace && \
+	  chmod 777 results testtablespace && \
+	  $(MAKE) installcheck-parallel EXTRA_REGRESS_OPTS="--load-extension=dp_counter --max-connections=4"; \
+	  failed=$$(sed -nE "s/^(test)? +([a-z_0-9]+) +\.\.\. FAILED.*/\2/p" regression.out | sort | xargs); \
+	  echo "differ: $$failed"; [ "$$failed" = "$(LISTS_DIFFER)" ]'
 
 # --- every supported PostgreSQL ---------------------------------------------------------------------
 
