@@ -152,6 +152,18 @@ is(sql($orphans), 1, 'one that outlives its counter leaves a slot of nobody');
 sql(q{SELECT dp_counter_create('p', 1e9)});
 is(sql($orphans), 0, 'until the next counter is made');
 
+# --- a drop that waits for another one
+sql(q{SELECT dp_counter_create('d', 1e9)});
+my $first = $node->background_psql('postgres', on_error_stop => 1);
+$first->query_safe('BEGIN; DROP VIEW d;');
+my $out = $node->basedir . '/second_drop';
+my $second = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dp_counter_drop('d')});
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'dp_counter_drop'}), 'one drop waits for another');
+$first->query_safe('COMMIT');
+$first->quit;
+$second->finish;
+like(slurp_file("$out.errors"), qr/ERROR:  relation with OID \d+ does not exist/, 'and finds nothing any more');
+
 # --- the horizon
 sql(q{SELECT dp_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
