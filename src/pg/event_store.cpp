@@ -57,7 +57,8 @@ struct Total {
 
     static constexpr int kCarry = 63; ///< total + carries * 2^63
 
-    static Total of(HeapTuple tuple, TupleDesc description) {
+    // Not inlined: under a longjmp its values would have to be volatile, GCC says.
+    static pg_noinline Total of(HeapTuple tuple, TupleDesc description) {
         bool is_null = false;
         const auto column = [&](Column column) {
             return heap_getattr(tuple, column + 1, description, &is_null);
