@@ -8,7 +8,7 @@
 namespace dp_counter {
 
 Plan CounterState::first_plan(const Request& request) {
-    return request.horizon != kUnbounded ? make_plan(request) : make_epoch_plan(request, 0);
+    return make_plan(request);
 }
 
 CounterState* CounterState::create(void* block, const Request& request,
@@ -29,7 +29,7 @@ std::optional<Plan> CounterState::next_epoch() const {
                     "counter, with a horizon that is long enough or without one.");
     if (epoch_ + 1 >= kEpochs) // 10^11 years of steps a second
         throw_overflow();
-    return make_epoch_plan(request_, static_cast<int>(epoch_ + 1));
+    return make_plan(request_, static_cast<int>(epoch_ + 1));
 }
 
 CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,

@@ -43,10 +43,11 @@ public:
 
     [[nodiscard]] const LaplaceScale& scale() const noexcept { return scale_; }
 
-    /// The part of the object that is in use.
+    /// The part of the object that is in use, here and for a scale of which none is made.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return offsetof(DiscreteLaplace, digits_) + digit_count_ * sizeof(Digit);
     }
+    [[nodiscard]] static std::size_t bytes(const LaplaceScale& scale) noexcept;
 
     /// One noise value. Throws Error (overflow) from 2^62 on: with probability below exp(-2000).
     [[nodiscard]] std::int64_t draw(RandomSource& random) const;

@@ -85,6 +85,18 @@ int epoch_of(std::int64_t t) noexcept {
     return static_cast<int>(std::lower_bound(kBegin + 1, kBegin + kEpochs, t) - (kBegin + 1));
 }
 
+int epochs_begun(std::int64_t horizon, std::int64_t t) noexcept {
+    if (t <= 0)
+        return 0;
+    return horizon == kUnbounded ? epoch_of(t) + 1 : 1;
+}
+
+std::int64_t steps_of_epoch(std::int64_t horizon, int epoch, std::int64_t t) noexcept {
+    if (horizon != kUnbounded)
+        return t;
+    return std::clamp<std::int64_t>(t - epoch_begin(epoch), 0, epoch_length(epoch));
+}
+
 HatSpec epoch_spec(int epoch, Epsilon epsilon) {
     const HatSpec usual = usual_spec(epoch, epsilon);
     const bool fits = hat_fits(usual, epsilon);

@@ -23,6 +23,14 @@ inline constexpr int kEpochs = 19;
 /// The epoch in which step t lies, 1 <= t <= kMaxHorizon.
 [[nodiscard]] int epoch_of(std::int64_t t) noexcept;
 
+/// The epochs that have begun by step t of a stream with this horizon (kUnbounded or not): 0 at
+/// step 0. Only one without a horizon has more than epoch 0.
+[[nodiscard]] int epochs_begun(std::int64_t horizon, std::int64_t t) noexcept;
+
+/// How many steps of an epoch have been taken at step t: all of a closed one's, from whose last
+/// step its noise is carried on, and none before it begins.
+[[nodiscard]] std::int64_t steps_of_epoch(std::int64_t horizon, int epoch, std::int64_t t) noexcept;
+
 /// The mechanism of an epoch, with fewer top nodes than for a stream that ends with it, since the
 /// noise of its total stays. Where one has fractions, so have all that follow: longer epochs want
 /// more levels.

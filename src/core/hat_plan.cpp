@@ -320,6 +320,39 @@ void HatPlan::fill_hat_rows(int l) {
     }
 }
 
+std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since, std::int64_t t) {
+    const auto row = [&](std::int64_t at) {
+        std::vector<HatTerm> terms;
+        terms.reserve(512);
+        if (at > 0)
+            hat_weights(plan, at, [&](int level, std::int64_t node, int128 coefficient) {
+                terms.push_back({level, node, coefficient});
+            });
+        return terms;
+    };
+    std::vector<HatTerm> now = row(t);
+    if (since == 0)
+        return now;
+    const std::vector<HatTerm> before = row(since);
+    std::vector<HatTerm> difference;
+    difference.reserve(now.size() + before.size());
+    auto next = now.begin();
+    const auto is_before = [](const HatTerm& a, const HatTerm& b) {
+        return a.level != b.level ? a.level < b.level : a.node < b.node;
+    };
+    for (const HatTerm& old : before) { // both rows go from level to level, from left to right
+        for (; next != now.end() && is_before(*next, old); ++next)
+            difference.push_back(*next);
+        HatTerm left{old.level, old.node, -old.coefficient};
+        if (next != now.end() && !is_before(old, *next))
+            left.coefficient += (next++)->coefficient;
+        if (left.coefficient != 0)
+            difference.push_back(left);
+    }
+    difference.insert(difference.end(), next, now.end());
+    return difference;
+}
+
 HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progress,
                  int bits) noexcept {
     HatRamp ramp;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/hat_spec.hpp"
 
@@ -248,6 +249,18 @@ void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& 
 /// it is an int128 in units of 2^-64. This is the very row that HatNoise uses.
 template <class Emit>
 void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit);
+
+/// A node and what its noise counts, as hat_weights() says.
+struct HatTerm {
+    int level;
+    std::int64_t node;
+    int128 coefficient;
+};
+
+/// The row of the release at t less that of the release at `since`, 0 <= since <= t, without
+/// zeros: what the noise of their difference consists of before either is rounded.
+[[nodiscard]] std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since,
+                                                  std::int64_t t);
 
 template <class Emit>
 void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {

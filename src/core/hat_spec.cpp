@@ -55,6 +55,22 @@ bool operator==(const HatSpec& a, const HatSpec& b) noexcept {
            a.horizon == b.horizon && std::equal(a.level, a.level + a.height - 1, b.level, same);
 }
 
+std::uint64_t fingerprint(const HatSpec& spec) noexcept {
+    std::uint64_t h = static_cast<std::uint64_t>(spec.rule) + 1;
+    const auto add = [&h](std::int64_t word) {
+        h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
+        h ^= h >> 29;
+    };
+    add(spec.lattice_bits);
+    add(spec.horizon);
+    for (int l = 0; l + 1 < spec.height; ++l) {
+        add(spec.level[l].radix);
+        add(spec.level[l].offset);
+        add(spec.level[l].knots);
+    }
+    return h | 1;
+}
+
 HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices) {
     HatSpec spec = base_spec(HatSpec::Rule::bridge, horizon, radices.size());
     std::int64_t children = horizon;

@@ -43,6 +43,9 @@ struct HatSpec {
 
 static_assert(std::is_trivially_copyable_v<HatSpec>);
 
+/// A 64-bit name of the levels, odd: that two of one session have the same is out of the question.
+[[nodiscard]] std::uint64_t fingerprint(const HatSpec& spec) noexcept;
+
 /// Distance, place and number of the knots of one hat level.
 struct HatShape {
     std::int32_t radix;

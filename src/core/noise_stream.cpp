@@ -17,7 +17,7 @@ void Progress::throw_beyond(std::int64_t horizon) {
 std::size_t NoiseStream::bytes(const PreparedPlan& prepared) {
     std::size_t total = align_up(sizeof(NoiseStream), kAlignment);
     for (int level = 0; level < prepared.plan().scales(); ++level)
-        total += align_up(prepared.sampler(level).bytes(), kAlignment);
+        total += align_up(DiscreteLaplace::bytes(prepared.plan().scale(level)), kAlignment);
     return total + NoiseEngine::bytes(prepared);
 }
 

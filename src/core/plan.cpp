@@ -141,7 +141,9 @@ double Plan::mse() const {
     return tree_mse(digits(), horizon, scale().variance());
 }
 
-Plan make_plan(const Request& request) {
+namespace {
+
+Plan make_bounded_plan(const Request& request) {
     check(request);
     if (request.radix)
         return with_radix(request, *request.radix);
@@ -159,7 +161,11 @@ Plan make_plan(const Request& request) {
     return best_tree(request, *request.mechanism);
 }
 
-Plan make_epoch_plan(const Request& request, int epoch) {
+} // namespace
+
+Plan make_plan(const Request& request, int epoch) {
+    if (request.horizon != kUnbounded)
+        return make_bounded_plan(request);
     Request bounded = request;
     bounded.horizon = epoch_length(epoch);
     const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
@@ -168,7 +174,7 @@ Plan make_epoch_plan(const Request& request, int epoch) {
         if (hat_fits(levels, request.epsilon))
             return with_levels(bounded, 0, levels);
     }
-    return make_plan(bounded);
+    return make_bounded_plan(bounded);
 }
 
 } // namespace dp_counter

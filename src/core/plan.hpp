@@ -24,9 +24,6 @@ enum class Mechanism : std::uint8_t {
 /// The mechanism of that name. Throws Error (parameter) if there is none.
 [[nodiscard]] Mechanism mechanism_from_name(std::string_view text);
 
-/// A stream that goes on: its noise comes in epochs (epochs.hpp).
-inline constexpr std::int64_t kUnbounded = 0;
-
 /// What the analyst asked for; what is not given is chosen.
 struct Request {
     std::int64_t horizon; ///< the most steps the stream may have, 1 .. kMaxHorizon; or kUnbounded
@@ -76,10 +73,8 @@ struct Plan {
 /// Completes a request. Without k and mechanism: the least exact MSE of all; without k: the least
 /// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
 /// the smaller radix, then to the smaller state: equal requests always have equal plans. Throws
-/// Error (parameter) for values out of range, kUnbounded among them.
-[[nodiscard]] Plan make_plan(const Request& request);
-
-/// The plan of epoch number 0, 1, ... of an unbounded request: its horizon is the epoch's length.
-[[nodiscard]] Plan make_epoch_plan(const Request& request, int epoch);
+/// Error (parameter) for values out of range. Of an unbounded request it is the plan of epoch
+/// number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp); others have epoch 0 alone.
+[[nodiscard]] Plan make_plan(const Request& request, int epoch = 0);
 
 } // namespace dp_counter

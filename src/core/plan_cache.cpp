@@ -7,22 +7,31 @@
 
 namespace dp_counter {
 
-const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
+const std::shared_ptr<PreparedPlan>& PlanCache::entry(const Request& request, int epoch) {
     const auto place =
         static_cast<std::uint64_t>(request.horizon) + static_cast<std::uint64_t>(epoch);
     auto& entry = plans_[place % kPlans];
     if (!entry || !(entry->request == request) || entry->epoch != epoch) {
-        const Plan plan =
-            request.horizon == kUnbounded ? make_epoch_plan(request, epoch) : make_plan(request);
+        auto made = std::make_shared<PreparedPlan>(make_plan(request, epoch),
+                                                   std::vector<PreparedPlan::Sampler>());
+        entry.emplace(Entry{request, epoch, std::move(made)});
+    }
+    return entry->prepared;
+}
+
+const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
+    PreparedPlan& prepared = *entry(request, epoch);
+    if (!prepared.has_samplers()) {
+        const Plan& plan = prepared.plan();
         std::vector<PreparedPlan::Sampler> samplers;
         samplers.reserve(static_cast<std::size_t>(plan.scales()));
         for (int level = 0; level < plan.scales(); ++level) {
             checkpoint();
             samplers.push_back(sampler(plan.scale(level)));
         }
-        entry.emplace(Entry{request, epoch, PreparedPlan(plan, std::move(samplers))});
+        prepared.add_samplers(std::move(samplers));
     }
-    return entry->prepared;
+    return prepared;
 }
 
 PreparedPlan::Sampler PlanCache::sampler(const LaplaceScale& scale) {

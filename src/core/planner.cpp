@@ -12,7 +12,7 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
          {bit_copy<std::uint64_t>(noise.epsilon), bit_copy<std::uint64_t>(confidence), noise.family,
-          noise.height}) {
+          noise.height, noise.since}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }
@@ -24,7 +24,7 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
 Planner::Entry& Planner::entry(const Request& request) {
     auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
     if (!entry || !(entry->request == request))
-        entry.emplace(Entry{request, StreamError(request), {}});
+        entry.emplace(Entry{request, StreamError(request, &cache_), {}});
     return *entry;
 }
 
@@ -55,14 +55,15 @@ const PlanReport& Planner::report(const Request& request, int epoch) {
     return *report;
 }
 
-std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence) {
+std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence,
+                                 std::int64_t since) {
     StreamError& release = errors(request);
-    const NoiseClass noise = release.noise_class(t);
+    const NoiseClass noise = release.noise_class(t, since);
     if (widths_.empty())
         widths_.resize(kWidths);
     Width& known = widths_[hash(noise, confidence) % kWidths];
     if (!(known.confidence == confidence && known.noise == noise)) {
-        const std::int64_t width = release.half_width(t, confidence);
+        const std::int64_t width = release.half_width(t, confidence, since);
         known = {noise, confidence, width};
     }
     return known.width;

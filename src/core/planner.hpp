@@ -26,20 +26,22 @@ struct PlanReport {
 /// max_stddev hold what is carried over from the epochs before.
 [[nodiscard]] PlanReport report_of(StreamError& errors, int epoch);
 
-/// A cache of public values of bounded size: up to 64 plans and 16384 half widths (1 MB). A
-/// remembered answer costs 30 to 100 nanoseconds. References are good until a call with another
-/// request.
+/// A cache of public values of bounded size, on top of one of plans, which must live as long: up to
+/// 64 plans and 16384 half widths (1 MB). A remembered answer costs 30 to 100 nanoseconds.
+/// References are good until a call with another request.
 class Planner {
 public:
+    constexpr explicit Planner(PlanCache& plans) : cache_(plans) {}
+
     /// StreamError(request). Throws Error as it does.
     [[nodiscard]] StreamError& errors(const Request& request);
 
     /// report_of(errors(request), epoch)
     [[nodiscard]] const PlanReport& report(const Request& request, int epoch = 0);
 
-    /// errors(request).half_width(t, confidence)
-    [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t,
-                                          double confidence);
+    /// errors(request).half_width(t, confidence, since)
+    [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
+                                          std::int64_t since = 0);
 
 private:
     struct Entry {
@@ -58,6 +60,7 @@ private:
 
     Entry& entry(const Request& request);
 
+    PlanCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
     std::vector<Width> widths_; ///< empty before the first use, then kWidths, found by hashing
 };

@@ -1,11 +1,9 @@
 #include "core/release_error.hpp"
 
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "core/checkpoint.hpp"
-#include "core/hat_choice.hpp"
+#include "core/exact_noise.hpp"
 #include "core/hat_error.hpp"
 #include "core/noise_stream.hpp"
 #include "core/prepared_plan.hpp"
@@ -13,119 +11,90 @@
 
 namespace dp_counter {
 
-namespace {
-
-/// A 64-bit hash of the levels: collisions among the plans of one session are out of the question.
-std::uint64_t hash_levels(const HatSpec& spec) {
-    std::uint64_t h = static_cast<std::uint64_t>(spec.rule) + 1;
-    const auto add = [&h](std::int64_t word) {
-        h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
-        h ^= h >> 29;
-    };
-    add(spec.lattice_bits);
-    add(spec.horizon);
-    for (int l = 0; l + 1 < spec.height; ++l) {
-        add(spec.level[l].radix);
-        add(spec.level[l].offset);
-        add(spec.level[l].knots);
-    }
-    return h | 1; // never 0
-}
-
-} // namespace
-
-ReleaseError::ReleaseError(const Plan& plan) : plan_(plan) {
-    if (plan.is_tree() || plan.height == 1)
-        return;
-    hats_.emplace(plan.levels);
-    for (int level = 0; level < plan.height; ++level)
-        node_variances_.push_back(hat_node_variance(plan.levels, plan.epsilon, level));
-    family_ = hash_levels(plan.levels);
-}
-
-void ReleaseError::check(std::int64_t t) const {
-    if (t < 0 || t > plan_.horizon)
+void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
+    if (t < 0 || t > last)
         throw Error(Fault::parameter,
-                    "t must be between 0 and the horizon of " + std::to_string(plan_.horizon) +
-                        ", not " + std::to_string(t),
+                    "t must be between 0 and " +
+                        std::string(last == kMaxHorizon ? "" : "the horizon of ") +
+                        std::to_string(last) + ", not " + std::to_string(t),
                     "t is the number of rows counted so far.");
+    if (since < 0 || since > t)
+        throw Error(Fault::parameter,
+                    "since must be between 0 and t, which is " + std::to_string(t) + ", not " +
+                        std::to_string(since),
+                    "since is the number of rows counted at the earlier release.");
 }
+
+ReleaseError::ReleaseError(std::shared_ptr<const PreparedPlan> prepared)
+    : prepared_(std::move(prepared)) {}
+
+ReleaseError::ReleaseError(const Plan& plan)
+    : ReleaseError(
+          std::make_shared<const PreparedPlan>(plan, std::vector<PreparedPlan::Sampler>())) {}
 
 double ReleaseError::rounding() const noexcept {
-    return plan_.is_fractional() ? kRoundingVariance : 0;
+    return plan().is_fractional() ? kRoundingVariance : 0;
 }
 
 double ReleaseError::variance_at(std::int64_t t) const {
     return exact_variance_at(t) + (t == 0 ? 0 : rounding());
 }
 
-double ReleaseError::exact_variance_at(std::int64_t t) const {
-    check(t);
-    if (t == 0)
-        return 0;
-    if (hats_)
-        return hat_energy_at(hats_->get(), t).variance(node_variances_);
-    const std::int64_t nodes = plan_.is_tree() ? nodes_at(plan_.digits(), t) : t;
-    return plan_.scale().variance() * static_cast<double>(nodes);
-}
-
-double ReleaseError::mse() const {
-    return plan_.mse();
+double ReleaseError::exact_variance_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    return prepared_->exact_variance_at(t, since);
 }
 
 double ReleaseError::max_variance() const {
-    if (hats_)
-        return hat_max_variance(hats_->get(), plan_.epsilon) + rounding();
-    const std::int64_t nodes =
-        plan_.is_tree() ? max_nodes(plan_.digits(), plan_.horizon) : plan_.horizon;
-    return plan_.scale().variance() * static_cast<double>(nodes);
+    if (!plan().is_tree())
+        return hat_max_variance(*prepared_->hats(), plan().epsilon) + rounding();
+    return plan().scale().variance() *
+           static_cast<double>(max_nodes(plan().digits(), plan().horizon));
 }
 
-NoiseSum ReleaseError::noise_at(std::int64_t t) const {
-    check(t);
-    if (hats_ && t > 0) {
-        NoiseSum sum{{}, int128{1} << 64};
-        sum.terms.reserve(512);
-        int last_level = -1;
-        hat_weights(hats_->get(), t, [&](int level, std::int64_t, int128 coefficient) {
-            if (level == last_level && sum.terms.back().coefficient == coefficient)
-                ++sum.terms.back().multiplicity;
-            else
-                sum.terms.push_back({coefficient, plan_.scale(level), 1});
-            last_level = level;
-        });
-        return sum;
+/// Of what counts whole nodes.
+std::int64_t ReleaseError::nodes(std::int64_t t, std::int64_t since) const {
+    return plan().is_tree() ? nodes_between(plan().digits(), since, t) : t - since;
+}
+
+NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    if (!plan().is_fractional() || t == since) // the noise is symmetric: no sign matters
+        return {{{1, plan().scale(), nodes(t, since)}}, 1};
+    NoiseSum sum{{}, int128{1} << 64};
+    sum.terms.reserve(512);
+    int last_level = -1;
+    for (const auto& [level, node, coefficient] : hat_difference(*prepared_->hats(), since, t)) {
+        if (level == last_level && sum.terms.back().coefficient == coefficient)
+            ++sum.terms.back().multiplicity;
+        else
+            sum.terms.push_back({coefficient, plan().scale(level), 1});
+        last_level = level;
     }
-    // The signs of subtracted nodes do not matter: the noise is symmetric.
-    const std::int64_t nodes = plan_.is_tree() ? nodes_at(plan_.digits(), t) : t;
-    return {{{1, plan_.scale(), nodes}}, 1};
+    return sum;
 }
 
-NoiseClass ReleaseError::noise_class(std::int64_t t) const {
-    check(t);
-    const std::int64_t index = plan_.is_tree() ? nodes_at(plan_.digits(), t) : t;
-    return {plan_.epsilon.value(), family_, static_cast<std::uint64_t>(plan_.height),
-            static_cast<std::uint64_t>(index)};
+NoiseClass ReleaseError::noise_class(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    const bool whole = !plan().is_fractional();
+    return {plan().epsilon.value(), whole ? 0 : fingerprint(plan().levels),
+            static_cast<std::uint64_t>(plan().height),
+            static_cast<std::uint64_t>(whole ? nodes(t, since) : t),
+            static_cast<std::uint64_t>(whole ? 0 : since)};
 }
 
 std::vector<std::int32_t> ReleaseError::radices() const {
     std::vector<std::int32_t> result;
-    if (plan_.is_tree())
-        result.assign(static_cast<std::size_t>(plan_.height), plan_.radix);
+    if (plan().is_tree())
+        result.assign(static_cast<std::size_t>(plan().height), plan().radix);
     else
-        for (int l = 0; l + 1 < plan_.height; ++l)
-            result.push_back(plan_.levels.level[l].radix);
+        for (int l = 0; l + 1 < plan().height; ++l)
+            result.push_back(plan().levels.level[l].radix);
     return result;
 }
 
 std::size_t ReleaseError::state_bytes() const {
-    std::vector<PreparedPlan::Sampler> samplers;
-    samplers.reserve(static_cast<std::size_t>(plan_.scales()));
-    for (int level = 0; level < plan_.scales(); ++level) {
-        checkpoint();
-        samplers.push_back(std::make_shared<const DiscreteLaplace>(plan_.scale(level)));
-    }
-    return NoiseStream::bytes(PreparedPlan(plan_, std::move(samplers)));
+    return NoiseStream::bytes(*prepared_);
 }
 
 } // namespace dp_counter

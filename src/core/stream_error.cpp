@@ -1,7 +1,6 @@
 #include "core/stream_error.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "core/epochs.hpp"
 #include "core/exact_noise.hpp"
@@ -9,29 +8,37 @@
 
 namespace dp_counter {
 
-StreamError::StreamError(const Request& request) : request_(request), carried_{0.0} {
+StreamError::StreamError(const Request& request, PlanCache* plans)
+    : request_(request), plans_(plans), carried_{0.0} {
     (void)epoch(0);
 }
 
 const ReleaseError& StreamError::epoch(int number) {
     while (static_cast<std::size_t>(number) >= epochs_.size()) {
         const int next = static_cast<int>(epochs_.size());
-        epochs_.emplace_back(request_.horizon == kUnbounded ? make_epoch_plan(request_, next)
-                                                            : make_plan(request_));
+        if (plans_ != nullptr)
+            epochs_.emplace_back(plans_->describe(request_, next));
+        else
+            epochs_.emplace_back(make_plan(request_, next));
     }
     return epochs_[static_cast<std::size_t>(number)];
 }
 
-StreamError::Place StreamError::place_of(std::int64_t t) const {
-    if (request_.horizon != kUnbounded || t == 0)
-        return {0, t};
-    if (t < 0 || t > kMaxHorizon)
-        throw Error(Fault::parameter,
-                    "t must be between 0 and " + std::to_string(kMaxHorizon) + ", not " +
-                        std::to_string(t),
-                    "t is the number of rows counted so far.");
-    const int number = epoch_of(t);
-    return {number, t - epoch_begin(number)};
+void StreamError::check(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, request_.horizon == kUnbounded ? kMaxHorizon : request_.horizon);
+}
+
+bool StreamError::is_rounded(std::int64_t t) {
+    const int begun = epochs_begun(request_.horizon, t);
+    return begun > 0 && epoch(begun - 1).plan().is_fractional();
+}
+
+template <class Visit>
+void StreamError::for_each_epoch(std::int64_t t, std::int64_t since, Visit&& visit) {
+    const int begun = epochs_begun(request_.horizon, t);
+    for (int e = std::max(0, epochs_begun(request_.horizon, since) - 1); e < begun; ++e)
+        visit(epoch(e), steps_of_epoch(request_.horizon, e, t),
+              steps_of_epoch(request_.horizon, e, since));
 }
 
 double StreamError::carried_variance(int number) {
@@ -42,11 +49,21 @@ double StreamError::carried_variance(int number) {
     return carried_[static_cast<std::size_t>(number)];
 }
 
-double StreamError::variance_at(std::int64_t t) {
-    const Place place = place_of(t);
-    const double exact =
-        carried_variance(place.epoch) + epoch(place.epoch).exact_variance_at(place.step);
-    return exact + (t > 0 && epoch(place.epoch).plan().is_fractional() ? kRoundingVariance : 0);
+double StreamError::variance_at(std::int64_t t, std::int64_t since) {
+    check(t, since);
+    if (t == since)
+        return 0;
+    double variance =
+        (is_rounded(t) ? kRoundingVariance : 0) + (is_rounded(since) ? kRoundingVariance : 0);
+    if (since == 0) { // the usual question: what is carried is remembered
+        const int last = epochs_begun(request_.horizon, t) - 1;
+        return variance + carried_variance(last) +
+               epoch(last).exact_variance_at(steps_of_epoch(request_.horizon, last, t));
+    }
+    for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
+        variance += errors.exact_variance_at(now, then);
+    });
+    return variance;
 }
 
 namespace {
@@ -66,23 +83,27 @@ NoiseSum sum_of(NoiseSum a, NoiseSum b) {
 
 } // namespace
 
-std::int64_t StreamError::half_width(std::int64_t t, double confidence) {
-    const Place place = place_of(t);
-    NoiseSum noise = epoch(place.epoch).noise_at(place.step);
-    for (int closed = 0; closed < place.epoch; ++closed)
-        noise = sum_of(std::move(noise), epoch(closed).noise_at(epoch(closed).plan().horizon));
-    return WeightedLaplace(noise).half_width(confidence);
+std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int64_t since) {
+    check(t, since);
+    NoiseSum noise;
+    for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
+        noise = sum_of(errors.noise_at(now, then), std::move(noise));
+    });
+    const bool twice = t != since && is_rounded(t) && is_rounded(since);
+    return WeightedLaplace(noise, twice ? Rounding::both_ends : Rounding::once)
+        .half_width(confidence);
 }
 
-NoiseClass StreamError::noise_class(std::int64_t t) {
-    const Place place = place_of(t);
-    if (request_.horizon != kUnbounded || place.epoch == 0)
-        return epoch(0).noise_class(t);
+NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {
+    check(t, since);
+    if (epochs_begun(request_.horizon, t) <= 1)
+        return epoch(0).noise_class(t, since);
     const auto radix = static_cast<std::uint64_t>(request_.radix.value_or(0));
     const auto mechanism =
         request_.mechanism ? static_cast<std::uint64_t>(*request_.mechanism) + 1 : 0;
-    const std::uint64_t family = (radix << 8 | mechanism) << 1; // even: hashes of levels are odd
-    return {request_.epsilon.value(), family, kMaxHeight + 1, static_cast<std::uint64_t>(t)};
+    const std::uint64_t family = (radix << 8 | mechanism) << 1; // even: names of levels are odd
+    return {request_.epsilon.value(), family, kMaxHeight + 1, static_cast<std::uint64_t>(t),
+            static_cast<std::uint64_t>(since)};
 }
 
 } // namespace dp_counter

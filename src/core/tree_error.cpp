@@ -10,9 +10,17 @@ LaplaceScale tree_scale(int height, Epsilon epsilon) noexcept {
 }
 
 std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept {
+    return nodes_between(system, 0, t);
+}
+
+std::int64_t nodes_between(const DigitSystem& system, std::int64_t since, std::int64_t t) noexcept {
     std::int64_t nodes = 0;
-    while (t != 0)
-        nodes += std::abs(system.split(t));
+    while (t != 0 || since != 0) {
+        const std::int64_t before = system.split(since);
+        const std::int64_t now = system.split(t);
+        const bool shared = since == t && (before < 0) == (now < 0);
+        nodes += shared ? std::abs(now - before) : std::abs(now) + std::abs(before);
+    }
     return nodes;
 }
 

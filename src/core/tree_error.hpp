@@ -17,6 +17,12 @@ namespace dp_counter {
 /// The number of nodes whose noise is in the release at step t: sum of abs(digit).
 [[nodiscard]] std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept;
 
+/// The number of nodes whose noise is in just one of the releases at steps `since` and t (nodes in
+/// both cancel in the difference; none is added in one and subtracted in the other): a node is
+/// named by the digits above it, its place and its side. nodes_at(t) for since = 0.
+[[nodiscard]] std::int64_t nodes_between(const DigitSystem& system, std::int64_t since,
+                                         std::int64_t t) noexcept;
+
 /// Sum of nodes_at(t) over t = 1..horizon, exactly, in O(height) (the closed forms of the paper's
 /// Lemma "main mse" hold only at full horizons).
 [[nodiscard]] uint128 total_nodes(const DigitSystem& system, std::int64_t horizon) noexcept;

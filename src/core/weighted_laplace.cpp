@@ -17,10 +17,15 @@ constexpr std::int64_t kBudget = 20'000'000; // factors of phi, for one inversio
 /// [-width - 1/2, width + 1/2): halves round up.
 class Rounded {
 public:
-    Rounded(const CharacteristicFunction& phi, const Inversion& inversion, double eta)
+    Rounded(const CharacteristicFunction& phi, const Inversion& inversion, double eta,
+            Rounding rounding)
         : inversion_(inversion), exact_(eta == 0) {
         const double spacing = 1 / phi.lattice();
-        if (exact_) {
+        if (rounding == Rounding::both_ends) { // the width itself is the last one within
+            edge_ = 0;
+            outer_ = exact_ ? spacing / 2 : eta;
+            inner_ = exact_ ? outer_ : -eta;
+        } else if (exact_) {
             // The boundaries midway between lattice points. If width + 1/2 is itself a lattice
             // point, that point is out and its mirror image is in.
             outer_ = phi.lattice_is_odd() ? 0 : spacing / 2;
@@ -35,7 +40,7 @@ public:
 
     /// The bound for P(|N| <= width), and how fast it rises with the width.
     [[nodiscard]] Inversion::Value bound(Bound which, std::int64_t width) const {
-        const double edge = static_cast<double>(width) + 0.5;
+        const double edge = static_cast<double>(width) + edge_;
         if (!exact_)
             return inversion_.at(edge + (which == Bound::low ? inner_ : outer_));
         const Inversion::Value inner = inversion_.at(edge + inner_);
@@ -74,6 +79,7 @@ public:
 private:
     const Inversion& inversion_;
     bool exact_;
+    double edge_ = 0.5;
     double outer_ = 0;
     double inner_ = 0;
 };
@@ -165,7 +171,7 @@ WeightedLaplace::Enclosure WeightedLaplace::probability_within(std::int64_t widt
         return {1, 1};
     Stages stages(phi_, {static_cast<double>(width) + 1, tolerance, kBudget});
     while (const auto inversion = stages.next(result.high - result.low)) {
-        const Rounded rounded(phi_, *inversion, stages.eta());
+        const Rounded rounded(phi_, *inversion, stages.eta(), rounding_);
         result.low = std::max(result.low, rounded.low(width) - tolerance);
         result.high = std::min(result.high, rounded.high(width) + tolerance);
         if (result.high - result.low <= 3 * tolerance)
@@ -192,7 +198,7 @@ std::int64_t WeightedLaplace::half_width(double confidence) const {
     Stages stages(phi_, {static_cast<double>(width) + 1, tolerance, kBudget});
     double open = 1;
     while (const auto inversion = stages.next(open)) {
-        const Rounded rounded(phi_, *inversion, stages.eta());
+        const Rounded rounded(phi_, *inversion, stages.eta(), rounding_);
         width = rounded.search(Rounded::Bound::low, confidence, guess, width);
         // Is every lesser width out of the question, or short of the confidence by the margin?
         if (width == 0 || rounded.high(width - 1) < confidence + margin)

@@ -14,6 +14,7 @@
 #include "core/planner.hpp"
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
+#include "pg/streams.hpp"
 #include "pg/wall.hpp"
 
 extern "C" {
@@ -28,7 +29,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-Planner planner; // this backend's; constant-initialised, public values only
+constinit Planner
+    planner(backend_plans); // this backend's; constant-initialised, public values only
 
 /// Runs the core and returns its answer, of a trivially destructible type; raises what it throws.
 template <class Call>

@@ -3,16 +3,16 @@
 #include "pg/streams.hpp"
 
 #include "core/epochs.hpp"
-#include "core/plan_cache.hpp"
 #include "pg/backend_random.hpp"
 #include "pg/secret_memory.hpp"
 #include "pg/wall.hpp"
 
 namespace dp_counter::pg {
 
+constinit PlanCache backend_plans;
+
 namespace {
 
-PlanCache cache; // this backend's; constant-initialised, public values only
 
 /// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
 /// is reset: epochs grow, so all of them together are hardly more than the last.
@@ -21,7 +21,7 @@ void open_epoch(Stream& stream, const Parameters& parameters) {
     const PreparedPlan* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared = &cache.prepare(to_request(parameters, stream.horizon), stream.epoch);
+            prepared = &backend_plans.prepare(to_request(parameters, stream.horizon), stream.epoch);
             bytes = NoiseStream::bytes(*prepared);
         }))
         failure.raise();
@@ -39,12 +39,10 @@ void open_epoch(Stream& stream, const Parameters& parameters) {
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
 template <class Draw>
 ExactNoise sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
-    const int last = request.horizon == kUnbounded && step > 0 ? epoch_of(step) : 0;
     ExactNoise noise = 0;
-    for (int epoch = 0; epoch <= last; ++epoch) {
-        const PreparedPlan& prepared = cache.prepare(request, epoch);
-        const std::int64_t at =
-            epoch < last ? prepared.plan().horizon : step - (last > 0 ? epoch_begin(last) : 0);
+    for (int epoch = 0; epoch < epochs_begun(request.horizon, step); ++epoch) {
+        const PreparedPlan& prepared = backend_plans.prepare(request, epoch);
+        const std::int64_t at = steps_of_epoch(request.horizon, epoch, step);
         noise = checked_add(noise, sample_noise(prepared, at, [&](int level) {
                                 return draw(prepared.sampler(level));
                             }));
@@ -80,7 +78,7 @@ void raise_beyond(std::int64_t horizon) {
 
 void check_parameters(const Parameters& parameters, std::int64_t horizon) {
     Failure failure;
-    if (!guarded(failure, [&] { (void)cache.prepare(to_request(parameters, horizon)); }))
+    if (!guarded(failure, [&] { (void)backend_plans.prepare(to_request(parameters, horizon)); }))
         failure.raise();
 }
 
@@ -113,7 +111,8 @@ std::int64_t release_count(double epsilon, std::int64_t count) {
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
             const LaplaceScale scale{Epsilon(epsilon), 1};
-            release = saturated(static_cast<int128>(count) + cache.sampler(scale)->draw(random));
+            release =
+                saturated(static_cast<int128>(count) + backend_plans.sampler(scale)->draw(random));
         }))
         failure.raise();
     return release;

@@ -2,10 +2,14 @@
 #pragma once
 
 #include "core/noise_stream.hpp"
+#include "core/plan_cache.hpp"
 #include "pg/arguments.hpp"
 #include "pg/postgres_api.hpp"
 
 namespace dp_counter::pg {
+
+/// The plans of this backend, for its streams and for what it tells of them: public values alone.
+extern PlanCache backend_plans;
 
 /// A running count and its noise in secret memory of one context, with what it takes to go on for
 /// ever.

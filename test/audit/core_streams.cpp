@@ -27,7 +27,7 @@ Mechanics::Mechanics(const Request& request, std::int64_t steps, double noise) :
         return;
     }
     for (int epoch = 0; epoch <= epoch_of(steps); ++epoch)
-        epochs_.push_back(prepare(make_epoch_plan(request, epoch), noise));
+        epochs_.push_back(prepare(make_plan(request, epoch), noise));
 }
 
 Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std::int64_t>& watched,

@@ -18,7 +18,8 @@ void fuzz_report(Bytes bytes) {
             request.radix = input.take<std::int32_t>();
         const auto t = input.take<std::int64_t>();
         const auto confidence = input.take<double>();
-        static Planner planner; // as in a backend
+        static PlanCache plans; // as in a backend
+        static Planner planner(plans);
         if (request.horizon != kUnbounded) {
             const PlanReport& report = planner.report(request);
             require(report.mse > 0 || epsilon.value() > 100, "noise has a variance");

@@ -142,7 +142,7 @@ TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
     ExactNoise carried = 0;
     int fractions = 0;
     for (int number = 0; number < 4; ++number) {
-        const PreparedPlan prepared(make_epoch_plan(request, number));
+        const PreparedPlan prepared(make_plan(request, number));
         const test::Block block = test::block_of(NoiseEngine::bytes(prepared));
         NoiseEngine* engine = NoiseEngine::create(block.get(), prepared);
         std::int64_t theirs = number;

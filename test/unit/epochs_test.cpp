@@ -30,7 +30,7 @@ TEST(Epochs, KeepFractionsOnceTheyHaveThem) {
                 for (int e = 0; e < 12; ++e) {
                     bool here = false;
                     try {
-                        here = make_epoch_plan({kUnbounded, Epsilon(epsilon), k, mechanism}, e)
+                        here = make_plan({kUnbounded, Epsilon(epsilon), k, mechanism}, e)
                                    .is_fractional();
                     } catch (const Error&) { // no lattice for so high a tower
                         break;

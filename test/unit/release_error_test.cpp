@@ -114,7 +114,8 @@ TEST(ReleaseError, RefusesStepsOutsideTheHorizon) {
 }
 
 TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
-    Planner planner;
+    PlanCache cache;
+    Planner planner(cache);
     for (int round = 0; round < 2; ++round)
         for (const Request& request : kRequests) {
             const ReleaseError errors(make_plan(request));
@@ -155,7 +156,7 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
     }
     Keystream random;
     PlanCache cache;
-    Planner planner;
+    Planner planner(cache);
     for (const Case& c : cases) {
         const PreparedPlan& prepared = cache.prepare(c.request);
         const test::Block block = test::block_of(NoiseStream::bytes(prepared));

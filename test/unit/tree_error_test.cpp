@@ -1,6 +1,7 @@
 #include "core/tree_error.hpp"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -117,6 +118,28 @@ TEST(TreeError, HoldsAtTheGreatestHorizon) {
     const double mean = static_cast<double>(total_nodes(system, kMaxHorizon)) / 0x1p62;
     EXPECT_GT(mean, 19 * 14 / 4.0);
     EXPECT_LT(mean, 19 * 15 / 4.0 + 19);
+}
+
+TEST(TreeError, NodesBetweenAreThoseOfOneReleaseAlone) {
+    for (const int k : {2, 3, 4, 5, 8, 19})
+        for (const bool plain : {true, false}) {
+            const DigitSystem system = plain ? DigitSystem::plain(k) : DigitSystem::offset(k);
+            for (std::int64_t t = 0; t <= 150; ++t)
+                for (std::int64_t since = 0; since <= t; ++since) {
+                    std::set<test::Node> one;
+                    std::set<test::Node> other;
+                    for (const auto& [node, sign] :
+                         test::nodes_by_definition(t, k, system.lowest()))
+                        one.insert(node);
+                    for (const auto& [node, sign] :
+                         test::nodes_by_definition(since, k, system.lowest()))
+                        if (one.erase(node) == 0)
+                            other.insert(node);
+                    ASSERT_EQ(nodes_between(system, since, t),
+                              static_cast<std::int64_t>(one.size() + other.size()))
+                        << "k " << k << ": " << t << " since " << since;
+                }
+        }
 }
 
 } // namespace
