@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 #include <utility>
 
 #include "core/checkpoint.hpp"
@@ -80,6 +81,8 @@ ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept {
 
 std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
                               const std::optional<Delta>& delta) {
+    if (horizon < 1)
+        throw Error(Fault::parameter, "horizon must be at least 1, not " + std::to_string(horizon));
     std::vector<Compared> rows;
     const auto add = [&](const char* name, Mechanism mechanism, std::optional<std::int32_t> k) {
         rows.push_back(of_plan(name, make_plan({horizon, epsilon, k, mechanism})));

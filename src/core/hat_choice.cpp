@@ -27,7 +27,7 @@ constexpr TableEntry kTable[] = {
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
 
 /// The table's hats for this horizon.
-HatSpec table_hat(std::int64_t horizon, Epsilon epsilon) {
+HatSpec table_hat(std::int64_t horizon, PrivacyUnit unit) {
     // Past the table: levels of radix 18 below those for a smaller horizon.
     constexpr HatShape usual{18, 13};
     std::vector<HatShape> shapes;
@@ -40,24 +40,24 @@ HatSpec table_hat(std::int64_t horizon, Epsilon epsilon) {
     if (entry != std::begin(kTable))
         --entry;
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
-    return fitted_hat_spec(horizon, shapes, epsilon);
+    return fitted_hat_spec(horizon, shapes, unit);
 }
 
-double cost(const HatSpec& spec, Epsilon epsilon) {
-    return hat_spec_mse(spec, epsilon) + (spec.height > 1 ? kRoundingVariance : 0);
+double cost(const HatSpec& spec, PrivacyUnit unit) {
+    return hat_spec_mse(spec, unit) + (spec.height > 1 ? kRoundingVariance : 0);
 }
 
 /// Keeps the better one.
 class Best {
 public:
-    explicit Best(Epsilon epsilon) : epsilon_(epsilon) {}
+    explicit Best(PrivacyUnit unit) : unit_(unit) {}
 
     /// Whether it is better than all before.
     bool offer(const HatSpec& spec) {
         checkpoint();
-        if (!hat_fits(spec, epsilon_))
+        if (!hat_fits(spec, unit_))
             return false;
-        const double here = cost(spec, epsilon_);
+        const double here = cost(spec, unit_);
         if (spec_ && here >= cost_)
             return false;
         spec_ = spec;
@@ -72,37 +72,39 @@ public:
     }
 
 private:
-    Epsilon epsilon_;
+    PrivacyUnit unit_;
     std::optional<HatSpec> spec_;
     double cost_ = 0;
 };
 
 } // namespace
 
-double hat_spec_mse(const HatSpec& spec, Epsilon epsilon) {
+double hat_spec_mse(const HatSpec& spec, PrivacyUnit unit) {
     if (spec.height == 1)
-        return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, epsilon, 0);
+        return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, unit, 0);
     if (spec.rule == HatSpec::Rule::bridge)
-        return bridge_mean_energy(spec).variance(spec, epsilon);
-    return hat_mse(HatPlanBlock(spec).get(), epsilon);
+        return bridge_mean_energy(spec).variance(spec, unit);
+    if (const KnownEnergy* known = known_energy(spec))
+        return known->mean.variance(spec, unit);
+    return hat_mse(HatPlanBlock(spec).get(), unit);
 }
 
-HatSpec choose_hat(std::int64_t horizon, Epsilon epsilon) {
+HatSpec choose_hat(std::int64_t horizon, PrivacyUnit unit) {
     const HatSpec flat = bridge_spec(horizon, {});
-    const HatSpec hat = table_hat(horizon, epsilon);
-    const bool fits = hat_fits(hat, epsilon);
-    if (fits && horizon > kAlwaysCompared && is_nearly_continuous(epsilon))
+    const HatSpec hat = table_hat(horizon, unit);
+    const bool fits = hat_fits(hat, unit);
+    if (fits && horizon > kAlwaysCompared && is_nearly_continuous(unit))
         return hat;
-    Best best(epsilon);
+    Best best(unit);
     best.offer(flat);
     best.offer(hat);
-    if (!fits || !is_nearly_continuous(epsilon))
-        best.offer(choose_bridge(horizon, epsilon));
+    if (!fits || !is_nearly_continuous(unit))
+        best.offer(choose_bridge(horizon, unit));
     return best.get();
 }
 
-HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
-    Best best(epsilon);
+HatSpec choose_bridge(std::int64_t horizon, PrivacyUnit unit) {
+    Best best(unit);
     best.offer(bridge_spec(horizon, {}));
     const auto t = static_cast<double>(horizon);
     for (int levels = 1; levels < HatSpec::kMaxHeight; ++levels) {
@@ -143,19 +145,19 @@ HatSpec choose_bridge(std::int64_t horizon, Epsilon epsilon) {
     return best.get();
 }
 
-HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k, Epsilon epsilon) {
+HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k, PrivacyUnit unit) {
     // The tower up to at most k knots on top, one level less, and one more.
     const auto make = [&](int levels) {
         const auto n = static_cast<std::size_t>(levels);
         if (rule == HatSpec::Rule::bridge)
             return bridge_spec(horizon, std::vector<std::int32_t>(n, k));
-        return fitted_hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}), epsilon);
+        return fitted_hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}), unit);
     };
     int levels = 1;
     while (make(levels).level[levels - 1].knots > k)
         ++levels;
-    require_hat_fits(make(levels), epsilon);
-    Best best(epsilon);
+    require_hat_fits(make(levels), unit);
+    Best best(unit);
     for (int n = std::max(1, levels - 1); n <= levels; ++n)
         best.offer(make(n));
     return best.get();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "core/checkpoint.hpp"
@@ -406,9 +407,9 @@ private:
 /// cells, the place below it where the levels below have the greatest sum.
 class MaxSearch {
 public:
-    MaxSearch(const HatPlan& plan, Epsilon epsilon) : plan_(plan) {
+    MaxSearch(const HatPlan& plan, PrivacyUnit unit) : plan_(plan) {
         for (int l = 0; l < plan.height(); ++l)
-            variance_[l] = hat_node_variance(plan.spec(), epsilon, l);
+            variance_[l] = hat_node_variance(plan.spec(), unit, l);
     }
 
     std::int64_t find() {
@@ -519,10 +520,10 @@ double HatEnergy::variance(std::span<const double> nodes) const noexcept {
     return sum;
 }
 
-double HatEnergy::variance(const HatSpec& spec, Epsilon epsilon) const noexcept {
+double HatEnergy::variance(const HatSpec& spec, PrivacyUnit unit) const noexcept {
     double nodes[HatSpec::kMaxHeight];
     for (int l = 0; l < spec.height; ++l)
-        nodes[l] = hat_node_variance(spec, epsilon, l);
+        nodes[l] = hat_node_variance(spec, unit, l);
     return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
 }
 
@@ -562,32 +563,37 @@ HatEnergy hat_mean_energy(const HatPlan& plan) {
     return energy;
 }
 
-double hat_variance_at(const HatPlan& plan, Epsilon epsilon, std::int64_t t) {
-    return hat_energy_at(plan, t).variance(plan.spec(), epsilon);
+double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t) {
+    return hat_energy_at(plan, t).variance(plan.spec(), unit);
 }
 
-double hat_mse(const HatPlan& plan, Epsilon epsilon) {
-    return hat_mean_energy(plan).variance(plan.spec(), epsilon);
+double hat_mse(const HatPlan& plan, PrivacyUnit unit) {
+    return hat_mean_energy(plan).variance(plan.spec(), unit);
 }
 
-double hat_max_variance(const HatPlan& plan, Epsilon epsilon) {
+std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
     const HatSpec& spec = plan.spec();
     if (plan.height() == 1)
-        return static_cast<double>(spec.horizon) * hat_node_variance(spec, epsilon, 0);
+        return spec.horizon;
     double best = 0;
+    std::int64_t peak = 1;
     const auto try_step = [&](std::int64_t t) {
         checkpoint();
-        if (t >= 1 && t <= spec.horizon)
-            best = std::max(best, hat_variance_at(plan, epsilon, t));
+        if (t < 1 || t > spec.horizon)
+            return;
+        const double variance = hat_variance_at(plan, unit, t);
+        if (variance > best) {
+            best = variance;
+            peak = t;
+        }
     };
     if (spec.horizon <= kEnumerated) {
         for (std::int64_t t = 1; t <= spec.horizon; ++t)
             try_step(t);
-        return best;
+        return peak;
     }
     const bool is_bridge = spec.rule == HatSpec::Rule::bridge;
-    const std::int64_t found =
-        is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, epsilon).find();
+    const std::int64_t found = is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, unit).find();
     std::int64_t t = std::min(found, spec.horizon);
     try_step(t);
     // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
@@ -611,7 +617,29 @@ double hat_max_variance(const HatPlan& plan, Epsilon epsilon) {
                 break;
         }
     }
-    return best;
+    return peak;
+}
+
+double hat_max_variance(const HatPlan& plan, PrivacyUnit unit) {
+    const KnownEnergy* known = known_energy(plan.spec());
+    if (known != nullptr && is_nearly_continuous(unit))
+        return known->peak.variance(plan.spec(), unit);
+    return hat_variance_at(plan, unit, hat_peak(plan, unit));
+}
+
+namespace {
+
+constexpr KnownEnergy kKnown[] = {
+#include "core/energy_table.inc"
+};
+
+} // namespace
+
+const KnownEnergy* known_energy(const HatSpec& spec) noexcept {
+    const std::uint64_t wanted = fingerprint(spec);
+    const auto* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                           [&](const auto& k) { return k.fingerprint == wanted; });
+    return found != std::end(kKnown) ? found : nullptr;
 }
 
 } // namespace dp_counter

@@ -15,7 +15,7 @@ struct HatEnergy {
     double level[HatSpec::kMaxHeight];
 
     /// The variance that these energies make, with the exact variances of the discrete noise.
-    [[nodiscard]] double variance(const HatSpec& spec, Epsilon epsilon) const noexcept;
+    [[nodiscard]] double variance(const HatSpec& spec, PrivacyUnit unit) const noexcept;
 
     /// The same with the variances of the levels' nodes (hat_node_variance).
     [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
@@ -31,13 +31,28 @@ struct HatEnergy {
 /// The same for a bridge, from its closed form, without a plan.
 [[nodiscard]] HatEnergy bridge_mean_energy(const HatSpec& spec);
 
-[[nodiscard]] double hat_variance_at(const HatPlan& plan, Epsilon epsilon, std::int64_t t);
+/// The energies of a mechanism that streams without a horizon use, found by
+/// tools/make_energy_table.cpp: epochs are too many to find them at the first question.
+struct KnownEnergy {
+    std::uint64_t fingerprint; ///< of the spec
+    std::int64_t peak_step;    ///< hat_peak()
+    HatEnergy mean;
+    HatEnergy peak; ///< at that step
+};
+
+/// Null for all other mechanisms.
+[[nodiscard]] const KnownEnergy* known_energy(const HatSpec& spec) noexcept;
+
+[[nodiscard]] double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t);
 
 /// The mean over t of the variance of a release.
-[[nodiscard]] double hat_mse(const HatPlan& plan, Epsilon epsilon);
+[[nodiscard]] double hat_mse(const HatPlan& plan, PrivacyUnit unit);
 
-/// The greatest variance over t = 1 .. horizon: exact up to 4096 steps; above it is the variance at
-/// a step found level by level, which lies at most 0.1 % below the greatest.
-[[nodiscard]] double hat_max_variance(const HatPlan& plan, Epsilon epsilon);
+/// The step of the greatest variance over t = 1 .. horizon: exactly so up to 4096 steps; above it
+/// is found level by level, and its variance lies at most 0.1 % below the greatest.
+[[nodiscard]] std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit);
+
+/// The variance at hat_peak().
+[[nodiscard]] double hat_max_variance(const HatPlan& plan, PrivacyUnit unit);
 
 } // namespace dp_counter

@@ -114,38 +114,39 @@ HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int mos
     return spec;
 }
 
-HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, Epsilon epsilon) {
+HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, PrivacyUnit unit) {
     HatSpec spec = hat_spec(horizon, shapes);
-    while (!hat_fits(spec, epsilon) && spec.lattice_bits > kLeastLatticeBits)
+    while (!hat_fits(spec, unit) && spec.lattice_bits > kLeastLatticeBits)
         --spec.lattice_bits;
     return spec;
 }
 
-LaplaceScale hat_scale(const HatSpec& spec, Epsilon epsilon, int level) noexcept {
-    return {epsilon, static_cast<uint128>(spec.height) << (spec.lattice_bits * level)};
+LaplaceScale hat_scale(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+    return unit.scale(spec.height, spec.lattice_bits * level);
 }
 
-double hat_node_variance(const HatSpec& spec, Epsilon epsilon, int level) noexcept {
-    const double unit = std::ldexp(1.0, -spec.lattice_bits * level);
-    return hat_scale(spec, epsilon, level).variance() * unit * unit;
+double hat_node_variance(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+    const double step = std::ldexp(1.0, -spec.lattice_bits * level);
+    return hat_scale(spec, unit, level).variance() * step * step;
 }
 
-bool hat_fits(const HatSpec& spec, Epsilon epsilon) noexcept {
+bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept {
     if (spec.height == 1) { // the sum of all noise: 20 standard deviations
         const double spread = 20 * std::sqrt(2 * static_cast<double>(spec.horizon));
-        return hat_scale(spec, epsilon, 0).value() * spread <= kMaxTotal;
+        return hat_scale(spec, unit, 0).value() * spread <= kMaxTotal;
     }
     // Above, sums are taken modulo 2^128 and only the release's noise has to fit: some 2^5 scales
     // of level 0, which are at most kMaxHeight / Epsilon::kMin < 2^36.
-    return hat_scale(spec, epsilon, spec.height - 1).value() <= kMaxNodeScale;
+    return hat_scale(spec, unit, spec.height - 1).value() <= kMaxNodeScale;
 }
 
-void require_hat_fits(const HatSpec& spec, Epsilon epsilon) {
-    if (hat_fits(spec, epsilon))
+void require_hat_fits(const HatSpec& spec, PrivacyUnit unit) {
+    if (hat_fits(spec, unit))
         return;
     char message[96];
     (void)std::snprintf(message, sizeof message,
-                        "epsilon %g is too small for this horizon and mechanism", epsilon.value());
+                        "epsilon %g is too small for this horizon and mechanism",
+                        unit.epsilon.value());
     throw Error(Fault::parameter, message,
                 "Choose a larger epsilon, a smaller horizon or another mechanism.");
 }

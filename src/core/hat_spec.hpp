@@ -9,8 +9,8 @@
 #include <span>
 #include <type_traits>
 
-#include "core/laplace_scale.hpp"
 #include "core/limits.hpp"
+#include "core/privacy_unit.hpp"
 
 namespace dp_counter {
 
@@ -76,20 +76,26 @@ inline constexpr int kLeastLatticeBits = 2;
 
 /// The same with as many lattice bits as hat_fits() allows; with the fewest if it allows none.
 [[nodiscard]] HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes,
-                                      Epsilon epsilon);
+                                      PrivacyUnit unit);
 
 /// What one noise value of a level is drawn from: P(Z) proportional to exp(-|Z| epsilon /
 /// (height * 2^(lattice_bits * level))); the node gets the noise Z / 2^(lattice_bits * level).
-[[nodiscard]] LaplaceScale hat_scale(const HatSpec& spec, Epsilon epsilon, int level) noexcept;
+[[nodiscard]] LaplaceScale hat_scale(const HatSpec& spec, PrivacyUnit unit, int level) noexcept;
 
 /// The variance of a node's noise: that of Z / 2^(lattice_bits * level). For reports.
-[[nodiscard]] double hat_node_variance(const HatSpec& spec, Epsilon epsilon, int level) noexcept;
+[[nodiscard]] double hat_node_variance(const HatSpec& spec, PrivacyUnit unit, int level) noexcept;
+
+/// Whether discrete noise is so much like continuous noise, on integers as on finer lattices, that
+/// one order of the mechanisms, and one greatest error of each, serves all such units.
+[[nodiscard]] inline bool is_nearly_continuous(PrivacyUnit unit) noexcept {
+    return unit.density() <= 2;
+}
 
 /// True if every noise value and every sum of them fits the integers of HatNoise, except with
 /// probability below exp(-100).
-[[nodiscard]] bool hat_fits(const HatSpec& spec, Epsilon epsilon) noexcept;
+[[nodiscard]] bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept;
 
 /// Throws Error (parameter) unless hat_fits.
-void require_hat_fits(const HatSpec& spec, Epsilon epsilon);
+void require_hat_fits(const HatSpec& spec, PrivacyUnit unit);
 
 } // namespace dp_counter

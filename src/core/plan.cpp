@@ -63,26 +63,25 @@ private:
 
 Plan best_tree(const Request& request, Mechanism mechanism) {
     const auto digits = mechanism == Mechanism::plain ? &DigitSystem::plain : &DigitSystem::offset;
-    const DigitSystem best = choose_tree(digits, request.horizon, request.epsilon);
-    return {mechanism,       best.radix(),    best.height(request.horizon),
-            request.horizon, request.epsilon, {}};
+    const DigitSystem best = choose_tree(digits, request.horizon, request.unit);
+    return {mechanism,       best.radix(), best.height(request.horizon),
+            request.horizon, request.unit, {}};
 }
 
 Plan with_levels(const Request& request, std::int32_t radix, const HatSpec& levels) {
     const Mechanism mechanism =
         levels.rule == HatSpec::Rule::hat ? Mechanism::hat : Mechanism::bridge;
-    return {mechanism, radix, levels.height, request.horizon, request.epsilon, levels};
+    return {mechanism, radix, levels.height, request.horizon, request.unit, levels};
 }
 
 Plan with_radix(const Request& request, std::int32_t radix) {
     const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
     if (mechanism == Mechanism::bridge || mechanism == Mechanism::hat) {
         const auto rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
-        return with_levels(request, radix,
-                           uniform_hat(rule, request.horizon, radix, request.epsilon));
+        return with_levels(request, radix, uniform_hat(rule, request.horizon, radix, request.unit));
     }
     const int height = digit_system(mechanism, radix).height(request.horizon);
-    return {mechanism, radix, height, request.horizon, request.epsilon, {}};
+    return {mechanism, radix, height, request.horizon, request.unit, {}};
 }
 
 /// Up to this epsilon discrete noise is like continuous noise, and hats are better than any tree
@@ -93,10 +92,10 @@ Plan best_of_all(const Request& request) {
     Best best;
     std::optional<Plan> hats;
     try {
-        hats = with_levels(request, 0, choose_hat(request.horizon, request.epsilon));
+        hats = with_levels(request, 0, choose_hat(request.horizon, request.unit));
     } catch (const Error&) { // their lattices are too fine for this epsilon: the trees are left
     }
-    if (hats && request.epsilon.value() <= kHatsWin && hats->height > 1)
+    if (hats && request.unit.density() <= kHatsWin && hats->height > 1)
         return *hats;
     for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
         best.offer(best_tree(request, mechanism));
@@ -131,13 +130,13 @@ DigitSystem Plan::digits() const {
 
 LaplaceScale Plan::scale(int level) const noexcept {
     if (is_tree())
-        return tree_scale(height, epsilon);
-    return hat_scale(levels, epsilon, level);
+        return tree_scale(height, unit);
+    return hat_scale(levels, unit, level);
 }
 
 double Plan::mse() const {
     if (!is_tree())
-        return hat_spec_mse(levels, epsilon) + (is_fractional() ? kRoundingVariance : 0);
+        return hat_spec_mse(levels, unit) + (is_fractional() ? kRoundingVariance : 0);
     return tree_mse(digits(), horizon, scale().variance());
 }
 
@@ -151,9 +150,9 @@ Plan make_bounded_plan(const Request& request) {
         return best_of_all(request);
     switch (*request.mechanism) {
     case Mechanism::bridge:
-        return with_levels(request, 0, choose_bridge(request.horizon, request.epsilon));
+        return with_levels(request, 0, choose_bridge(request.horizon, request.unit));
     case Mechanism::hat:
-        return with_levels(request, 0, choose_hat(request.horizon, request.epsilon));
+        return with_levels(request, 0, choose_hat(request.horizon, request.unit));
     case Mechanism::subtraction:
     case Mechanism::plain:
         break;
@@ -161,20 +160,26 @@ Plan make_bounded_plan(const Request& request) {
     return best_tree(request, *request.mechanism);
 }
 
-} // namespace
-
-Plan make_plan(const Request& request, int epoch) {
-    if (request.horizon != kUnbounded)
-        return make_bounded_plan(request);
+Plan make_epoch_plan(const Request& request, int epoch) {
     Request bounded = request;
     bounded.horizon = epoch_length(epoch);
     const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
     if (!request.radix && hats) {
-        const HatSpec levels = epoch_spec(epoch, request.epsilon);
-        if (hat_fits(levels, request.epsilon))
+        const HatSpec levels = epoch_spec(epoch, request.unit);
+        if (hat_fits(levels, request.unit))
             return with_levels(bounded, 0, levels);
     }
     return make_bounded_plan(bounded);
+}
+
+} // namespace
+
+Plan make_plan(const Request& request, int epoch) {
+    request.unit.require_scale(1); // before any mechanism has to do with it
+    Plan plan = request.horizon != kUnbounded ? make_bounded_plan(request)
+                                              : make_epoch_plan(request, epoch);
+    plan.unit.require_scale(plan.height);
+    return plan;
 }
 
 } // namespace dp_counter

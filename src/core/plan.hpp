@@ -9,6 +9,7 @@
 #include "core/digit_system.hpp"
 #include "core/hat_spec.hpp"
 #include "core/laplace_scale.hpp"
+#include "core/privacy_unit.hpp"
 
 namespace dp_counter {
 
@@ -27,7 +28,7 @@ enum class Mechanism : std::uint8_t {
 /// What the analyst asked for; what is not given is chosen.
 struct Request {
     std::int64_t horizon; ///< the most steps the stream may have, 1 .. kMaxHorizon; or kUnbounded
-    Epsilon epsilon;
+    PrivacyUnit unit;
     std::optional<std::int32_t> radix; ///< k, kMinRadix .. kMaxRadix
     std::optional<Mechanism> mechanism;
 
@@ -43,7 +44,7 @@ struct Plan {
     std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
     int height;
     std::int64_t horizon;
-    Epsilon epsilon;
+    PrivacyUnit unit;
     HatSpec levels; ///< of bridge and hat
 
     /// Whether it is one of the paper's mechanisms, described by digits().

@@ -11,8 +11,8 @@ namespace {
 std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
-         {bit_copy<std::uint64_t>(noise.epsilon), bit_copy<std::uint64_t>(confidence), noise.family,
-          noise.height, noise.since}) {
+         {bit_copy<std::uint64_t>(noise.epsilon), static_cast<std::uint64_t>(noise.sensitivity),
+          bit_copy<std::uint64_t>(confidence), noise.family, noise.height, noise.since}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }

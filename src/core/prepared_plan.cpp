@@ -46,7 +46,7 @@ PreparedPlan::PreparedPlan(const Plan& plan, std::vector<Sampler> samplers)
     for (int level = 0; level < plan_.scales(); ++level)
         node_variances_.push_back(plan_.is_tree()
                                       ? plan_.scale().variance()
-                                      : hat_node_variance(plan_.levels, plan_.epsilon, level));
+                                      : hat_node_variance(plan_.levels, plan_.unit, level));
     if (plan_.is_tree())
         return;
     tables_bytes_ = HatPlan::bytes(plan_.levels);

@@ -47,7 +47,7 @@ double ReleaseError::exact_variance_at(std::int64_t t, std::int64_t since) const
 
 double ReleaseError::max_variance() const {
     if (!plan().is_tree())
-        return hat_max_variance(*prepared_->hats(), plan().epsilon) + rounding();
+        return hat_max_variance(*prepared_->hats(), plan().unit) + rounding();
     return plan().scale().variance() *
            static_cast<double>(max_nodes(plan().digits(), plan().horizon));
 }
@@ -77,7 +77,9 @@ NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
 NoiseClass ReleaseError::noise_class(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, plan().horizon);
     const bool whole = !plan().is_fractional();
-    return {plan().epsilon.value(), whole ? 0 : fingerprint(plan().levels),
+    return {plan().unit.epsilon.value(),
+            plan().unit.sensitivity,
+            whole ? 0 : fingerprint(plan().levels),
             static_cast<std::uint64_t>(plan().height),
             static_cast<std::uint64_t>(whole ? nodes(t, since) : t),
             static_cast<std::uint64_t>(whole ? 0 : since)};

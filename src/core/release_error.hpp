@@ -15,6 +15,7 @@ namespace dp_counter {
 /// whatever their horizons and steps.
 struct NoiseClass {
     double epsilon;
+    std::int64_t sensitivity;
     std::uint64_t family; ///< sums of nodes with weight 1: 0; others: a name of the levels
     std::uint64_t height;
     std::uint64_t index; ///< the number of nodes; others: the step

@@ -166,7 +166,8 @@ void StateCodec::write(CounterState& state, Writer& writer) {
 
     const Request& request = state.request_;
     writer.integer(request.horizon);
-    writer.real(request.epsilon.value());
+    writer.real(request.unit.epsilon.value());
+    writer.integer(request.unit.sensitivity);
     writer.integer(request.radix.value_or(0));
     writer.integer(request.mechanism ? static_cast<std::uint8_t>(*request.mechanism) : kChosen);
 
@@ -209,14 +210,15 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     writer.raw(sum);
 }
 
-Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
+Plan StateCodec::read_plan(Reader& reader, const PrivacyUnit& unit) {
     const auto mechanism = reader.mechanism();
     const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
     const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
-    Plan plan{mechanism, radix, 0, horizon, epsilon, {}};
+    Plan plan{mechanism, radix, 0, horizon, unit, {}};
     if (plan.is_tree()) {
         require(radix >= kMinRadix);
         plan.height = plan.digits().height(horizon);
+        unit.require_scale(plan.height);
         return plan;
     }
     HatSpec stored{};
@@ -232,7 +234,8 @@ Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
     const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
     plan.levels = make_spec(stored.rule, horizon, levels);
     require(plan.levels == stored);
-    require_hat_fits(plan.levels, epsilon);
+    require_hat_fits(plan.levels, unit);
+    unit.require_scale(stored.height);
     plan.height = stored.height;
     return plan;
 }
@@ -241,11 +244,13 @@ Plan StateCodec::read_plan(Reader& reader, const Epsilon& epsilon) {
 CounterState StateCodec::read_public(Reader& reader) {
     const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
+    const PrivacyUnit unit(
+        epsilon, reader.integer<std::int64_t>(1, std::numeric_limits<std::int64_t>::max()));
     const auto radix = reader.chosen_radix();
     const auto mechanism = reader.chosen_mechanism();
-    const Request request{horizon, epsilon, radix, mechanism};
+    const Request request{horizon, unit, radix, mechanism};
 
-    return {request, read_plan(reader, epsilon)};
+    return {request, read_plan(reader, unit)};
 }
 
 /// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.

@@ -47,7 +47,7 @@ private:
     class Writer;
 
     static void write(CounterState& state, Writer& writer);
-    static Plan read_plan(Reader& reader, const Epsilon& epsilon);
+    static Plan read_plan(Reader& reader, const PrivacyUnit& unit);
     static CounterState read_public(Reader& reader);
     static void read_progress(Reader& reader, CounterState& state);
 };

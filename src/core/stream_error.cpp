@@ -102,8 +102,8 @@ NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {
     const auto mechanism =
         request_.mechanism ? static_cast<std::uint64_t>(*request_.mechanism) + 1 : 0;
     const std::uint64_t family = (radix << 8 | mechanism) << 1; // even: names of levels are odd
-    return {request_.epsilon.value(), family, kMaxHeight + 1, static_cast<std::uint64_t>(t),
-            static_cast<std::uint64_t>(since)};
+    return {request_.unit.epsilon.value(), request_.unit.sensitivity,        family, kMaxHeight + 1,
+            static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(since)};
 }
 
 } // namespace dp_counter

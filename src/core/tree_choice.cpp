@@ -64,9 +64,9 @@ std::vector<Range> ranges(Digits digits, std::int64_t horizon) {
 
 } // namespace
 
-DigitSystem choose_tree(Digits digits, std::int64_t horizon, Epsilon epsilon) {
+DigitSystem choose_tree(Digits digits, std::int64_t horizon, PrivacyUnit unit) {
     std::optional<std::tuple<double, int, std::int32_t>> best; // MSE, height, radix
-    const auto node_variance = [&](int height) { return tree_scale(height, epsilon).variance(); };
+    const auto node_variance = [&](int height) { return tree_scale(height, unit).variance(); };
     const auto offer = [&](int height, std::int32_t radix) {
         const double mse = tree_mse(digits(radix), horizon, node_variance(height));
         const std::tuple candidate(mse, height, radix);

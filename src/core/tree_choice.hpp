@@ -6,12 +6,13 @@
 
 #include "core/digit_system.hpp"
 #include "core/laplace_scale.hpp"
+#include "core/privacy_unit.hpp"
 
 namespace dp_counter {
 
 /// The best of DigitSystem::plain or of DigitSystem::offset, by the exact error over all radices.
 /// Ties go to the lower height, then to the smaller radix. 1 <= horizon <= kMaxHorizon.
 [[nodiscard]] DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t radix),
-                                      std::int64_t horizon, Epsilon epsilon);
+                                      std::int64_t horizon, PrivacyUnit unit);
 
 } // namespace dp_counter

@@ -5,8 +5,8 @@
 
 namespace dp_counter {
 
-LaplaceScale tree_scale(int height, Epsilon epsilon) noexcept {
-    return {epsilon, static_cast<uint128>(height)};
+LaplaceScale tree_scale(int height, PrivacyUnit unit) noexcept {
+    return unit.scale(height);
 }
 
 std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept {

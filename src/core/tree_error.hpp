@@ -6,13 +6,13 @@
 
 #include "core/checked.hpp"
 #include "core/digit_system.hpp"
-#include "core/laplace_scale.hpp"
+#include "core/privacy_unit.hpp"
 
 namespace dp_counter {
 
 /// What the noise of a node is drawn from: a step lies in one node of each level, so the l1
 /// sensitivity of all nodes together is the height.
-[[nodiscard]] LaplaceScale tree_scale(int height, Epsilon epsilon) noexcept;
+[[nodiscard]] LaplaceScale tree_scale(int height, PrivacyUnit unit) noexcept;
 
 /// The number of nodes whose noise is in the release at step t: sum of abs(digit).
 [[nodiscard]] std::int64_t nodes_at(const DigitSystem& system, std::int64_t t) noexcept;

@@ -130,7 +130,7 @@ void insert_counter(Oid releases, std::int32_t number, const Request& request, c
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
     values[kNumber] = Int32GetDatum(number);
-    values[kEpsilon] = Float8GetDatum(request.epsilon.value());
+    values[kEpsilon] = Float8GetDatum(request.unit.epsilon.value());
     values[kHorizon] = Int64GetDatum(request.horizon);
     nulls[kHorizon] = request.horizon == kUnbounded;
     values[kMechanism] = CStringGetTextDatum(mechanism_name(plan.mechanism));

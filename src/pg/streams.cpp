@@ -13,7 +13,6 @@ constinit PlanCache backend_plans;
 
 namespace {
 
-
 /// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
 /// is reset: epochs grow, so all of them together are hardly more than the last.
 void open_epoch(Stream& stream, const Parameters& parameters) {

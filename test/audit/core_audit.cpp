@@ -25,7 +25,7 @@ Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_no
     const Mechanics right(one.request, one.steps);
     const Mechanics half(one.request, one.steps, 0.5);
     const double share = error / static_cast<double>(one.places.size());
-    Verdict verdict{one.request.epsilon.value(), 0, 0, {}};
+    Verdict verdict{one.request.unit.epsilon.value(), 0, 0, {}};
     for (const std::int64_t place : one.places) {
         const Audit result = audit_place(right, place, runs, share, random);
         if (result.epsilon >= verdict.bound) {

@@ -12,7 +12,7 @@ namespace {
 
 /// The plan with its samplers, for the epsilon that it carries.
 PreparedPlan prepare(Plan plan, double noise) {
-    plan.epsilon = Epsilon(plan.epsilon.value() / noise);
+    plan.unit.epsilon = Epsilon(plan.unit.epsilon.value() / noise);
     std::vector<PreparedPlan::Sampler> samplers;
     for (int level = 0; level < plan.scales(); ++level)
         samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));

@@ -26,7 +26,7 @@ Request take_request(Input& input) {
 }
 
 void check_plan(const Request& request, const Plan& plan) {
-    require(plan.horizon == request.horizon && plan.epsilon == request.epsilon,
+    require(plan.horizon == request.horizon && plan.unit.epsilon == request.unit.epsilon,
             "the plan is for the request");
     // Where hats do not fit or are no better, their relative without overlap stands in for them.
     const bool stands_in =

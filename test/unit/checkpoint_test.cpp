@@ -57,11 +57,15 @@ const Request kRequests[] = {
 
 TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
     for (const Request& wanted : kRequests) {
-        Planner undisturbed;
-        Planner planner; // one for all: what a stopped call left is there for the next
+        PlanCache undisturbed_plans;
+        Planner undisturbed(undisturbed_plans);
+        PlanCache planner_plans;
+        Planner planner(
+            planner_plans); // one for all: what a stopped call left is there for the next
         const std::int64_t step = wanted.horizon * 2 / 3;
         const int stops = stop_everywhere(97, [&] {
-            Planner fresh;
+            PlanCache fresh_plans;
+            Planner fresh(fresh_plans);
             (void)fresh.report(wanted);
             (void)fresh.half_width(wanted, step, 0.95);
         });
@@ -85,8 +89,10 @@ TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
 TEST(Checkpoint, LeavesEpochsThatAddUp) {
     const Request wanted = request(kUnbounded, 1, 40, Mechanism::hat);
     constexpr std::int64_t kStep = 3'000'000;
-    Planner planner;
-    Planner undisturbed;
+    PlanCache planner_plans;
+    Planner planner(planner_plans);
+    PlanCache undisturbed_plans;
+    Planner undisturbed(undisturbed_plans);
     EXPECT_GT(stop_everywhere(97, [&] { (void)planner.errors(wanted).variance_at(kStep); }), 20);
     EXPECT_EQ(planner.errors(wanted).variance_at(kStep),
               undisturbed.errors(wanted).variance_at(kStep));

@@ -182,7 +182,7 @@ TEST(CounterState, EveryEpochHasTheWholeEpsilon) {
     for (int step = 1; step <= 6000; ++step) {
         (void)counter.advance(step, random);
         const Plan& plan = counter.state().plan();
-        ASSERT_EQ(plan.epsilon.value(), 0.5);
+        ASSERT_EQ(plan.unit.epsilon.value(), 0.5);
         ASSERT_EQ(counter.prepared().sampler(0).scale(),
                   (LaplaceScale{Epsilon(0.5), static_cast<uint128>(plan.height)}));
     }

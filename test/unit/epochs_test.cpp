@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/hat_choice.hpp"
+#include "core/hat_error.hpp"
 #include "core/planner.hpp"
 
 namespace dp_counter {
@@ -63,6 +65,30 @@ TEST(Epochs, CostLittleMoreThanAKnownHorizon) {
                 << "T = " << t << " epsilon " << value;
         }
     }
+}
+
+// The table of energies says what is computed without it, and serves every usual epsilon.
+TEST(Epochs, HaveKnownEnergies) {
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+        const HatSpec spec = epoch_spec(epoch, Epsilon(1));
+        const KnownEnergy* known = known_energy(spec);
+        ASSERT_NE(known, nullptr) << "run tools/make_energy_table.cpp: epoch " << epoch;
+        const HatPlanBlock plan(spec);
+        const HatEnergy mean = hat_mean_energy(plan.get());
+        const HatEnergy peak = hat_energy_at(plan.get(), known->peak_step);
+        for (int l = 0; l < HatSpec::kMaxHeight; ++l) {
+            EXPECT_NEAR(known->mean.level[l], mean.level[l], 1e-9 * (1 + mean.level[l]));
+            EXPECT_NEAR(known->peak.level[l], peak.level[l], 1e-9 * (1 + peak.level[l]));
+        }
+        for (const double epsilon : {0.05, 0.3, 2.0}) {
+            ASSERT_EQ(known_energy(epoch_spec(epoch, Epsilon(epsilon))), known);
+            const std::int64_t found = hat_peak(plan.get(), Epsilon(epsilon));
+            const double greatest = hat_variance_at(plan.get(), Epsilon(epsilon), found);
+            EXPECT_NEAR(hat_max_variance(plan.get(), Epsilon(epsilon)), greatest, 1e-3 * greatest)
+                << "epoch " << epoch << " epsilon " << epsilon;
+        }
+    }
+    EXPECT_EQ(known_energy(choose_hat(1000, Epsilon(1))), nullptr);
 }
 
 } // namespace

@@ -185,9 +185,11 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
                 EXPECT_GE(high, kConfidences[j] - 1e-6);
                 const double sigma = std::sqrt(kStreams * low * (1 - low)) + 1;
                 EXPECT_GT(hits[i][j], kStreams * low - kSigmas * sigma)
-                    << name(c.request) << " " << c.request.epsilon.value() << " at " << c.steps[i];
+                    << name(c.request) << " " << c.request.unit.epsilon.value() << " at "
+                    << c.steps[i];
                 EXPECT_LT(hits[i][j], kStreams * high + kSigmas * sigma)
-                    << name(c.request) << " " << c.request.epsilon.value() << " at " << c.steps[i];
+                    << name(c.request) << " " << c.request.unit.epsilon.value() << " at "
+                    << c.steps[i];
             }
     }
 }

@@ -63,10 +63,10 @@ Bytes with(Bytes bytes, std::size_t offset, Int value) {
     return bytes;
 }
 
-constexpr std::size_t kVersion = 4, kHorizon = 6, kEpsilon = 14, kRadix = 22, kMechanism = 26,
-                      kEpochMechanism = 27, kEpochRadix = 28, kEpochHorizon = 32, kStep = 40,
-                      kEpoch = 48, kEpochStart = 56, kCarried = 80, kVariance = 96,
-                      kCarriedVariance = 104, kEngine = 112;
+constexpr std::size_t kVersion = 4, kHorizon = 6, kEpsilon = 14, kSensitivity = 22, kRadix = 30,
+                      kMechanism = 34, kEpochMechanism = 35, kEpochRadix = 36, kEpochHorizon = 40,
+                      kStep = 48, kEpoch = 56, kEpochStart = 64, kCarried = 88, kVariance = 104,
+                      kCarriedVariance = 112, kEngine = 120;
 
 struct Shape {
     std::optional<std::int32_t> k;
@@ -253,6 +253,8 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
     expect_corrupt(with<std::int64_t>(good, kEpochHorizon, 0));
     for (const double epsilon : {0.0, -1.0, 1e-10, 1e10, kNan, kInfinity})
         expect_corrupt(with(good, kEpsilon, epsilon));
+    for (const std::int64_t sensitivity : {-1L, 0L, (1L << 36) / 3, kMost}) // height 4
+        expect_corrupt(with(good, kSensitivity, sensitivity));
     for (const std::int32_t k : {-1, 1, 65536, std::numeric_limits<std::int32_t>::min()}) {
         expect_corrupt(with(good, kRadix, k));
         expect_corrupt(with(good, kEpochRadix, k));
@@ -279,7 +281,7 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
     const Bytes good = counter.encode();
     const int levels = counter.state().plan().height - 1;
     ASSERT_GT(levels, 0);
-    constexpr std::size_t kLattice = 40, kLevels = 41, kFirst = 42;
+    constexpr std::size_t kLattice = 48, kLevels = 49, kFirst = 50;
     for (const std::uint8_t value : {0, 1, 7, 63, 255})
         expect_corrupt(with(good, kLattice, value));
     for (const std::uint8_t value : {0, 1, 3, 62, 63, 255})
@@ -300,7 +302,7 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
 
 // Found by fuzzing: so few knots that the last one's cell has millions of children, all in tables.
 TEST(StateCodec, RefusesALevelWithoutMeasure) {
-    constexpr std::size_t kFirst = 42;
+    constexpr std::size_t kFirst = 50;
     Counter counter(counter_request(6'000'000, 1, 100, Mechanism::hat));
     Bytes bytes = with<std::int64_t>(counter.encode(), kFirst + 8, 64);
     for (int l = 1; l + 1 < counter.state().plan().height; ++l)

@@ -1,0 +1,42 @@
+// Computes the energies of the epochs' mechanisms and prints src/core/energy_table.inc.
+//
+//   make all && g++ -std=c++20 -O2 -Isrc tools/make_energy_table.cpp src/core/*.o -lsodium
+//       -o /tmp/make_energy_table
+//   /tmp/make_energy_table > src/core/energy_table.inc        (a second)
+//
+// To be run after every change of the epochs or of the weights of hats; a unit test fails until
+// then.
+#include <cstdio>
+
+#include "core/epochs.hpp"
+#include "core/hat_error.hpp"
+
+namespace {
+
+using namespace dp_counter;
+
+void print(const HatEnergy& energy, int height) {
+    std::printf("{{");
+    for (int l = 0; l < height; ++l)
+        std::printf("%s%.17g", l > 0 ? ", " : "", energy.level[l]);
+    std::printf("}}");
+}
+
+} // namespace
+
+int main() {
+    std::printf("// Made by tools/make_energy_table.cpp. {fingerprint, peak step, mean energy per "
+                "level, energy at the peak}\n");
+    const Epsilon epsilon(1);
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+        const HatSpec spec = epoch_spec(epoch, epsilon);
+        const HatPlanBlock plan(spec);
+        const std::int64_t peak = hat_peak(plan.get(), epsilon);
+        std::printf("{0x%016llx, %lld, ", static_cast<unsigned long long>(fingerprint(spec)),
+                    static_cast<long long>(peak));
+        print(hat_mean_energy(plan.get()), spec.height);
+        std::printf(", ");
+        print(hat_energy_at(plan.get(), peak), spec.height);
+        std::printf("},\n");
+    }
+}
