@@ -18,8 +18,8 @@ std::int64_t nodes_between(const DigitSystem& system, std::int64_t since, std::i
     while (t != 0 || since != 0) {
         const std::int64_t before = system.split(since);
         const std::int64_t now = system.split(t);
-        const bool shared = since == t && (before < 0) == (now < 0);
-        nodes += shared ? std::abs(now - before) : std::abs(now) + std::abs(before);
+        // Of one parent: those on one side are shared, those on two are apart.
+        nodes += since == t ? std::abs(now - before) : std::abs(now) + std::abs(before);
     }
     return nodes;
 }

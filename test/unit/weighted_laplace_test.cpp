@@ -336,5 +336,26 @@ TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
     EXPECT_EQ(frequencies, 21);
 }
 
+TEST(WeightedLaplace, OfADifferenceCountsTheWidthItself) {
+    // S = Z/2: abs(S) <= w where abs(Z) <= 2w.
+    for (const double scale : {0.5, 2.0, 30.0}) {
+        const WeightedLaplace noise({{{1, {Epsilon(1 / scale), 1}, 1}}, 2}, Rounding::both_ends);
+        const double q = std::exp(-1 / scale);
+        const auto within = [&](std::int64_t width) {
+            return 1 - 2 * std::pow(q, 2 * static_cast<double>(width) + 1) / (1 + q);
+        };
+        for (const std::int64_t width : {0, 1, 2, 5, 20}) {
+            const auto [low, high] = noise.probability_within(width);
+            EXPECT_LE(low, within(width) + 1e-9) << scale;
+            EXPECT_GE(high, within(width) - 1e-9) << scale;
+            EXPECT_LT(high - low, 1e-6) << scale;
+        }
+        std::int64_t least = 0;
+        while (within(least) < 0.9)
+            ++least;
+        EXPECT_EQ(noise.half_width(0.9), least) << scale;
+    }
+}
+
 } // namespace
 } // namespace dp_counter
