@@ -14,9 +14,7 @@ namespace dp_counter {
 /// words are: it may lie in memory that is aligned to 8 bytes.
 class IsotonicBlock {
 public:
-    [[nodiscard]] static IsotonicBlock of(std::int64_t number) noexcept {
-        return IsotonicBlock(number, 1);
-    }
+    [[nodiscard]] static IsotonicBlock of(std::int64_t number) noexcept { return {number, 1}; }
     [[nodiscard]] std::int64_t count() const noexcept { return count_; }
 
     /// The path here, rounded to a double once.
@@ -27,7 +25,7 @@ public:
         return sum() * next.count_ >= next.sum() * count_;
     }
     [[nodiscard]] IsotonicBlock joined_by(const IsotonicBlock& next) const noexcept {
-        return IsotonicBlock(sum() + next.sum(), count_ + next.count_);
+        return {sum() + next.sum(), count_ + next.count_};
     }
 
 private:
