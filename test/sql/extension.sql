@@ -82,7 +82,9 @@ CREATE TABLE dp_hostile.pg_depend ();
 CREATE TABLE dp_hostile.pg_extension ();
 SET LOCAL search_path = dp_hostile, pg_catalog, public;
 SAVEPOINT ambiguous;
+\set VERBOSITY sqlstate
 CREATE EXTENSION dp_counter SCHEMA dp_hostile; -- rather than to choose
+\set VERBOSITY default
 ROLLBACK TO ambiguous;
 DROP FUNCTION dp_hostile.dp_counter_repair(integer);
 CREATE EXTENSION dp_counter SCHEMA dp_hostile;

@@ -6,7 +6,7 @@ CREATE SCHEMA live_limits;
 SET search_path = live_limits, public;
 CREATE FUNCTION increments(counter regclass) RETURNS TABLE (increment numeric) LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN QUERY EXECUTE format('SELECT count - lag(count::numeric, 1, 0) OVER (ORDER BY step) FROM %s ORDER BY step', counter);
+	RETURN QUERY EXECUTE format('SELECT count - lag(count::numeric, 1, 0::numeric) OVER (ORDER BY step) FROM %s ORDER BY step', counter);
 END $$;
 
 -- Two neighbours with a long past, so that all their slots are nearly full: `more` has had one event more. (An attacker gets
