@@ -6,8 +6,8 @@ MODULE_big = dp_counter
 # The install script has no version in its name, so that history shows its changes; updates have.
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/dp_counter--*.sql))
 DATA_built = sql/dp_counter--$(EXTVERSION).sql
-CORE_OBJS  = $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp)))
-PG_OBJS    = $(patsubst %.cpp,%.o,$(sort $(wildcard src/pg/*.cpp)))
+CORE_OBJS  = $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp)))
+PG_OBJS    = $(patsubst %.cpp,%.o,$(sort $(wildcard src/pg/*.cpp src/pg/*/*.cpp)))
 OBJS       = $(CORE_OBJS) $(PG_OBJS)
 
 REGRESS         = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
@@ -40,7 +40,7 @@ override COMPILER = $(CXX) $(CXXFLAGS)
 $(shlib): src/pg/exports.map
 
 # What each object was compiled from, as the compiler has found it (-MMD).
--include $(OBJS:.o=.d) $(wildcard build/*/*.d build/sanitized/*/*/*.d)
+-include $(OBJS:.o=.d) $(wildcard build/*/*.d build/sanitized/*/*/*.d build/sanitized/*/*/*/*.d)
 
 $(DATA_built): sql/dp_counter.sql dp_counter.control
 	cp $< $@

@@ -10,9 +10,9 @@
 #include <sodium.h>
 
 #include "bench/samplers.hpp"
-#include "core/keystream.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/noise/keystream.hpp"
 
 namespace dp_counter::bench {
 namespace {

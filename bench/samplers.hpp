@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/checked.hpp"
-#include "core/random_source.hpp"
+#include "core/base/checked.hpp"
+#include "core/noise/random_source.hpp"
 
 namespace dp_counter::bench {
 

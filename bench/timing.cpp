@@ -18,9 +18,9 @@
 #include <x86intrin.h>
 #endif
 
-#include "core/keystream.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/noise/keystream.hpp"
 
 using namespace dp_counter;
 

@@ -178,7 +178,7 @@ REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.counters
 IS 'dp_counter: a row per live counter: its parameters, its secret state and its last release';
 
--- A slot has had total + carries * 2^63 events; head and tail are marks (event_store.cpp). Room on
+-- A slot has had total + carries * 2^63 events; head and tail are marks (events_table.cpp). Room on
 -- every page for new versions of its rows: they replace one another in place.
 CREATE TABLE dp_counter_private.events (
     releases pg_catalog.regclass NOT NULL,

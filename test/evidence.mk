@@ -31,7 +31,7 @@ audit-power: all build/audit/core build/audit/judge
 # --- sanitizers -----------------------------------------------------------------------------------
 
 SANITIZED = build/sanitized
-SANITIZED_OBJS = $(patsubst %.cpp,$(SANITIZED)/%.o,$(sort $(wildcard src/core/*.cpp test/unit/*_test.cpp) \
+SANITIZED_OBJS = $(patsubst %.cpp,$(SANITIZED)/%.o,$(sort $(wildcard src/core/*/*.cpp test/unit/*_test.cpp) \
                    $(filter-out %_main.cpp %/entry.cpp,$(wildcard test/audit/*.cpp test/fuzz/*.cpp))))
 UNIT_LIBS = -lgtest_main -lgtest -lgmpxx -lgmp -lmpfr -lsodium -lpthread
 
@@ -53,7 +53,7 @@ asan-unit: $(SANITIZED)/unit
 ubsan-server:
 	@mkdir -p build/ubsan
 	cp -a Makefile dp_counter.control sql src test expected build/ubsan
-	rm -f build/ubsan/src/*/*.o
+	find build/ubsan/src -name '*.o' -delete
 	$(MAKE) -C build/ubsan SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' dp_counter.so
 	test/with_server -m build/ubsan/dp_counter.so $(MAKE) installcheck pgtap
 
@@ -98,7 +98,7 @@ test-all-majors:
 FUZZ_TARGETS    = planner sampler name state report
 FUZZ_SECONDS    ?= 600
 FUZZ_STATEMENTS ?= 50000
-FUZZ_SRCS       = $(sort $(wildcard src/core/*.cpp test/fuzz/*.cpp))
+FUZZ_SRCS       = $(sort $(wildcard src/core/*/*.cpp test/fuzz/*.cpp))
 FUZZ_OBJS       = $(patsubst %,build/unit/fuzz_%.o,$(FUZZ_TARGETS)) # for the unit tests: the replay
 
 build/unit/fuzz_%.o: test/fuzz/%.cpp
@@ -108,7 +108,7 @@ build/unit/fuzz_%.o: test/fuzz/%.cpp
 FUZZ_FLAGS = -std=c++20 -O2 -g -fno-omit-frame-pointer -Isrc -Itest
 
 # A copy of the core for each: one step, and no object is shared with the other builds.
-build/fuzz/%: $(FUZZ_SRCS) $(wildcard src/core/*.hpp test/fuzz/*.hpp)
+build/fuzz/%: $(FUZZ_SRCS) $(wildcard src/core/*/*.hpp test/fuzz/*.hpp)
 	@mkdir -p build/fuzz
 	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	  -DFUZZ_TARGET=fuzz_$* -o $@ $(FUZZ_SRCS) -lsodium
@@ -127,9 +127,9 @@ COUNTED = build/counted
 counted: $(DATA_built)
 	@mkdir -p $(COUNTED)
 	cp -a --parents Makefile dp_counter.control sql test/evidence.mk test/fuzz/draws src/pg/exports.map \
-	  $(wildcard src/*/*.[chi]*) $(COUNTED)
+	  $(wildcard src/*/*.[chi]* src/*/*/*.[chi]*) $(COUNTED)
 	$(MAKE) -C $(COUNTED) CORE_OBJS='$(CORE_OBJS)' \
-	  PG_OBJS='$(subst src/pg/streams.o,test/fuzz/draws/counted_streams.o,$(PG_OBJS))' dp_counter.so
+	  PG_OBJS='$(subst src/pg/query/streams.o,test/fuzz/draws/counted_streams.o,$(PG_OBJS))' dp_counter.so
 
 # SQL of our own making against a server with the extension.
 sql-fuzz: counted

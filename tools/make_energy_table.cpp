@@ -1,15 +1,15 @@
-// Computes the energies of the epochs' mechanisms and prints src/core/energy_table.inc.
+// Computes the energies of the epochs' mechanisms and prints src/core/hat/hat_energy_table.inc.
 //
-//   make all && g++ -std=c++20 -O2 -Isrc tools/make_energy_table.cpp src/core/*.o -lsodium
+//   make all && g++ -std=c++20 -O2 -Isrc tools/make_energy_table.cpp src/core/*/*.o -lsodium
 //       -o /tmp/make_energy_table
-//   /tmp/make_energy_table > src/core/energy_table.inc        (a second)
+//   /tmp/make_energy_table > src/core/hat/hat_energy_table.inc        (a second)
 //
 // To be run after every change of the epochs or of the weights of hats; a unit test fails until
 // then.
 #include <cstdio>
 
-#include "core/epochs.hpp"
-#include "core/hat_error.hpp"
+#include "core/count/epochs.hpp"
+#include "core/hat/hat_variance.hpp"
 
 namespace {
 

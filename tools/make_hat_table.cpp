@@ -1,8 +1,9 @@
-// Searches the best hat mechanism for a grid of horizons and prints src/core/hat_table.inc.
+// Searches the best hat mechanism for a grid of horizons and prints src/core/hat/hat_table.inc.
 //
-//   g++ -std=c++20 -O2 -Isrc tools/make_hat_table.cpp src/core/hat_{spec,plan,error}.cpp
-//       src/core/{laplace_scale,epsilon,digit_system}.cpp -o /tmp/make_hat_table
-//   /tmp/make_hat_table > src/core/hat_table.inc        (some minutes; progress on stderr)
+//   g++ -std=c++20 -O2 -Isrc tools/make_hat_table.cpp
+//   src/core/hat/hat_{levels,weights,variance}.cpp
+//       src/core/{noise/laplace_scale,base/epsilon,tree/offset_digits}.cpp -o /tmp/make_hat_table
+//   /tmp/make_hat_table > src/core/hat/hat_table.inc        (some minutes; progress on stderr)
 //
 // The measure is the exact mean variance for continuous noise, in units of 1/epsilon^2. For every
 // horizon of the grid and every sensible height it climbs from the best of the last horizon, from
@@ -18,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/hat_error.hpp"
+#include "core/hat/hat_variance.hpp"
 
 namespace {
 

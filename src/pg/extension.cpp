@@ -1,10 +1,10 @@
 // The module: its magic block and what happens when it is loaded.
-#include "core/checkpoint.hpp"
-#include "pg/backend_random.hpp"
-#include "pg/pending_events.hpp"
-#include "pg/postgres_api.hpp"
-#include "pg/privileges.hpp"
-#include "pg/wall.hpp"
+#include "core/base/checkpoint.hpp"
+#include "pg/live/pending_events.hpp"
+#include "pg/live/privileges.hpp"
+#include "pg/server/backend_random.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/wall.hpp"
 
 extern "C" {
 #include "utils/guc.h"

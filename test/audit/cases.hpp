@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.hpp"
+#include "core/count/mechanism_spec.hpp"
 
 namespace dp_counter::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "audit/cases.hpp"
-#include "core/random_source.hpp"
+#include "core/noise/random_source.hpp"
 
 namespace dp_counter::test {
 

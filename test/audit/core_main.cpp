@@ -10,7 +10,7 @@
 #include <sodium.h>
 
 #include "audit/core_audit.hpp"
-#include "core/keystream.hpp"
+#include "core/noise/keystream.hpp"
 
 using namespace dp_counter;
 using namespace dp_counter::test;

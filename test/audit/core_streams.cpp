@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "core/epochs.hpp"
-#include "core/noise_stream.hpp"
+#include "core/count/epochs.hpp"
+#include "core/count/noise_stream.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter::test {

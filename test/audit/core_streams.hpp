@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "audit/releases.hpp"
-#include "core/prepared_plan.hpp"
-#include "core/random_source.hpp"
+#include "core/count/prepared_mechanism.hpp"
+#include "core/noise/random_source.hpp"
 
 namespace dp_counter::test {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/random_source.hpp"
+#include "core/noise/random_source.hpp"
 #include "fuzz/targets.hpp"
 
 namespace dp_counter::test {

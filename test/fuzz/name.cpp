@@ -1,6 +1,6 @@
 #include <string>
 
-#include "core/plan.hpp"
+#include "core/count/mechanism_spec.hpp"
 #include "fuzz/input.hpp"
 
 namespace dp_counter::test {

@@ -1,8 +1,8 @@
 #include <cstddef>
 
-#include "core/epochs.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
+#include "core/count/epochs.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
 #include "fuzz/input.hpp"
 #include "unit/support.hpp"
 

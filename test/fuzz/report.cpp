@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/gaussian_noise.hpp"
-#include "core/planner.hpp"
+#include "core/accuracy/forecast.hpp"
+#include "core/literature/gaussian_noise.hpp"
 #include "fuzz/input.hpp"
 
 namespace dp_counter::test {

@@ -1,4 +1,4 @@
-#include "core/discrete_laplace.hpp"
+#include "core/noise/discrete_laplace.hpp"
 #include "fuzz/input.hpp"
 
 namespace dp_counter::test {

@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "core/state_codec.hpp"
+#include "core/count/state_codec.hpp"
 #include "fuzz/input.hpp"
 #include "unit/support.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "audit/audit.hpp"
 #include "audit/confidence.hpp"
-#include "core/discrete_laplace.hpp"
-#include "core/keystream.hpp"
+#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

@@ -1,4 +1,4 @@
-#include "core/certified_exp.hpp"
+#include "core/noise/certified_exp.hpp"
 
 #include <random>
 

@@ -1,14 +1,14 @@
 // An exception from every checkpoint in turn: it comes out, and what is kept between calls answers
 // afterwards as if nothing had happened.
-#include "core/checkpoint.hpp"
+#include "core/base/checkpoint.hpp"
 
 #include <functional>
 
 #include <gtest/gtest.h>
 
-#include "core/comparison.hpp"
-#include "core/plan_cache.hpp"
-#include "core/planner.hpp"
+#include "core/accuracy/forecast.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/literature/comparison.hpp"
 
 namespace dp_counter {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/comparison.hpp"
+#include "core/literature/comparison.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/approximate_laplace.hpp"
-#include "core/plan.hpp"
-#include "core/release_error.hpp"
-#include "core/square_root_factorisation.hpp"
-#include "core/tree_error.hpp"
+#include "core/accuracy/release_error.hpp"
+#include "core/count/mechanism_spec.hpp"
+#include "core/literature/approximate_laplace.hpp"
+#include "core/literature/square_root_factorisation.hpp"
+#include "core/tree/tree_variance.hpp"
 
 namespace dp_counter {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/counter_state.hpp"
+#include "core/count/counter_state.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/epochs.hpp"
-#include "core/release_interval.hpp"
-#include "core/stream_error.hpp"
-#include "core/tree_error.hpp"
+#include "core/accuracy/release_interval.hpp"
+#include "core/accuracy/stream_error.hpp"
+#include "core/count/epochs.hpp"
+#include "core/tree/tree_variance.hpp"
 #include "unit/live_support.hpp"
 #include "unit/support.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/discrete_laplace.hpp"
+#include "core/noise/discrete_laplace.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <gtest/gtest.h>
 
-#include "core/keystream.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/mpfr_oracle.hpp"
 #include "unit/support.hpp"
 

@@ -1,10 +1,10 @@
-#include "core/epochs.hpp"
+#include "core/count/epochs.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/hat_choice.hpp"
-#include "core/hat_error.hpp"
-#include "core/planner.hpp"
+#include "core/accuracy/forecast.hpp"
+#include "core/hat/hat_choice.hpp"
+#include "core/hat/hat_variance.hpp"
 
 namespace dp_counter {
 namespace {

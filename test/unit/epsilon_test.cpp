@@ -1,11 +1,11 @@
-#include "core/epsilon.hpp"
+#include "core/base/epsilon.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dp_counter {
 namespace {

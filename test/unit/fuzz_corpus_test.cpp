@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/state_codec.hpp"
+#include "core/count/state_codec.hpp"
 #include "fuzz/targets.hpp"
 #include "unit/support.hpp"
 

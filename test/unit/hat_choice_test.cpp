@@ -1,4 +1,4 @@
-#include "core/hat_choice.hpp"
+#include "core/hat/hat_choice.hpp"
 
 #include <cmath>
 #include <random>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/tree_error.hpp"
+#include "core/tree/tree_variance.hpp"
 #include "unit/hat_support.hpp"
 
 namespace dp_counter {

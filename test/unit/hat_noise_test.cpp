@@ -1,5 +1,5 @@
 // The stream of noise against the matrix L, entry by entry, and its variance with real noise.
-#include "core/hat_noise.hpp"
+#include "core/hat/hat_noise.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/discrete_laplace.hpp"
-#include "core/hat_error.hpp"
-#include "core/keystream.hpp"
+#include "core/hat/hat_variance.hpp"
+#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/hat_support.hpp"
 #include "unit/support.hpp"
 

@@ -11,9 +11,9 @@
 
 #include <gmpxx.h>
 
-#include "core/hat_noise.hpp"
-#include "core/hat_plan.hpp"
-#include "core/hat_spec.hpp"
+#include "core/hat/hat_levels.hpp"
+#include "core/hat/hat_noise.hpp"
+#include "core/hat/hat_weights.hpp"
 
 namespace dp_counter {
 

@@ -1,4 +1,4 @@
-#include "core/isotonic_regression.hpp"
+#include "core/accuracy/isotonic_regression.hpp"
 
 #include <algorithm>
 #include <cmath>

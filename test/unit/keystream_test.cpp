@@ -1,4 +1,4 @@
-#include "core/keystream.hpp"
+#include "core/noise/keystream.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/discrete_laplace.hpp"
+#include "core/noise/discrete_laplace.hpp"
 #include "unit/own_stack.hpp"
 #include "unit/support.hpp"
 

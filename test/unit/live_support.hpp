@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/counter_state.hpp"
-#include "core/discrete_laplace.hpp"
-#include "core/keystream.hpp"
-#include "core/state_codec.hpp"
+#include "core/count/counter_state.hpp"
+#include "core/count/state_codec.hpp"
+#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter::test {

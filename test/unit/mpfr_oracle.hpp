@@ -5,7 +5,7 @@
 #include <gmpxx.h>
 #include <mpfr.h>
 
-#include "core/laplace_scale.hpp"
+#include "core/noise/laplace_scale.hpp"
 
 namespace dp_counter::test {
 

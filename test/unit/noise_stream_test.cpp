@@ -1,4 +1,4 @@
-#include "core/noise_stream.hpp"
+#include "core/count/noise_stream.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/epochs.hpp"
-#include "core/keystream.hpp"
-#include "core/plan_cache.hpp"
-#include "core/tree_error.hpp"
+#include "core/count/epochs.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/noise/keystream.hpp"
+#include "core/tree/tree_variance.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

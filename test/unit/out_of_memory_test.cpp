@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/keystream.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/support.hpp"
 
 namespace {

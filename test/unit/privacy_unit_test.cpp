@@ -1,13 +1,13 @@
-#include "core/privacy_unit.hpp"
+#include "core/noise/privacy_unit.hpp"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
-#include "core/noise_engine.hpp"
-#include "core/plan.hpp"
-#include "core/stream_error.hpp"
+#include "core/accuracy/stream_error.hpp"
+#include "core/base/error.hpp"
+#include "core/count/mechanism_spec.hpp"
+#include "core/count/noise_engine.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

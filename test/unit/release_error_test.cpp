@@ -1,4 +1,4 @@
-#include "core/release_error.hpp"
+#include "core/accuracy/release_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "core/hat_choice.hpp"
-#include "core/keystream.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
-#include "core/planner.hpp"
-#include "core/weighted_laplace.hpp"
+#include "core/accuracy/forecast.hpp"
+#include "core/accuracy/noise_distribution.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/hat/hat_choice.hpp"
+#include "core/noise/keystream.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

@@ -1,4 +1,4 @@
-#include "core/state_codec.hpp"
+#include "core/count/state_codec.hpp"
 
 #include <algorithm>
 #include <cstring>

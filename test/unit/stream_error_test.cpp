@@ -1,4 +1,4 @@
-#include "core/stream_error.hpp"
+#include "core/accuracy/stream_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,13 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/discrete_laplace.hpp"
-#include "core/epochs.hpp"
-#include "core/keystream.hpp"
-#include "core/noise_stream.hpp"
-#include "core/plan_cache.hpp"
-#include "core/tree_error.hpp"
-#include "core/weighted_laplace.hpp"
+#include "core/accuracy/noise_distribution.hpp"
+#include "core/count/epochs.hpp"
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/keystream.hpp"
+#include "core/tree/tree_variance.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

@@ -12,8 +12,8 @@
 
 #include <sodium.h>
 
-#include "core/noise_stream.hpp"
-#include "core/random_source.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/noise/random_source.hpp"
 
 namespace dp_counter::test {
 

@@ -1,6 +1,6 @@
 // The mechanism's matrix, read off the running code by feeding it one unit of noise at a time, and
 // compared with the paper's definitions.
-#include "core/tree_noise.hpp"
+#include "core/tree/tree_noise.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 // Streams that count the releases that begin, for the SQL fuzzer (make counted). It stands in for
-// src/pg/streams.cpp and wraps what draws; the shipped sources hold none of it.
+// src/pg/query/streams.cpp and wraps what draws; the shipped sources hold none of it.
 #define open_stream uncounted_open_stream
 #define release_once uncounted_release_once
 #define release_count uncounted_release_count
-#include "pg/streams.cpp"
+#include "pg/query/streams.cpp"
 #undef open_stream
 #undef release_once
 #undef release_count

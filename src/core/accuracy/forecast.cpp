@@ -1,0 +1,72 @@
+#include "core/accuracy/forecast.hpp"
+
+#include <cmath>
+
+#include "core/base/bit_copy.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+std::size_t hash(const NoiseClass& noise, double confidence) {
+    std::uint64_t h = 0;
+    for (const std::uint64_t word :
+         {bit_copy<std::uint64_t>(noise.epsilon), static_cast<std::uint64_t>(noise.sensitivity),
+          bit_copy<std::uint64_t>(confidence), noise.family, noise.height, noise.since}) {
+        h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
+        h ^= h >> 32;
+    }
+    return static_cast<std::size_t>(h + noise.index); // neighbouring steps never collide
+}
+
+} // namespace
+
+Planner::Entry& Planner::entry(const Request& request) {
+    auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
+    if (!entry || !(entry->request == request))
+        entry.emplace(Entry{request, StreamError(request, &cache_), {}});
+    return *entry;
+}
+
+StreamError& Planner::errors(const Request& request) {
+    return entry(request).errors;
+}
+
+PlanReport report_of(StreamError& errors, int epoch) {
+    const ReleaseError& own = errors.epoch(epoch);
+    const double carried = errors.carried_variance(epoch);
+    const double mse = carried + own.mse();
+    return {own.radices(),
+            own.plan().scale().value(),
+            mse,
+            std::sqrt(mse),
+            std::sqrt(carried + own.max_variance()),
+            own.state_bytes()};
+}
+
+const PlanReport& Planner::report(const Request& request, int epoch) {
+    Entry& found = entry(request);
+    const auto index = static_cast<std::size_t>(epoch);
+    if (index >= found.reports.size())
+        found.reports.resize(index + 1);
+    std::optional<PlanReport>& report = found.reports[index];
+    if (!report)
+        report = report_of(found.errors, epoch);
+    return *report;
+}
+
+std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence,
+                                 std::int64_t since) {
+    StreamError& release = errors(request);
+    const NoiseClass noise = release.noise_class(t, since);
+    if (widths_.empty())
+        widths_.resize(kWidths);
+    Width& known = widths_[hash(noise, confidence) % kWidths];
+    if (!(known.confidence == confidence && known.noise == noise)) {
+        const std::int64_t width = release.half_width(t, confidence, since);
+        known = {noise, confidence, width};
+    }
+    return known.width;
+}
+
+} // namespace dp_counter

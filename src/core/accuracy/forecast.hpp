@@ -1,0 +1,68 @@
+// Answers about plans, remembered: a query asks the same thing once per row.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/accuracy/stream_error.hpp"
+
+namespace dp_counter {
+
+/// What a plan promises.
+struct PlanReport {
+    std::vector<std::int32_t> radices;
+    double scale; ///< of the noise of one node
+    double mse;
+    double rmse;
+    double max_stddev;
+    std::size_t state_bytes;
+};
+
+/// The report of one epoch of a stream, or of all of a stream with a horizon. mse, rmse and
+/// max_stddev hold what is carried over from the epochs before.
+[[nodiscard]] PlanReport report_of(StreamError& errors, int epoch);
+
+/// A cache of public values of bounded size, on top of one of plans, which must live as long: up to
+/// 64 plans and 16384 half widths (1 MB). A remembered answer costs 30 to 100 nanoseconds.
+/// References are good until a call with another request.
+class Planner {
+public:
+    constexpr explicit Planner(PlanCache& plans) : cache_(plans) {}
+
+    /// StreamError(request). Throws Error as it does.
+    [[nodiscard]] StreamError& errors(const Request& request);
+
+    /// report_of(errors(request), epoch)
+    [[nodiscard]] const PlanReport& report(const Request& request, int epoch = 0);
+
+    /// errors(request).half_width(t, confidence, since)
+    [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
+                                          std::int64_t since = 0);
+
+private:
+    struct Entry {
+        Request request;
+        StreamError errors;
+        std::deque<std::optional<PlanReport>> reports; ///< of epochs 0, 1, ...
+    };
+    struct Width {
+        NoiseClass noise;
+        double confidence; ///< 0: unused
+        std::int64_t width;
+    };
+
+    static constexpr std::size_t kPlans = 64;
+    static constexpr std::size_t kWidths = 16384;
+
+    Entry& entry(const Request& request);
+
+    PlanCache& cache_;
+    std::array<std::optional<Entry>, kPlans> plans_;
+    std::vector<Width> widths_; ///< empty before the first use, then kWidths, found by hashing
+};
+
+} // namespace dp_counter

@@ -1,0 +1,17 @@
+#include "core/accuracy/isotonic_regression.hpp"
+
+#include <type_traits>
+
+namespace dp_counter {
+
+static_assert(std::is_trivially_copyable_v<IsotonicBlock>);
+static_assert(alignof(IsotonicBlock) == 8);
+
+double IsotonicBlock::mean() const noexcept {
+    // A whole part and a rest below 1: at most one rounding where both are needed.
+    const int128 whole = sum() / count_;
+    const auto rest = static_cast<std::int64_t>(sum() - whole * count_);
+    return static_cast<double>(whole) + static_cast<double>(rest) / static_cast<double>(count_);
+}
+
+} // namespace dp_counter

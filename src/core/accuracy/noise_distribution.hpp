@@ -1,0 +1,52 @@
+// The distribution of the noise in a release: a weighted sum of discrete Laplace variables, rounded
+// to an integer. Quantiles from the distribution itself: no normal approximation, no tail bound.
+#pragma once
+
+#include <cstdint>
+
+#include "core/accuracy/characteristic_function.hpp"
+
+namespace dp_counter {
+
+/// What makes whole numbers of S.
+enum class Rounding : std::uint8_t {
+    once,      ///< N = floor(S + 1/2), the noise of a release
+    both_ends, ///< N = floor(A + 1/2) - floor(B + 1/2), S = A - B, the noise of a difference
+};
+
+/// The noise N of a release, or of the difference of two. N of a difference is off S by less than
+/// 1, and an event of S stands for one of N: abs(S) <= width implies abs(N) <= width, which implies
+/// abs(S) < width + 1. So widths are right, and at most 1 more than needed.
+class WeightedLaplace {
+public:
+    static constexpr double kMaxConfidence = 1 - 1e-9;
+
+    explicit WeightedLaplace(const NoiseSum& sum, Rounding rounding = Rounding::once)
+        : phi_(sum), rounding_(rounding) {}
+
+    /// Variance of S (rounding adds at most 1/4 to that of N, mostly 1/12, nothing for integers).
+    [[nodiscard]] double variance() const noexcept { return phi_.variance(); }
+
+    /// Encloses P(|N| <= width), or P(|S| <= width) of a difference. high - low is at most 3
+    /// tolerances, unless S puts mass so close to width + 1/2 that it cannot be told in 0.1 seconds
+    /// on which side: where the weights are simple fractions but for their last bits, on a lattice
+    /// finer than about 2^-17.
+    struct Enclosure {
+        double low;
+        double high;
+    };
+    [[nodiscard]] Enclosure probability_within(std::int64_t width, double tolerance = 1e-9) const;
+
+    /// The least width for which that is >= confidence. The probability is computed with an
+    /// error of at most 1e-6, or (1 - confidence)/10 if that is less; in the exceptional case
+    /// above the width is rounded up: the confidence is kept. Takes 2 to 40 microseconds for most
+    /// sums, 0.1 seconds at worst.
+    /// Throws Error (parameter) unless 0 < confidence <= kMaxConfidence.
+    [[nodiscard]] std::int64_t half_width(double confidence) const;
+
+private:
+    CharacteristicFunction phi_;
+    Rounding rounding_;
+};
+
+} // namespace dp_counter

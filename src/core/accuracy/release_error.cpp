@@ -1,0 +1,102 @@
+#include "core/accuracy/release_error.hpp"
+
+#include <string>
+#include <utility>
+
+#include "core/base/fixed_point.hpp"
+#include "core/count/noise_stream.hpp"
+#include "core/count/prepared_mechanism.hpp"
+#include "core/hat/hat_variance.hpp"
+#include "core/tree/tree_variance.hpp"
+
+namespace dp_counter {
+
+void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
+    if (t < 0 || t > last)
+        throw Error(Fault::parameter,
+                    "t must be between 0 and " +
+                        std::string(last == kMaxHorizon ? "" : "the horizon of ") +
+                        std::to_string(last) + ", not " + std::to_string(t),
+                    "t is the number of rows counted so far.");
+    if (since < 0 || since > t)
+        throw Error(Fault::parameter,
+                    "since must be between 0 and t, which is " + std::to_string(t) + ", not " +
+                        std::to_string(since),
+                    "since is the number of rows counted at the earlier release.");
+}
+
+ReleaseError::ReleaseError(std::shared_ptr<const PreparedPlan> prepared)
+    : prepared_(std::move(prepared)) {}
+
+ReleaseError::ReleaseError(const Plan& plan)
+    : ReleaseError(
+          std::make_shared<const PreparedPlan>(plan, std::vector<PreparedPlan::Sampler>())) {}
+
+double ReleaseError::rounding() const noexcept {
+    return plan().is_fractional() ? kRoundingVariance : 0;
+}
+
+double ReleaseError::variance_at(std::int64_t t) const {
+    return exact_variance_at(t) + (t == 0 ? 0 : rounding());
+}
+
+double ReleaseError::exact_variance_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    return prepared_->exact_variance_at(t, since);
+}
+
+double ReleaseError::max_variance() const {
+    if (!plan().is_tree())
+        return hat_max_variance(*prepared_->hats(), plan().unit) + rounding();
+    return plan().scale().variance() *
+           static_cast<double>(max_nodes(plan().digits(), plan().horizon));
+}
+
+/// Of what counts whole nodes.
+std::int64_t ReleaseError::nodes(std::int64_t t, std::int64_t since) const {
+    return plan().is_tree() ? nodes_between(plan().digits(), since, t) : t - since;
+}
+
+NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    if (!plan().is_fractional() || t == since) // the noise is symmetric: no sign matters
+        return {{{1, plan().scale(), nodes(t, since)}}, 1};
+    NoiseSum sum{{}, int128{1} << 64};
+    sum.terms.reserve(512);
+    int last_level = -1;
+    for (const auto& [level, node, coefficient] : hat_difference(*prepared_->hats(), since, t)) {
+        if (level == last_level && sum.terms.back().coefficient == coefficient)
+            ++sum.terms.back().multiplicity;
+        else
+            sum.terms.push_back({coefficient, plan().scale(level), 1});
+        last_level = level;
+    }
+    return sum;
+}
+
+NoiseClass ReleaseError::noise_class(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, plan().horizon);
+    const bool whole = !plan().is_fractional();
+    return {plan().unit.epsilon.value(),
+            plan().unit.sensitivity,
+            whole ? 0 : fingerprint(plan().levels),
+            static_cast<std::uint64_t>(plan().height),
+            static_cast<std::uint64_t>(whole ? nodes(t, since) : t),
+            static_cast<std::uint64_t>(whole ? 0 : since)};
+}
+
+std::vector<std::int32_t> ReleaseError::radices() const {
+    std::vector<std::int32_t> result;
+    if (plan().is_tree())
+        result.assign(static_cast<std::size_t>(plan().height), plan().radix);
+    else
+        for (int l = 0; l + 1 < plan().height; ++l)
+            result.push_back(plan().levels.level[l].radix);
+    return result;
+}
+
+std::size_t ReleaseError::state_bytes() const {
+    return NoiseStream::bytes(*prepared_);
+}
+
+} // namespace dp_counter

@@ -1,0 +1,109 @@
+#include "core/accuracy/stream_error.hpp"
+
+#include <algorithm>
+
+#include "core/accuracy/noise_distribution.hpp"
+#include "core/base/fixed_point.hpp"
+#include "core/count/epochs.hpp"
+
+namespace dp_counter {
+
+StreamError::StreamError(const Request& request, PlanCache* plans)
+    : request_(request), plans_(plans), carried_{0.0} {
+    (void)epoch(0);
+}
+
+const ReleaseError& StreamError::epoch(int number) {
+    while (static_cast<std::size_t>(number) >= epochs_.size()) {
+        const int next = static_cast<int>(epochs_.size());
+        if (plans_ != nullptr)
+            epochs_.emplace_back(plans_->describe(request_, next));
+        else
+            epochs_.emplace_back(make_plan(request_, next));
+    }
+    return epochs_[static_cast<std::size_t>(number)];
+}
+
+void StreamError::check(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, request_.horizon == kUnbounded ? kMaxHorizon : request_.horizon);
+}
+
+bool StreamError::is_rounded(std::int64_t t) {
+    const int begun = epochs_begun(request_.horizon, t);
+    return begun > 0 && epoch(begun - 1).plan().is_fractional();
+}
+
+template <class Visit>
+void StreamError::for_each_epoch(std::int64_t t, std::int64_t since, Visit&& visit) {
+    const int begun = epochs_begun(request_.horizon, t);
+    for (int e = std::max(0, epochs_begun(request_.horizon, since) - 1); e < begun; ++e)
+        visit(epoch(e), steps_of_epoch(request_.horizon, e, t),
+              steps_of_epoch(request_.horizon, e, since));
+}
+
+double StreamError::carried_variance(int number) {
+    while (static_cast<std::size_t>(number) >= carried_.size()) {
+        const ReleaseError& last = epoch(static_cast<int>(carried_.size()) - 1);
+        carried_.push_back(carried_.back() + last.exact_variance_at(last.plan().horizon));
+    }
+    return carried_[static_cast<std::size_t>(number)];
+}
+
+double StreamError::variance_at(std::int64_t t, std::int64_t since) {
+    check(t, since);
+    if (t == since)
+        return 0;
+    double variance =
+        (is_rounded(t) ? kRoundingVariance : 0) + (is_rounded(since) ? kRoundingVariance : 0);
+    if (since == 0) { // the usual question: what is carried is remembered
+        const int last = epochs_begun(request_.horizon, t) - 1;
+        return variance + carried_variance(last) +
+               epoch(last).exact_variance_at(steps_of_epoch(request_.horizon, last, t));
+    }
+    for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
+        variance += errors.exact_variance_at(now, then);
+    });
+    return variance;
+}
+
+namespace {
+
+/// The sum of independent noises.
+NoiseSum sum_of(NoiseSum a, NoiseSum b) {
+    if (a.denominator != b.denominator) { // one of them counts whole numbers
+        NoiseSum& coarse = a.denominator == 1 ? a : b;
+        const NoiseSum& fine = a.denominator == 1 ? b : a;
+        for (NoiseTerm& term : coarse.terms)
+            term.coefficient *= fine.denominator;
+        coarse.denominator = fine.denominator;
+    }
+    a.terms.insert(a.terms.end(), b.terms.begin(), b.terms.end());
+    return a;
+}
+
+} // namespace
+
+std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int64_t since) {
+    check(t, since);
+    NoiseSum noise;
+    for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
+        noise = sum_of(errors.noise_at(now, then), std::move(noise));
+    });
+    const bool twice = t != since && is_rounded(t) && is_rounded(since);
+    return WeightedLaplace(noise, twice ? Rounding::both_ends : Rounding::once)
+        .half_width(confidence);
+}
+
+NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {
+    check(t, since);
+    if (epochs_begun(request_.horizon, t) <= 1)
+        return epoch(0).noise_class(t, since);
+    const auto radix = static_cast<std::uint64_t>(request_.radix.value_or(0));
+    const auto mechanism =
+        request_.mechanism ? static_cast<std::uint64_t>(*request_.mechanism) + 1 : 0;
+    const std::uint64_t family = (radix << 8 | mechanism) << 1; // even: names of levels are odd
+    return {request_.unit.epsilon.value(), request_.unit.sensitivity,        family, kMaxHeight + 1,
+            static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(since)};
+}
+
+} // namespace dp_counter

@@ -1,0 +1,56 @@
+// Integer arithmetic at the limits of its types.
+//
+// What depends on secret data never throws: sums with counts in them have 128 bits, and only what
+// is released is brought into 64. Checked are numbers that follow from public parameters, and sums
+// of noise alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/base/error.hpp"
+
+namespace dp_counter {
+
+__extension__ using int128 = __int128;
+__extension__ using uint128 = unsigned __int128;
+
+/// The nearest number that has 64 bits. For releases: what is done to one is post-processing. A
+/// running total must never be clamped: an event less could be made up for at the bound by a later
+/// one, and neighbours would differ in two steps.
+[[nodiscard]] constexpr std::int64_t saturated(int128 release) noexcept {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return static_cast<std::int64_t>(std::clamp<int128>(release, Limits::min(), Limits::max()));
+}
+
+[[noreturn]] inline void throw_overflow() {
+    throw Error(Fault::overflow, "noise is out of range",
+                "Choose a larger epsilon or a smaller horizon.");
+}
+
+template <class Int>
+[[nodiscard]] inline Int checked_add(Int a, Int b) {
+    Int sum;
+    if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
+        throw_overflow();
+    return sum;
+}
+
+template <class Int>
+[[nodiscard]] inline Int checked_sub(Int a, Int b) {
+    Int difference;
+    if (__builtin_sub_overflow(a, b, &difference)) [[unlikely]]
+        throw_overflow();
+    return difference;
+}
+
+template <class Int>
+[[nodiscard]] inline Int checked_mul(Int a, Int b) {
+    Int product;
+    if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
+        throw_overflow();
+    return product;
+}
+
+} // namespace dp_counter

@@ -1,0 +1,38 @@
+#include "core/base/epsilon.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "core/base/error.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+/// The value in as few digits as tell it from its neighbours.
+std::string shortest(double value) {
+    char text[32];
+    for (int digits = 6; digits <= 17; ++digits) {
+        (void)std::snprintf(text, sizeof text, "%.*g", digits, value);
+        if (std::strtod(text, nullptr) == value)
+            break;
+    }
+    return text;
+}
+
+} // namespace
+
+Epsilon::Epsilon(double value) : value_(value) {
+    if (!(value >= kMin && value <= kMax)) { // also false for NaN
+        throw Error(Fault::parameter,
+                    "epsilon must be between 1e-09 and 1e+09, not " + shortest(value),
+                    "Small values protect more and add more noise; 0.1 to 1 is usual.");
+    }
+    const double fraction = std::frexp(value, &exponent_); // value = fraction * 2^exponent, exact
+    mantissa_ = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
+    exponent_ -= 53;
+}
+
+} // namespace dp_counter

@@ -1,0 +1,52 @@
+#include "core/count/counter_state.hpp"
+
+#include <new>
+#include <string>
+
+#include "core/count/epochs.hpp"
+
+namespace dp_counter {
+
+Plan CounterState::first_plan(const Request& request) {
+    return make_plan(request);
+}
+
+CounterState* CounterState::create(void* block, const Request& request,
+                                   const PreparedPlan& prepared) noexcept {
+    auto* state = new (block) CounterState(request, prepared.plan());
+    NoiseEngine::create(&state->engine(), prepared);
+    return state;
+}
+
+std::optional<Plan> CounterState::next_epoch() const {
+    if (step_of_epoch() < plan_.horizon)
+        return std::nullopt;
+    if (is_bounded())
+        throw Error(Fault::data,
+                    "the counter is at its horizon of " + std::to_string(request_.horizon) +
+                        " steps",
+                    "No event is lost: those of the open step stay recorded. Create another "
+                    "counter, with a horizon that is long enough or without one.");
+    if (epoch_ + 1 >= kEpochs) // 10^11 years of steps a second
+        throw_overflow();
+    return make_plan(request_, static_cast<int>(epoch_ + 1));
+}
+
+CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,
+                                       const CounterState& before) noexcept {
+    CounterState* state = create(block, before.request_, prepared);
+    state->step_ = before.step_;
+    state->epoch_ = before.epoch_ + 1;
+    state->epoch_start_ = before.step_;
+    state->noise_ = before.noise_;
+    state->carried_ = before.noise_;
+    state->variance_ = before.variance_;
+    state->carried_variance_ = before.variance_;
+    return state;
+}
+
+void CounterState::throw_past_epoch() {
+    throw Error(Fault::data, "the epoch of the counter is over");
+}
+
+} // namespace dp_counter

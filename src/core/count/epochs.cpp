@@ -1,0 +1,109 @@
+#include "core/count/epochs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/hat/hat_choice.hpp"
+#include "core/hat/hat_variance.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+constexpr std::int64_t kBegin[kEpochs + 1] = {
+    0,
+    14,
+    100,
+    1000,
+    10000,
+    100000,
+    1000000,
+    10000000,
+    100000000,
+    1000000000,
+    10000000000,
+    100000000000,
+    1000000000000,
+    10000000000000,
+    100000000000000,
+    1000000000000000,
+    10000000000000000,
+    100000000000000000,
+    1000000000000000000,
+    kMaxHorizon,
+};
+
+/// The first epochs' shapes, found by the climbing search of tools/make_hat_table.cpp with the
+/// number of top knots held at 2 or 3. Later epochs follow the pattern.
+struct Shapes {
+    std::size_t levels;
+    HatShape shape[5];
+};
+constexpr Shapes kShapes[] = {
+    {1, {{8, 4}}},
+    {1, {{33, 13}}},
+    {2, {{23, 15}, {23, 10}}},
+    {3, {{17, 13, -1}, {17, 12}, {18, 8}}},
+    {4, {{16, 11}, {16, 11}, {16, 9}, {16, 6, 1}}},
+    {4, {{25, 18}, {24, 18}, {25, 18}, {25, 10, 1}}},
+    {5, {{19, 15}, {21, 15}, {21, 15}, {21, 13}, {21, 9, 1}}},
+};
+constexpr int kSearched = sizeof kShapes / sizeof *kShapes;
+
+HatSpec usual_spec(int epoch, PrivacyUnit unit) {
+    const std::int64_t length = epoch_length(epoch);
+    if (epoch < kSearched)
+        return fitted_hat_spec(length, {kShapes[epoch].shape, kShapes[epoch].levels}, unit);
+    // Three knots on top, radices near 22.
+    const double blocks = static_cast<double>(length) / 3;
+    const double levels = std::round(std::log(blocks) / std::log(22.0));
+    const auto radix = static_cast<std::int32_t>(std::ceil(std::pow(blocks, 1 / levels)));
+    std::vector<HatShape> shapes(static_cast<std::size_t>(levels), HatShape{radix, radix * 7 / 10});
+    shapes.back().offset = radix * 9 / 20;
+    return fitted_hat_spec(length, shapes, unit);
+}
+
+/// What an epoch costs itself and those after it.
+double cost(const HatSpec& spec, PrivacyUnit unit) {
+    const HatPlanBlock plan(spec);
+    return hat_spec_mse(spec, unit) + hat_variance_at(plan.get(), unit, spec.horizon) +
+           (spec.height > 1 ? kRoundingVariance : 0);
+}
+
+} // namespace
+
+std::int64_t epoch_begin(int epoch) noexcept {
+    return kBegin[epoch];
+}
+
+std::int64_t epoch_length(int epoch) noexcept {
+    return kBegin[epoch + 1] - kBegin[epoch];
+}
+
+int epoch_of(std::int64_t t) noexcept {
+    return static_cast<int>(std::lower_bound(kBegin + 1, kBegin + kEpochs, t) - (kBegin + 1));
+}
+
+int epochs_begun(std::int64_t horizon, std::int64_t t) noexcept {
+    if (t <= 0)
+        return 0;
+    return horizon == kUnbounded ? epoch_of(t) + 1 : 1;
+}
+
+std::int64_t steps_of_epoch(std::int64_t horizon, int epoch, std::int64_t t) noexcept {
+    if (horizon != kUnbounded)
+        return t;
+    return std::clamp<std::int64_t>(t - epoch_begin(epoch), 0, epoch_length(epoch));
+}
+
+HatSpec epoch_spec(int epoch, PrivacyUnit unit) {
+    const HatSpec usual = usual_spec(epoch, unit);
+    const bool fits = hat_fits(usual, unit);
+    if (fits && is_nearly_continuous(unit))
+        return usual;
+    const HatSpec bridge = choose_bridge(epoch_length(epoch), unit);
+    return fits && cost(usual, unit) <= cost(bridge, unit) ? usual : bridge;
+}
+
+} // namespace dp_counter

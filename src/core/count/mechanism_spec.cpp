@@ -1,0 +1,185 @@
+#include "core/count/mechanism_spec.hpp"
+
+#include <array>
+#include <string>
+#include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/count/epochs.hpp"
+#include "core/hat/hat_choice.hpp"
+#include "core/tree/tree_choice.hpp"
+#include "core/tree/tree_variance.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+struct Name {
+    Mechanism mechanism;
+    const char* text;
+};
+
+constexpr std::array<Name, 4> kNames{{
+    {Mechanism::hat, "hat"},
+    {Mechanism::bridge, "bridge"},
+    {Mechanism::subtraction, "subtraction"},
+    {Mechanism::plain, "plain"},
+}};
+
+DigitSystem digit_system(Mechanism mechanism, std::int32_t radix) {
+    return mechanism == Mechanism::plain ? DigitSystem::plain(radix) : DigitSystem::offset(radix);
+}
+
+void check(const Request& request) {
+    if (request.horizon < 1 || request.horizon > kMaxHorizon)
+        throw Error(Fault::parameter,
+                    "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
+                        std::to_string(request.horizon),
+                    "The horizon is the greatest number of rows that the count may run over.");
+    if (request.radix && (*request.radix < kMinRadix || *request.radix > kMaxRadix))
+        throw Error(Fault::parameter,
+                    "k must be between " + std::to_string(kMinRadix) + " and " +
+                        std::to_string(kMaxRadix) + ", not " + std::to_string(*request.radix),
+                    "Leave k out to have the most accurate one chosen.");
+}
+
+/// Keeps the best of the plans offered to it.
+class Best {
+public:
+    void offer(const Plan& plan) {
+        const double mse = plan.mse();
+        if (!plan_ || std::tuple(mse, plan.height, plan.radix) <
+                          std::tuple(mse_, plan_->height, plan_->radix)) {
+            plan_ = plan;
+            mse_ = mse;
+        }
+    }
+    [[nodiscard]] const Plan& plan() const { return *plan_; }
+
+private:
+    std::optional<Plan> plan_;
+    double mse_ = 0;
+};
+
+Plan best_tree(const Request& request, Mechanism mechanism) {
+    const auto digits = mechanism == Mechanism::plain ? &DigitSystem::plain : &DigitSystem::offset;
+    const DigitSystem best = choose_tree(digits, request.horizon, request.unit);
+    return {mechanism,       best.radix(), best.height(request.horizon),
+            request.horizon, request.unit, {}};
+}
+
+Plan with_levels(const Request& request, std::int32_t radix, const HatSpec& levels) {
+    const Mechanism mechanism =
+        levels.rule == HatSpec::Rule::hat ? Mechanism::hat : Mechanism::bridge;
+    return {mechanism, radix, levels.height, request.horizon, request.unit, levels};
+}
+
+Plan with_radix(const Request& request, std::int32_t radix) {
+    const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
+    if (mechanism == Mechanism::bridge || mechanism == Mechanism::hat) {
+        const auto rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+        return with_levels(request, radix, uniform_hat(rule, request.horizon, radix, request.unit));
+    }
+    const int height = digit_system(mechanism, radix).height(request.horizon);
+    return {mechanism, radix, height, request.horizon, request.unit, {}};
+}
+
+/// Up to this epsilon discrete noise is like continuous noise, and hats are better than any tree
+/// (tests hold this at many horizons). Above, noise of few integers may favour a tree.
+constexpr double kHatsWin = 0.5;
+
+Plan best_of_all(const Request& request) {
+    Best best;
+    std::optional<Plan> hats;
+    try {
+        hats = with_levels(request, 0, choose_hat(request.horizon, request.unit));
+    } catch (const Error&) { // their lattices are too fine for this epsilon: the trees are left
+    }
+    if (hats && request.unit.density() <= kHatsWin && hats->height > 1)
+        return *hats;
+    for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
+        best.offer(best_tree(request, mechanism));
+    if (hats && (hats->height > 1 || request.horizon > kMaxRadix)) // one level is plain already
+        best.offer(*hats);
+    return best.plan();
+}
+
+} // namespace
+
+const char* mechanism_name(Mechanism mechanism) noexcept {
+    for (const Name& name : kNames)
+        if (name.mechanism == mechanism)
+            return name.text;
+    return "unknown";
+}
+
+Mechanism mechanism_from_name(std::string_view text) {
+    std::string known;
+    for (const Name& name : kNames) {
+        if (text == name.text)
+            return name.mechanism;
+        known += std::string(known.empty() ? "" : ", ") + "\"" + name.text + "\"";
+    }
+    throw Error(Fault::parameter, "unknown mechanism \"" + std::string(text.substr(0, 64)) + "\"",
+                "The mechanisms are " + known + "; leave it out to have the best one chosen.");
+}
+
+DigitSystem Plan::digits() const {
+    return digit_system(mechanism, radix);
+}
+
+LaplaceScale Plan::scale(int level) const noexcept {
+    if (is_tree())
+        return tree_scale(height, unit);
+    return hat_scale(levels, unit, level);
+}
+
+double Plan::mse() const {
+    if (!is_tree())
+        return hat_spec_mse(levels, unit) + (is_fractional() ? kRoundingVariance : 0);
+    return tree_mse(digits(), horizon, scale().variance());
+}
+
+namespace {
+
+Plan make_bounded_plan(const Request& request) {
+    check(request);
+    if (request.radix)
+        return with_radix(request, *request.radix);
+    if (!request.mechanism)
+        return best_of_all(request);
+    switch (*request.mechanism) {
+    case Mechanism::bridge:
+        return with_levels(request, 0, choose_bridge(request.horizon, request.unit));
+    case Mechanism::hat:
+        return with_levels(request, 0, choose_hat(request.horizon, request.unit));
+    case Mechanism::subtraction:
+    case Mechanism::plain:
+        break;
+    }
+    return best_tree(request, *request.mechanism);
+}
+
+Plan make_epoch_plan(const Request& request, int epoch) {
+    Request bounded = request;
+    bounded.horizon = epoch_length(epoch);
+    const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
+    if (!request.radix && hats) {
+        const HatSpec levels = epoch_spec(epoch, request.unit);
+        if (hat_fits(levels, request.unit))
+            return with_levels(bounded, 0, levels);
+    }
+    return make_bounded_plan(bounded);
+}
+
+} // namespace
+
+Plan make_plan(const Request& request, int epoch) {
+    request.unit.require_scale(1); // before any mechanism has to do with it
+    Plan plan = request.horizon != kUnbounded ? make_bounded_plan(request)
+                                              : make_epoch_plan(request, epoch);
+    plan.unit.require_scale(plan.height);
+    return plan;
+}
+
+} // namespace dp_counter

@@ -1,0 +1,81 @@
+// Which mechanism, with which parameters: decided before the first row, from public values alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/hat/hat_levels.hpp"
+#include "core/noise/laplace_scale.hpp"
+#include "core/noise/privacy_unit.hpp"
+#include "core/tree/offset_digits.hpp"
+
+namespace dp_counter {
+
+enum class Mechanism : std::uint8_t {
+    subtraction, ///< k-ary tree with negative digits: the paper's Algorithm 2, odd and even k
+    plain,       ///< k-ary tree without subtraction; k = 2 is the binary tree mechanism
+    bridge,      ///< the same tree, every node's noise weighted along a line between block ends
+    hat,         ///< overlapping nodes with least-squares weights: the most accurate
+};
+
+[[nodiscard]] const char* mechanism_name(Mechanism mechanism) noexcept;
+
+/// The mechanism of that name. Throws Error (parameter) if there is none.
+[[nodiscard]] Mechanism mechanism_from_name(std::string_view text);
+
+/// What the analyst asked for; what is not given is chosen.
+struct Request {
+    std::int64_t horizon; ///< the most steps the stream may have, 1 .. kMaxHorizon; or kUnbounded
+    PrivacyUnit unit;
+    std::optional<std::int32_t> radix; ///< k, kMinRadix .. kMaxRadix
+    std::optional<Mechanism> mechanism;
+
+    friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// A mechanism with all its parameters. All the releases at steps 1 .. horizon together are
+/// epsilon-differentially private: each bit has weight 1 on each of `height` levels of nodes, so
+/// the l1 sensitivity is the height, and each node carries discrete Laplace noise of scale height /
+/// epsilon.
+struct Plan {
+    Mechanism mechanism;
+    std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
+    int height;
+    std::int64_t horizon;
+    PrivacyUnit unit;
+    HatSpec levels; ///< of bridge and hat
+
+    /// Whether it is one of the paper's mechanisms, described by digits().
+    [[nodiscard]] bool is_tree() const noexcept {
+        return mechanism == Mechanism::subtraction || mechanism == Mechanism::plain;
+    }
+
+    /// Of subtraction and plain.
+    [[nodiscard]] DigitSystem digits() const;
+
+    /// Whether its noise has fractions, so that a release is rounded: bridge and hat with nodes
+    /// above the steps.
+    [[nodiscard]] bool is_fractional() const noexcept { return !is_tree() && height > 1; }
+
+    /// What the noise of a node of this level is drawn from. The paper's mechanisms have one scale
+    /// for all levels; the levels of hats have lattices of their own (hat_levels.hpp).
+    [[nodiscard]] LaplaceScale scale(int level = 0) const noexcept;
+
+    /// The number of scales: 1, or the height.
+    [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : height; }
+
+    /// Mean of the releases' variances over steps 1 .. horizon, rounding included. For hats it
+    /// takes up to milliseconds.
+    [[nodiscard]] double mse() const;
+};
+
+/// Completes a request. Without k and mechanism: the least exact MSE of all; without k: the least
+/// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
+/// the smaller radix, then to the smaller state: equal requests always have equal plans. Throws
+/// Error (parameter) for values out of range. Of an unbounded request it is the plan of epoch
+/// number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp); others have epoch 0 alone.
+[[nodiscard]] Plan make_plan(const Request& request, int epoch = 0);
+
+} // namespace dp_counter

@@ -1,0 +1,116 @@
+// The noise of a private running count as a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "core/count/noise_engine.hpp"
+#include "core/count/prepared_mechanism.hpp"
+#include "core/noise/random_source.hpp"
+
+namespace dp_counter {
+
+/// How far a count has come. Every row is a step, whatever its bit: a row that did not advance
+/// time would move the later bits to other nodes and void the proof.
+struct Progress {
+    std::int64_t step;  ///< rows seen, at most kMaxHorizon; public
+    std::int64_t count; ///< rows whose bit was set; secret
+
+    /// Takes in one row; none may come after the horizon, for which no noise is planned.
+    void record(bool bit) noexcept {
+        ++step;
+        count += bit ? 1 : 0;
+    }
+
+    /// The release, with this noise.
+    [[nodiscard]] std::int64_t release(std::int64_t noise) const noexcept {
+        return saturated(static_cast<int128>(count) + noise);
+    }
+
+    /// Throws Error (data).
+    [[noreturn]] static void throw_beyond(std::int64_t horizon);
+};
+
+/// The streaming form: at every step the noise of that step's nodes, rounded. The count so far plus
+/// this noise, at all steps together, is epsilon-differentially private (mechanism_spec.hpp). The
+/// count is kept by whoever counts: nothing in here depends on it.
+///
+/// Noise is drawn ahead, some steps at a time: a row then costs an addition, and its time tells
+/// nothing. That of a passed step is wiped.
+///
+/// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
+/// that holds all of the state: samplers, weights, digits or places, live noise. It may be moved
+/// with memcpy. Its size never depends on the step.
+class NoiseStream {
+public:
+    static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
+
+    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared);
+
+    /// Lays a stream at step 0 into block.
+    static NoiseStream* create(void* block, const PreparedPlan& prepared) noexcept;
+
+    /// Lays the next epoch of an unbounded stream into another block; `previous` is over. The total
+    /// of the closed epoch is carried on with the noise of its last step, before it is rounded.
+    static NoiseStream* create_next(void* block, const PreparedPlan& prepared,
+                                    const NoiseStream& previous) noexcept;
+
+    /// Whether all steps of the plan have been taken: of the horizon, or of the epoch.
+    [[nodiscard]] bool is_over() const noexcept { return !is_ready() && drawn_ == end_; }
+
+    /// Takes the next step: look_ahead() where it is needed, then take().
+    [[nodiscard]] std::int64_t advance(RandomSource& random) {
+        if (!is_ready()) [[unlikely]]
+            look_ahead(random);
+        return take();
+    }
+
+    /// Whether the noise of the next step is drawn.
+    [[nodiscard]] bool is_ready() const noexcept { return next_ != kAhead; }
+
+    /// Draws the noise of the next steps, 8 to kAhead; none may be left. Throws Error (data) where
+    /// no step is left, and Error (overflow) as rounded() does; the stream must not be used after a
+    /// throw.
+    void look_ahead(RandomSource& random);
+
+    /// Takes the next step and hands out its noise; is_ready() must hold.
+    [[nodiscard]] std::int64_t take() noexcept { return std::exchange(ahead_[next_++], 0); }
+
+private:
+    static constexpr std::size_t kAhead = 32; ///< few enough for a cancel to wait for
+
+    template <class Object>
+    [[nodiscard]] Object* at(std::size_t offset) noexcept {
+        return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
+    }
+
+    ExactNoise carried_;                  ///< of the closed epochs' totals
+    ExactNoise noise_;                    ///< of the last step whose noise is drawn
+    std::size_t next_;                    ///< the place of the next step in ahead_, to its end
+    std::int64_t ahead_[kAhead]{};        ///< noise of the steps to come, rounded; else 0
+    std::int64_t drawn_;                  ///< the last step whose noise is drawn
+    std::int64_t end_;                    ///< the step at which the plan ends
+    std::size_t engine_;                  ///< offset from the head of the block
+    std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
+};
+
+static_assert(std::is_trivially_copyable_v<NoiseStream>);
+
+/// The noise of the release at `step` of a stream that releases nothing else: that of the nodes
+/// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one
+/// node.
+template <class Draw>
+[[nodiscard]] ExactNoise sample_noise(const PreparedPlan& prepared, std::int64_t step,
+                                      Draw&& draw) {
+    const Plan& plan = prepared.plan();
+    if (step == 0)
+        return 0;
+    if (!plan.is_tree())
+        return HatNoise::sample(*prepared.hats(), step, draw);
+    return exact_noise(
+        TreeNoise::sample(plan.digits(), plan.height, step, [&] { return draw(0); }));
+}
+
+} // namespace dp_counter

@@ -1,0 +1,294 @@
+#include "core/count/state_codec.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include <sodium.h>
+
+#include "core/base/bit_copy.hpp"
+#include "core/count/epochs.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+constexpr unsigned char kMagic[4] = {'D', 'P', 'C', 'S'};
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kChecksumBytes = 32;
+constexpr std::uint8_t kChosen = 255;
+
+[[noreturn]] void throw_corrupt() {
+    throw Error(Fault::corrupt, "the stored state of the counter is corrupt",
+                "Restore the extension's tables from a backup, or drop the counter.");
+}
+
+void require(bool condition) {
+    if (!condition)
+        throw_corrupt();
+}
+
+void checksum(unsigned char (&sum)[kChecksumBytes], const unsigned char* bytes, std::size_t size) {
+    crypto_generichash(sum, sizeof sum, bytes, size, nullptr, 0);
+}
+
+bool is_mechanism(std::uint8_t value) {
+    return value <= static_cast<std::uint8_t>(Mechanism::hat);
+}
+
+/// The spec that has these levels, made as every spec is: what cannot be made is refused.
+HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
+    if (rule == HatSpec::Rule::bridge) {
+        std::vector<std::int32_t> radices;
+        radices.reserve(levels.size());
+        for (const HatLevel& level : levels)
+            radices.push_back(level.radix);
+        return bridge_spec(horizon, radices);
+    }
+    std::vector<HatShape> shapes;
+    for (const HatLevel& level : levels) {
+        shapes.push_back({level.radix, level.offset});
+        const HatSpec usual = hat_spec(horizon, shapes);
+        const auto extra = checked_sub(level.knots, usual.level[shapes.size() - 1].knots);
+        constexpr std::int64_t refused = kMostExtra + 1;
+        shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -refused, refused));
+    }
+    return hat_spec(horizon, shapes);
+}
+
+/// The bits of a number, room for shifts by a byte included.
+template <class Int>
+using Bits = std::conditional_t<sizeof(Int) == 16, uint128, std::uint64_t>;
+
+} // namespace
+
+/// Writes to `out`, or counts bytes alone if that is null.
+class StateCodec::Writer {
+public:
+    explicit Writer(unsigned char* out) : out_(out) {}
+
+    template <class Int>
+    void integer(Int value) {
+        auto bits = static_cast<Bits<Int>>(value);
+        for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
+            byte(static_cast<unsigned char>(bits));
+    }
+    void real(double value) { integer(bit_copy<std::uint64_t>(value)); }
+    void raw(std::span<const unsigned char> bytes) {
+        for (const unsigned char value : bytes)
+            byte(value);
+    }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+private:
+    void byte(unsigned char value) {
+        if (out_ != nullptr)
+            out_[size_] = value;
+        ++size_;
+    }
+
+    unsigned char* out_;
+    std::size_t size_ = 0;
+};
+
+/// Reads what lies between the magic bytes and the checksum; both are checked at the start.
+class StateCodec::Reader {
+public:
+    explicit Reader(Bytes bytes) {
+        require(bytes.size() >= kChecksumBytes);
+        const std::size_t size = bytes.size() - kChecksumBytes;
+        unsigned char sum[kChecksumBytes];
+        checksum(sum, bytes.data(), size);
+        require(std::memcmp(sum, bytes.data() + size, kChecksumBytes) == 0);
+        rest_ = bytes.first(size);
+        require(std::memcmp(take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
+        if (integer<std::uint16_t>() != kVersion)
+            throw Error(Fault::corrupt, "the stored state of the counter is of an unknown version",
+                        "It was written by a newer dp_counter; install that one.");
+    }
+
+    template <class Int>
+    [[nodiscard]] Int integer() {
+        const unsigned char* bytes = take(sizeof(Int));
+        Bits<Int> bits = 0;
+        for (std::size_t i = sizeof(Int); i-- > 0;)
+            bits = bits << 8 | bytes[i];
+        return static_cast<Int>(bits);
+    }
+    template <class Int>
+    [[nodiscard]] Int integer(Int low, Int high) {
+        const auto value = integer<Int>();
+        require(value >= low && value <= high);
+        return value;
+    }
+    [[nodiscard]] double real(double low, double high) {
+        const auto value = bit_copy<double>(integer<std::uint64_t>());
+        require(value >= low && value <= high); // false for NaN
+        return value;
+    }
+    [[nodiscard]] Mechanism mechanism() {
+        const auto value = integer<std::uint8_t>();
+        require(is_mechanism(value));
+        return static_cast<Mechanism>(value);
+    }
+    [[nodiscard]] std::optional<Mechanism> chosen_mechanism() {
+        const auto value = integer<std::uint8_t>();
+        if (value == kChosen)
+            return std::nullopt;
+        require(is_mechanism(value));
+        return static_cast<Mechanism>(value);
+    }
+    [[nodiscard]] std::optional<std::int32_t> chosen_radix() {
+        const auto value = integer<std::int32_t>(0, kMaxRadix);
+        if (value == 0)
+            return std::nullopt;
+        require(value >= kMinRadix);
+        return value;
+    }
+    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+
+private:
+    const unsigned char* take(std::size_t size) {
+        require(rest_.size() >= size);
+        const unsigned char* bytes = rest_.data();
+        rest_ = rest_.subspan(size);
+        return bytes;
+    }
+
+    Bytes rest_;
+};
+
+void StateCodec::write(CounterState& state, Writer& writer) {
+    writer.raw(kMagic);
+    writer.integer(kVersion);
+
+    const Request& request = state.request_;
+    writer.integer(request.horizon);
+    writer.real(request.unit.epsilon.value());
+    writer.integer(request.unit.sensitivity);
+    writer.integer(request.radix.value_or(0));
+    writer.integer(request.mechanism ? static_cast<std::uint8_t>(*request.mechanism) : kChosen);
+
+    const Plan& plan = state.plan_;
+    writer.integer(static_cast<std::uint8_t>(plan.mechanism));
+    writer.integer(plan.radix);
+    writer.integer(plan.horizon);
+    if (!plan.is_tree()) {
+        writer.integer(static_cast<std::uint8_t>(plan.levels.lattice_bits));
+        writer.integer(static_cast<std::uint8_t>(plan.height - 1));
+        for (int l = 0; l + 1 < plan.height; ++l) {
+            writer.integer(plan.levels.level[l].radix);
+            writer.integer(plan.levels.level[l].offset);
+            writer.integer(plan.levels.level[l].knots);
+        }
+    }
+
+    writer.integer(state.step_);
+    writer.integer(state.epoch_);
+    writer.integer(state.epoch_start_);
+    writer.integer(state.noise_);
+    writer.integer(state.carried_);
+    writer.real(state.variance_);
+    writer.real(state.carried_variance_);
+
+    state.engine().for_each_integer([&](std::int64_t& value) { writer.integer(value); });
+}
+
+std::size_t StateCodec::encoded_bytes(CounterState& state) {
+    Writer counter(nullptr);
+    write(state, counter);
+    return counter.size() + kChecksumBytes;
+}
+
+void StateCodec::encode(CounterState& state, unsigned char* out) {
+    Writer writer(out);
+    write(state, writer);
+    unsigned char sum[kChecksumBytes];
+    checksum(sum, out, writer.size());
+    writer.raw(sum);
+}
+
+Plan StateCodec::read_plan(Reader& reader, const PrivacyUnit& unit) {
+    const auto mechanism = reader.mechanism();
+    const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
+    const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
+    Plan plan{mechanism, radix, 0, horizon, unit, {}};
+    if (plan.is_tree()) {
+        require(radix >= kMinRadix);
+        plan.height = plan.digits().height(horizon);
+        unit.require_scale(plan.height);
+        return plan;
+    }
+    HatSpec stored{};
+    stored.rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+    stored.horizon = horizon;
+    stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
+    stored.height = reader.integer<std::uint8_t>(0, HatSpec::kMaxHeight - 1) + 1;
+    for (int l = 0; l + 1 < stored.height; ++l) {
+        stored.level[l].radix = reader.integer<std::int32_t>();
+        stored.level[l].offset = reader.integer<std::int32_t>();
+        stored.level[l].knots = reader.integer<std::int64_t>();
+    }
+    const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
+    plan.levels = make_spec(stored.rule, horizon, levels);
+    require(plan.levels == stored);
+    require_hat_fits(plan.levels, unit);
+    unit.require_scale(stored.height);
+    plan.height = stored.height;
+    return plan;
+}
+
+/// A counter at step 0 with the parameters of the stored one: nothing in it is secret.
+CounterState StateCodec::read_public(Reader& reader) {
+    const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
+    const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
+    const PrivacyUnit unit(
+        epsilon, reader.integer<std::int64_t>(1, std::numeric_limits<std::int64_t>::max()));
+    const auto radix = reader.chosen_radix();
+    const auto mechanism = reader.chosen_mechanism();
+    const Request request{horizon, unit, radix, mechanism};
+
+    return {request, read_plan(reader, unit)};
+}
+
+/// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.
+void StateCodec::read_progress(Reader& reader, CounterState& state) {
+    state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
+    state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
+    state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
+    state.noise_ = reader.integer<ExactNoise>();
+    state.carried_ = reader.integer<ExactNoise>();
+    state.variance_ = reader.real(0, std::numeric_limits<double>::max());
+    state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
+
+    require(state.step_of_epoch() <= state.plan_.horizon);
+    if (state.is_bounded())
+        require(state.plan_.horizon == state.request_.horizon && state.epoch_start_ == 0);
+    require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
+    if (state.epoch_ == 0)
+        require(state.carried_ == 0 && state.carried_variance_ == 0);
+}
+
+Plan StateCodec::decode_plan(Bytes bytes) {
+    Reader reader(bytes);
+    try {
+        return read_public(reader).plan_;
+    } catch (const Error&) { // parameters that no plan can have
+        throw_corrupt();
+    }
+}
+
+CounterState* StateCodec::decode(Bytes bytes, const PreparedPlan& prepared, void* block) {
+    Reader reader(bytes);
+    auto* state = CounterState::create(block, read_public(reader).request_, prepared);
+    read_progress(reader, *state);
+    state->engine().for_each_integer(
+        [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
+    require(reader.at_end());
+    require(state->engine().is_state_at(state->plan_, state->step_of_epoch()));
+    return state;
+}
+
+} // namespace dp_counter

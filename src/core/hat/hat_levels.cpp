@@ -1,0 +1,154 @@
+#include "core/hat/hat_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace dp_counter {
+
+namespace {
+
+/// Fixed point has 64 fractional bits: lattice_bits * (height - 1) for the noise, 16 for the
+/// weights and 8 to interpolate them.
+constexpr int kLatticeBudget = 40;
+constexpr double kMaxNodeScale = 0x1p50;
+constexpr double kMaxTotal = 0x1p61;
+
+[[noreturn]] void throw_range(const char* what, std::int64_t value, std::int64_t low,
+                              std::int64_t high) {
+    char message[128];
+    (void)std::snprintf(message, sizeof message, "%s must be between %lld and %lld, not %lld", what,
+                        static_cast<long long>(low), static_cast<long long>(high),
+                        static_cast<long long>(value));
+    throw Error(Fault::parameter, message);
+}
+
+void require_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high)
+        throw_range(what, value, low, high);
+}
+
+HatSpec base_spec(HatSpec::Rule rule, std::int64_t horizon, std::size_t levels) {
+    require_range("horizon", horizon, 1, kMaxHorizon);
+    if (levels >= static_cast<std::size_t>(HatSpec::kMaxHeight))
+        throw Error(Fault::parameter, "too many levels for the tree of a running count",
+                    "Choose a larger k or a smaller horizon.");
+    HatSpec spec{};
+    spec.rule = rule;
+    spec.height = static_cast<std::int32_t>(levels) + 1;
+    spec.horizon = horizon;
+    return spec;
+}
+
+/// a / b rounded up, a >= 0
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return a / b + (a % b != 0 ? 1 : 0);
+}
+
+} // namespace
+
+bool operator==(const HatSpec& a, const HatSpec& b) noexcept {
+    const auto same = [](const HatLevel& x, const HatLevel& y) {
+        return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
+    };
+    return a.rule == b.rule && a.height == b.height && a.lattice_bits == b.lattice_bits &&
+           a.horizon == b.horizon && std::equal(a.level, a.level + a.height - 1, b.level, same);
+}
+
+std::uint64_t fingerprint(const HatSpec& spec) noexcept {
+    std::uint64_t h = static_cast<std::uint64_t>(spec.rule) + 1;
+    const auto add = [&h](std::int64_t word) {
+        h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
+        h ^= h >> 29;
+    };
+    add(spec.lattice_bits);
+    add(spec.horizon);
+    for (int l = 0; l + 1 < spec.height; ++l) {
+        add(spec.level[l].radix);
+        add(spec.level[l].offset);
+        add(spec.level[l].knots);
+    }
+    return h | 1;
+}
+
+HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices) {
+    HatSpec spec = base_spec(HatSpec::Rule::bridge, horizon, radices.size());
+    std::int64_t children = horizon;
+    for (std::size_t i = 0; i < radices.size(); ++i) {
+        require_range("k", radices[i], kMinRadix, kMaxRadix);
+        children = ceil_div(children, radices[i]);
+        spec.level[i] = {radices[i], 0, children};
+    }
+    // Blocks are whole: the last one of a level has all its children, with noise and without data.
+    for (int i = spec.height - 3; i >= 0; --i)
+        spec.level[i].knots =
+            checked_mul<std::int64_t>(spec.level[i + 1].knots, spec.level[i + 1].radix);
+    return spec;
+}
+
+HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int most_lattice_bits) {
+    HatSpec spec = base_spec(HatSpec::Rule::hat, horizon, shapes.size());
+    const int levels = spec.height - 1;
+    if (levels > 0)
+        spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
+    if (levels > 0 && spec.lattice_bits < kLeastLatticeBits)
+        throw Error(Fault::parameter, "too many levels for the hat mechanism",
+                    "Choose a larger k, a smaller horizon or the mechanism 'bridge'.");
+    std::int64_t children = horizon;
+    for (int i = 0; i < levels; ++i) {
+        const std::int64_t radix = shapes[static_cast<std::size_t>(i)].radix;
+        const std::int64_t offset = shapes[static_cast<std::size_t>(i)].offset;
+        const std::int64_t extra = shapes[static_cast<std::size_t>(i)].extra;
+        require_range("k", radix, kMinRadix, kMaxHatRadix);
+        require_range("offset", offset, 0, 4 * radix);
+        require_range("extra", extra, -kMostExtra, kMostExtra);
+        const std::int64_t behind = 2 * (children - 1 - offset) - radix; // twice the way to go
+        const std::int64_t usual = behind <= 0 ? 1 : ceil_div(behind, 2 * radix) + 1;
+        // The last child lies in the last cell or in the one before it.
+        const std::int64_t last = children > offset ? (children - 1 - offset) / radix : -1;
+        const std::int64_t knots = std::clamp<std::int64_t>(usual + extra, 1, last + 2);
+        spec.level[i] = {static_cast<std::int32_t>(radix), static_cast<std::int32_t>(offset),
+                         knots};
+        children = knots;
+    }
+    return spec;
+}
+
+HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, PrivacyUnit unit) {
+    HatSpec spec = hat_spec(horizon, shapes);
+    while (!hat_fits(spec, unit) && spec.lattice_bits > kLeastLatticeBits)
+        --spec.lattice_bits;
+    return spec;
+}
+
+LaplaceScale hat_scale(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+    return unit.scale(spec.height, spec.lattice_bits * level);
+}
+
+double hat_node_variance(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+    const double step = std::ldexp(1.0, -spec.lattice_bits * level);
+    return hat_scale(spec, unit, level).variance() * step * step;
+}
+
+bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept {
+    if (spec.height == 1) { // the sum of all noise: 20 standard deviations
+        const double spread = 20 * std::sqrt(2 * static_cast<double>(spec.horizon));
+        return hat_scale(spec, unit, 0).value() * spread <= kMaxTotal;
+    }
+    // Above, sums are taken modulo 2^128 and only the release's noise has to fit: some 2^5 scales
+    // of level 0, which are at most kMaxHeight / Epsilon::kMin < 2^36.
+    return hat_scale(spec, unit, spec.height - 1).value() <= kMaxNodeScale;
+}
+
+void require_hat_fits(const HatSpec& spec, PrivacyUnit unit) {
+    if (hat_fits(spec, unit))
+        return;
+    char message[96];
+    (void)std::snprintf(message, sizeof message,
+                        "epsilon %g is too small for this horizon and mechanism",
+                        unit.epsilon.value());
+    throw Error(Fault::parameter, message,
+                "Choose a larger epsilon, a smaller horizon or another mechanism.");
+}
+
+} // namespace dp_counter

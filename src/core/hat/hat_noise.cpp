@@ -1,0 +1,131 @@
+#include "core/hat/hat_noise.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace dp_counter {
+
+std::size_t HatNoise::bytes(const HatPlan& plan) noexcept {
+    std::size_t size = sizeof(HatNoise);
+    for (int l = 1; l < plan.height(); ++l)
+        size +=
+            sizeof(Level) + static_cast<std::size_t>(plan.level(l).queue) * sizeof(std::int64_t);
+    return size;
+}
+
+HatNoise* HatNoise::create(void* block, const HatPlan& plan) noexcept {
+    std::memset(block, 0, bytes(plan));
+    auto* noise = new (block) HatNoise;
+    noise->settled_ = 0;
+    noise->held_ = 0;
+    noise->slope_ = 0;
+    noise->step_ = 0;
+    noise->horizon_ = plan.horizon();
+    noise->leaf_shift_ = 48 - plan.lattice_bits();
+    noise->levels_ = plan.height() - 1;
+    std::size_t end = sizeof(HatNoise) + static_cast<std::size_t>(noise->levels_) * sizeof(Level);
+    for (int l = 1; l < plan.height(); ++l) {
+        Level& level = noise->level(l);
+        level.queue = static_cast<std::int64_t>(end);
+        level.queue_size = plan.level(l).queue;
+        end += static_cast<std::size_t>(level.queue_size) * sizeof(std::int64_t);
+    }
+    return noise;
+}
+
+void HatNoise::enter(const HatPlan& plan, int l) noexcept {
+    const HatPlanLevel& shape = plan.level(l);
+    Level& here = level(l);
+    here.tick = 0;
+    here.ticks = shape.ticks(here.cell);
+    here.row = shape.rows + shape.row_of(here.cell) * static_cast<std::int64_t>(sizeof(HatRow));
+}
+
+void HatNoise::settle(const HatPlan& plan, int l, std::int64_t value) noexcept {
+    settled_ += static_cast<uint128>(static_cast<int128>(value)) << (64 - plan.lattice_bits() * l);
+}
+
+/// The windows above level 1, for the steps of the level-1 cell that begins.
+void HatNoise::interpolate(const HatPlan& plan) noexcept {
+    const int q = plan.lattice_bits();
+    held_ = settled_;
+    slope_ = 0;
+    HatProgress progress = HatProgress::of_leaf_cell(level(1).ticks);
+    for (int l = 2; l < plan.height(); ++l) {
+        const Level& here = level(l);
+        const std::int64_t w = here.tick - 1;
+        const HatRow* const weights = row(plan, here) + w;
+        const HatRamp ramp = hat_ramp(weights[0], weights[1], progress, hat_ramp_bits(q, l));
+        int128 base = 0;
+        int128 slope = 0;
+        for (int m = 0; m < kHatWindow; ++m) {
+            base += static_cast<int128>(here.window[m]) * ramp.base[m];
+            slope += static_cast<int128>(here.window[m]) * ramp.slope[m];
+        }
+        const int shift = hat_ramp_shift(q, l);
+        // advance() adds slope_ before it reads: start one step before the first tick's place.
+        held_ += static_cast<uint128>(base + slope * (plan.phase() - 2)) << shift;
+        slope_ += static_cast<uint128>(slope * 2) << shift;
+        progress = progress.above(w, here.ticks);
+    }
+}
+
+/// All weights are 1 at the last step of a hat mechanism.
+ExactNoise HatNoise::close(const HatPlan& plan) noexcept {
+    for (int l = 1; l < plan.height(); ++l) {
+        for (std::int64_t& value : level(l).window) {
+            settle(plan, l, value);
+            value = 0;
+        }
+    }
+    return static_cast<ExactNoise>(settled_);
+}
+
+/// The integers that tell where in the tree the stream is follow from the step alone.
+bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
+    std::int64_t tick = t - 1; // of the level in turn
+    std::int64_t passed = t;   // children of the level in turn that have been used
+    for (int l = 1; l < plan.height(); ++l) {
+        const HatPlanLevel& shape = plan.level(l);
+        const Level& here = level(l);
+        if (t == 0) {
+            if ((here.cell | here.tick | here.ticks | here.row | here.head | here.tail) != 0)
+                return false;
+            continue;
+        }
+        const std::int64_t cell = shape.cell_of(tick);
+        const std::int64_t drawn = cell + plan.reach(); // the last cell with children drawn
+        const std::int64_t row =
+            shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
+        const std::int64_t begun = tick - shape.start(cell) + 1;
+        const bool is_end = l == 1 && t == horizon_; // where advance() lets no step follow
+        if (here.cell != cell || here.tick != begun ||
+            here.ticks != (is_end ? begun : shape.ticks(cell)) || here.row != row ||
+            here.head != passed % here.queue_size ||
+            here.tail != shape.end_child(drawn) % here.queue_size)
+            return false;
+        tick = cell;
+        passed = std::max<std::int64_t>(0, std::min(drawn, shape.knots - 1) + 1);
+    }
+    return true;
+}
+
+bool HatNoise::is_state_at(const HatPlan& plan, std::int64_t t) noexcept {
+    if (step_ != t || !is_place_at(plan, t))
+        return false;
+    if (levels_ == 0)
+        return settled_ >> 64 == 0 && held_ == 0 && slope_ == 0;
+    for (int l = 1; l < plan.height(); ++l)
+        for (const std::int64_t value : level(l).window)
+            if (value >= kWindowLimit || value <= -kWindowLimit)
+                return false;
+    return true;
+}
+
+void HatNoise::throw_past_horizon() {
+    throw Error(Fault::data, "the stream has more rows than its horizon",
+                "Declare a horizon that no stream exceeds.");
+}
+
+} // namespace dp_counter

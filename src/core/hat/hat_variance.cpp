@@ -1,0 +1,645 @@
+#include "core/hat/hat_variance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "core/base/checkpoint.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+constexpr std::int64_t kSampledTicks = 64; ///< per cell, at most
+constexpr std::int64_t kEnumerated = 4096;
+constexpr double kUnit = 1.0 / (1 << kWeightBits);
+
+/// The weights of a level's window as real numbers: of knot first + m.
+struct Window {
+    std::int64_t first;
+    double weight[kHatWindow];
+
+    [[nodiscard]] double operator()(std::int64_t knot) const noexcept {
+        if (knot < first)
+            return 1;
+        return knot < first + kHatWindow ? weight[knot - first] : 0;
+    }
+};
+
+/// Sums over the first children of a cell, of their shares and the products of their shares.
+struct ShareSums {
+    double left, right, left_left, left_right, right_right;
+};
+
+/// The energy of one level, given its own weights and those of the level above.
+class LevelEnergy {
+public:
+    LevelEnergy(const HatPlan& plan, int above)
+        : plan_(plan), above_(above), here_(plan.level(above)),
+          unit_(std::ldexp(1.0, -plan.lattice_bits())), share_sums_(plan.share_sums(above)) {}
+
+    /// `passed` children count 1 and the others 0, except in their window (null: nowhere).
+    [[nodiscard]] double operator()(std::int64_t passed, const Window* children,
+                                    const Window& parents) const {
+        double energy = 0;
+        const std::int64_t from = std::max<std::int64_t>(parents.first - 1, here_.first_cell);
+        const std::int64_t to = std::min(parents.first + kHatWindow - 1, here_.last_cell);
+        for (std::int64_t cell = from; cell <= to; ++cell) {
+            const std::int64_t first = here_.first_child(cell);
+            const std::int64_t count = here_.end_child(cell) - first;
+            const double x = parents(cell);
+            const double y = parents(cell + 1);
+            const ShareSums whole = sums(cell, count);
+            energy +=
+                whole.left_left * x * x + 2 * whole.left_right * x * y + whole.right_right * y * y;
+            const std::int64_t ones = std::clamp<std::int64_t>(passed - first, 0, count);
+            if (ones > 0) {
+                const ShareSums part = sums(cell, ones);
+                energy += static_cast<double>(ones) - 2 * (part.left * x + part.right * y);
+            }
+        }
+        if (children == nullptr)
+            return energy;
+        std::int64_t cell = here_.cell_of(std::max<std::int64_t>(children->first, 0));
+        for (int m = 0; m < kHatWindow; ++m) {
+            const std::int64_t k = children->first + m;
+            if (k < 0 || k >= here_.children)
+                continue;
+            while (k >= here_.end_child(cell))
+                ++cell;
+            const double mean = weighted_parents(k, cell, parents);
+            const double step = k < passed ? 1 : 0;
+            const double weight = children->weight[m];
+            energy += (weight - step) * (weight + step - 2 * mean);
+        }
+        return energy;
+    }
+
+private:
+    /// The parents' weights at child k, which lies in this cell.
+    [[nodiscard]] double weighted_parents(std::int64_t k, std::int64_t cell,
+                                          const Window& parents) const {
+        if (cell < 0)
+            return parents(0);
+        const double left = parents(cell);
+        if (cell >= here_.knots - 1 || plan_.spec().rule == HatSpec::Rule::bridge)
+            return left;
+        return left +
+               plan_.shares(above_)[k - here_.start(cell)] * unit_ * (parents(cell + 1) - left);
+    }
+
+    [[nodiscard]] ShareSums sums(std::int64_t cell, std::int64_t count) const {
+        const auto n = static_cast<double>(count);
+        if (cell < 0)
+            return {0, n, 0, 0, n};
+        if (cell >= here_.knots - 1 || plan_.spec().rule == HatSpec::Rule::bridge)
+            return {n, 0, n, 0, 0};
+        const double right = static_cast<double>(share_sums_[count].right) * unit_;
+        const double right_right =
+            static_cast<double>(share_sums_[count].right_right) * unit_ * unit_;
+        return {n - right, right, n - 2 * right + right_right, right - right_right, right_right};
+    }
+
+    const HatPlan& plan_;
+    int above_;
+    const HatPlanLevel& here_;
+    double unit_;
+    const HatShareSum* share_sums_;
+};
+
+double top_energy(const HatPlan& plan, const Window& window) {
+    const std::int64_t knots = plan.level(plan.height() - 1).knots;
+    double energy = static_cast<double>(std::clamp<std::int64_t>(window.first, 0, knots));
+    for (int m = 0; m < kHatWindow; ++m)
+        if (window.first + m >= 0 && window.first + m < knots)
+            energy += window.weight[m] * window.weight[m];
+    return energy;
+}
+
+Window window_of(const HatPlan& plan, int l, const HatPosition& position) {
+    Window window{position.level[l].first, {}};
+    const double unit = std::ldexp(1.0, plan.lattice_bits() * l - 64);
+    for (int m = 0; m < kHatWindow; ++m)
+        window.weight[m] = static_cast<double>(position.level[l].weight[m]) * unit;
+    return window;
+}
+
+/// The energies at step t for weights as located.
+HatEnergy energy_at(const HatPlan& plan, std::int64_t t, bool closing) {
+    HatEnergy energy{};
+    const int top = plan.height() - 1;
+    if (top == 0) {
+        energy.level[0] = static_cast<double>(t);
+        return energy;
+    }
+    HatPosition position;
+    hat_locate(plan, t, closing, position);
+    Window above = window_of(plan, 1, position);
+    energy.level[0] = LevelEnergy(plan, 1)(t, nullptr, above);
+    for (int l = 1; l < top; ++l) {
+        const Window here = above;
+        above = window_of(plan, l + 1, position);
+        energy.level[l] = LevelEnergy(plan, l + 1)(here.first + kHatLeft, &here, above);
+    }
+    energy.level[top] = top_energy(plan, above);
+    return energy;
+}
+
+/// The cells of a level stand for classes of cells that are alike in everything below them.
+std::int64_t class_count(const HatPlanLevel& level) {
+    const std::int64_t cells = level.last_cell - level.first_cell + 1;
+    return std::min(cells, level.left_classes + level.right_classes + 1);
+}
+std::int64_t cell_of_class(const HatPlanLevel& level, std::int64_t c) {
+    const std::int64_t count = class_count(level);
+    return c <= level.left_classes ? level.first_cell + c : level.last_cell + 1 - (count - c);
+}
+std::size_t class_of(const HatPlanLevel& level, std::int64_t cell) {
+    return static_cast<std::size_t>(level.row_of(cell) / level.stride);
+}
+
+/// How the steps within a cell are spread over its ticks: their number, and mean and standard
+/// deviation of the fraction of the cell that has been passed.
+struct Spread {
+    double steps, mean, deviation;
+};
+
+/// Per class of cells of a level.
+using Spreads = std::vector<Spread>;
+
+Spreads spreads(const HatPlan& plan, int l, const Spreads& below) {
+    const HatPlanLevel& level = plan.level(l);
+    Spreads result;
+    for (std::int64_t c = 0; c < class_count(level); ++c) {
+        const std::int64_t cell = cell_of_class(level, c);
+        const std::int64_t ticks = level.ticks(cell);
+        const auto n = static_cast<double>(ticks);
+        double steps = 0;
+        double first = 0;
+        double second = 0;
+        if (l == 1) {
+            steps = n;
+            first = n * 0.5;
+            second = n * (1.0 / 3 - 1 / (12 * n * n));
+        } else {
+            const HatPlanLevel& children = plan.level(l - 1);
+            for (std::int64_t w = 0; w < ticks; ++w) {
+                const Spread& tick = below[class_of(children, level.start(cell) + w)];
+                const double mean = (static_cast<double>(w) + tick.mean) / n;
+                const double deviation = tick.deviation / n;
+                steps += tick.steps;
+                first += tick.steps * mean;
+                second += tick.steps * (mean * mean + deviation * deviation);
+            }
+        }
+        if (steps == 0) { // the last cell may have children without ticks
+            result.push_back({0, 0, 0});
+            continue;
+        }
+        const double mean = first / steps;
+        result.push_back({steps, mean, std::sqrt(std::max(0.0, second / steps - mean * mean))});
+    }
+    return result;
+}
+
+/// The window of level l, fraction f of its tick w in a cell having passed; level 1 stands still.
+Window window_in(const HatPlan& plan, int l, std::int64_t cell, std::int64_t w, double f) {
+    const HatPlanLevel& level = plan.level(l);
+    const HatRow* const row = plan.rows(l) + level.row_of(cell) + w;
+    Window window{cell - kHatLeft, {}};
+    for (int m = 0; m < kHatWindow; ++m) {
+        const double from = row[0].weight[m] * kUnit;
+        window.weight[m] = l == 1 ? from : from + (row[1].weight[m] * kUnit - from) * f;
+    }
+    return window;
+}
+
+/// Visits ticks 0 .. count - 1, or a sample of them: visit(w, how many ticks it stands for).
+template <class Visit>
+void for_each_tick(std::int64_t count, Visit&& visit) {
+    if (count <= kSampledTicks) {
+        for (std::int64_t w = 0; w < count; ++w)
+            visit(w, 1.0);
+        return;
+    }
+    for (std::int64_t i = 0; i < kSampledTicks; ++i) {
+        const std::int64_t w = (2 * i + 1) * count / (2 * kSampledTicks);
+        visit(w, static_cast<double>(count) / static_cast<double>(kSampledTicks));
+    }
+}
+
+/// Sum of the energy of level l over the steps; `here` are the spreads of level l's ticks, that is
+/// of the cells of level l - 1.
+double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
+    const int top = plan.height() - 1;
+    const HatPlanLevel& level = plan.level(l);
+    // Of a tick w of a cell: the mean over its steps of visit(f), visit being quadratic in f.
+    const auto mean_over_tick = [&](std::int64_t cell, std::int64_t w, auto&& visit) {
+        if (l == 1)
+            return visit(0.5);
+        const Spread& tick = ticks[class_of(plan.level(l - 1), level.start(cell) + w)];
+        return tick.steps * 0.5 *
+               (visit(tick.mean - tick.deviation) + visit(tick.mean + tick.deviation));
+    };
+    const auto multiplicity = [](const HatPlanLevel& of, std::int64_t c) {
+        const std::int64_t cells = of.last_cell - of.first_cell + 1;
+        return c == of.left_classes ? static_cast<double>(cells - class_count(of) + 1) : 1.0;
+    };
+    double total = 0;
+    if (l == top) {
+        for (std::int64_t c = 0; c < class_count(level); ++c) {
+            const std::int64_t cell = cell_of_class(level, c);
+            double sum = 0;
+            double steps = 0;
+            for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
+                checkpoint();
+                sum += mean_over_tick(cell, w, [&](double f) {
+                    return top_energy(plan, window_in(plan, l, cell, w, f));
+                });
+                steps += mean_over_tick(cell, w, [](double) { return 1.0; });
+            }
+            // From a cell to the next one of the class the energy grows by 1: one more knot passed.
+            const double n = multiplicity(level, c);
+            total += n * sum + steps * n * (n - 1) / 2;
+        }
+        return total;
+    }
+    const HatPlanLevel& above = plan.level(l + 1);
+    const LevelEnergy energy(plan, l + 1);
+    for (std::int64_t c = 0; c < class_count(above); ++c) {
+        const std::int64_t parent = cell_of_class(above, c);
+        double sum = 0;
+        for_each_tick(above.ticks(parent), [&](std::int64_t v, double parent_ticks) {
+            checkpoint();
+            const std::int64_t cell = above.start(parent) + v;
+            const std::int64_t count = level.ticks(cell);
+            double inner = 0;
+            for_each_tick(count, [&](std::int64_t w, double cell_ticks) {
+                inner += cell_ticks * mean_over_tick(cell, w, [&](double f) {
+                             const Window here = window_in(plan, l, cell, w, f);
+                             const double passed =
+                                 (static_cast<double>(w) + f) / static_cast<double>(count);
+                             return energy(cell, &here, window_in(plan, l + 1, parent, v, passed));
+                         });
+            });
+            sum += parent_ticks * inner;
+        });
+        total += multiplicity(above, c) * sum;
+    }
+    return total;
+}
+
+double total_step_energy(const HatPlan& plan) {
+    const HatPlanLevel& level = plan.level(1);
+    const LevelEnergy energy(plan, 1);
+    double total = 0;
+    for (std::int64_t c = 0; c < class_count(level); ++c) {
+        checkpoint();
+        const std::int64_t cell = cell_of_class(level, c);
+        double sum = 0;
+        for (std::int64_t w = 0; w < level.ticks(cell); ++w)
+            sum += energy(level.start(cell) + w + 1, nullptr, window_in(plan, 1, cell, w, 0));
+        const std::int64_t cells = level.last_cell - level.first_cell + 1;
+        total += c == level.left_classes ? sum * static_cast<double>(cells - class_count(level) + 1)
+                                         : sum;
+    }
+    return total;
+}
+
+/// Sum over t = 0 .. horizon of d + s^2 - (d + s)^2 / r (r = 0: of d + s^2), t = block (d + s)
+/// within blocks of r children of `block` steps: the bridge's energy of one level, in closed form.
+double bridge_level_sum(double horizon, double r, double block) {
+    const auto part = [&](double d, double m) { // s = 0 .. (m - 1) / block
+        const double s1 = m * (m - 1) / 2 / block;
+        const double s2 = (m - 1) * m * (2 * m - 1) / 6 / (block * block);
+        return r == 0 ? m * d + s2 : m * d + s2 - (m * d * d + 2 * d * s1 + s2) / r;
+    };
+    const double n = horizon + 1;
+    const auto parts = [&](double d) { // d whole children and none of the next
+        const double squares = (d - 1) * d * (2 * d - 1) / 6;
+        const double one = part(0, block);
+        const double cross = 2 * block * (block - 1) / 2 / block; // 2 * sum of s
+        double sum = d * one + block * d * (d - 1) / 2;
+        if (r != 0)
+            sum -= (block * squares + cross * d * (d - 1) / 2) / r;
+        return sum;
+    };
+    double total = 0;
+    double rest = n;
+    if (r != 0) {
+        const double whole = std::floor(n / (block * r));
+        total = whole * parts(r);
+        rest = n - whole * block * r;
+    }
+    const double d = std::floor(rest / block);
+    return total + parts(d) + part(d, rest - d * block);
+}
+
+/// The step of a bridge's greatest energy. With s the passed fraction of a level's block of B steps
+/// and r children, the energy at t is t/B of the top + the sum over the levels of (r - 1) s (1 -
+/// s): the squares telescope. So all fractions want to be near 1/2, as far as the horizon lets
+/// them: found from the top down, digit by digit, keeping the most promising beginnings.
+class BridgePeak {
+public:
+    explicit BridgePeak(const HatSpec& spec) : spec_(spec), top_(spec.height - 1) {
+        for (int l = 0; l < top_; ++l)
+            block_[l + 1] = checked_mul<std::int64_t>(block_[l], spec.level[l].radix);
+    }
+
+    [[nodiscard]] std::int64_t find() const {
+        constexpr std::size_t kKept = 64;
+        std::vector<Beginning> kept{{0, 0}};
+        for (int l = top_; l >= 0; --l) {
+            std::vector<Beginning> next;
+            for (const Beginning& beginning : kept)
+                extend(beginning.steps, l, next);
+            std::sort(next.begin(), next.end());
+            next.resize(std::min(next.size(), kKept));
+            kept = std::move(next);
+        }
+        return std::max<std::int64_t>(kept.front().steps, 1);
+    }
+
+private:
+    struct Beginning {
+        std::int64_t steps;
+        double promise; ///< the energy half a block on
+        bool operator<(const Beginning& other) const { return promise > other.promise; }
+    };
+
+    /// Adds numbers of whole nodes of level l: near half of them, and as many as there are.
+    void extend(std::int64_t steps, int l, std::vector<Beginning>& to) const {
+        constexpr std::int64_t kAround = 3;
+        std::int64_t most = (spec_.horizon - steps) / block_[l];
+        std::int64_t half = most;
+        if (l < top_) {
+            most = std::min<std::int64_t>(most, spec_.level[l].radix - 1);
+            half = std::min<std::int64_t>(most, spec_.level[l].radix / 2);
+        }
+        const auto add = [&](std::int64_t digit) {
+            const std::int64_t at = steps + digit * block_[l];
+            const std::int64_t ahead = std::min(at + block_[l] / 2, spec_.horizon);
+            to.push_back({at, energy(ahead)});
+        };
+        const std::int64_t last = std::min(most, half + kAround);
+        for (std::int64_t digit = std::max<std::int64_t>(0, half - kAround); digit <= last; ++digit)
+            add(digit);
+        if (most > last)
+            add(most);
+    }
+
+    [[nodiscard]] double energy(std::int64_t t) const {
+        double sum = static_cast<double>(t) / static_cast<double>(block_[top_]);
+        for (int l = 1; l <= top_; ++l) {
+            const double s = static_cast<double>(t % block_[l]) / static_cast<double>(block_[l]);
+            sum += (spec_.level[l - 1].radix - 1) * s * (1 - s);
+        }
+        return sum;
+    }
+
+    const HatSpec& spec_;
+    int top_;
+    std::int64_t block_[HatSpec::kMaxHeight] = {1}; ///< steps in a node of a level
+};
+
+/// The step of a great variance of hats, found from the bottom up: for every tick of every class of
+/// cells, the place below it where the levels below have the greatest sum.
+class MaxSearch {
+public:
+    MaxSearch(const HatPlan& plan, PrivacyUnit unit) : plan_(plan) {
+        for (int l = 0; l < plan.height(); ++l)
+            variance_[l] = hat_node_variance(plan.spec(), unit, l);
+    }
+
+    std::int64_t find() {
+        const int top = plan_.height() - 1;
+        std::vector<Best> below = leaf();
+        for (int l = 1; l < top; ++l)
+            below = step_up(l, below);
+        const HatPlanLevel& level = plan_.level(top);
+        double best = -1;
+        std::int64_t step = 1;
+        for (std::int64_t c = 0; c < class_count(level); ++c) {
+            checkpoint();
+            // The last cell of a class has the most knots to its left.
+            const std::int64_t cell = c < level.left_classes
+                                          ? level.first_cell + c
+                                          : level.last_cell - (class_count(level) - 1 - c);
+            for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
+                const Best& tick = at(below, top, cell, w);
+                const double value =
+                    tick.value + variance_[top] * top_energy(plan_, window_in(plan_, top, cell, w,
+                                                                              tick.fraction));
+                if (value > best) {
+                    best = value;
+                    step = first_step(top, level.start(cell) + w) + tick.steps;
+                }
+            }
+        }
+        return step;
+    }
+
+private:
+    /// In one tick: the greatest sum of the levels below, the fraction of the tick at which it is
+    /// reached, and the steps from the start of the tick to there.
+    struct Best {
+        double value, fraction;
+        std::int64_t steps;
+    };
+
+    [[nodiscard]] const Best& at(const std::vector<Best>& of, int l, std::int64_t cell,
+                                 std::int64_t w) const {
+        return of[static_cast<std::size_t>(plan_.level(l).row_of(cell) + w)];
+    }
+
+    /// The step before the first one of a tick of level l.
+    [[nodiscard]] std::int64_t first_step(int l, std::int64_t tick) const {
+        for (int i = l - 1; i >= 1; --i)
+            tick = plan_.level(i).start(tick);
+        return tick;
+    }
+
+    [[nodiscard]] std::vector<Best> leaf() const {
+        const HatPlanLevel& level = plan_.level(1);
+        const LevelEnergy energy(plan_, 1);
+        std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
+        for (std::int64_t c = 0; c < class_count(level); ++c) {
+            checkpoint();
+            const std::int64_t cell = cell_of_class(level, c);
+            for (std::int64_t w = 0; w < level.ticks(cell); ++w)
+                best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
+                    variance_[0] *
+                        energy(level.start(cell) + w + 1, nullptr, window_in(plan_, 1, cell, w, 0)),
+                    0.5, 1};
+        }
+        return best;
+    }
+
+    [[nodiscard]] std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
+        const HatPlanLevel& level = plan_.level(l);
+        const HatPlanLevel& above = plan_.level(l + 1);
+        const LevelEnergy energy(plan_, l + 1);
+        std::vector<Best> result(static_cast<std::size_t>(class_count(above) * above.stride));
+        for (std::int64_t c = 0; c < class_count(above); ++c) {
+            const std::int64_t parent = cell_of_class(above, c);
+            for (std::int64_t v = 0; v < above.ticks(parent); ++v) {
+                checkpoint();
+                const std::int64_t cell = above.start(parent) + v;
+                Best best{-1, 0, 0};
+                for_each_tick(level.ticks(cell), [&](std::int64_t w, double) {
+                    const Best& tick = at(below, l, cell, w);
+                    const double passed = (static_cast<double>(w) + tick.fraction) /
+                                          static_cast<double>(level.ticks(cell));
+                    const Window here = window_in(plan_, l, cell, w, tick.fraction);
+                    const double value =
+                        tick.value +
+                        variance_[l] *
+                            energy(cell, &here, window_in(plan_, l + 1, parent, v, passed));
+                    if (value > best.value)
+                        best = {value, passed,
+                                first_step(l, level.start(cell) + w) -
+                                    first_step(l, level.start(cell)) + tick.steps};
+                });
+                result[static_cast<std::size_t>(above.row_of(parent) + v)] = best;
+            }
+        }
+        return result;
+    }
+
+    const HatPlan& plan_;
+    double variance_[HatSpec::kMaxHeight];
+};
+
+} // namespace
+
+double HatEnergy::variance(std::span<const double> nodes) const noexcept {
+    double sum = 0;
+    for (std::size_t l = 0; l < nodes.size(); ++l)
+        sum += level[l] * nodes[l];
+    return sum;
+}
+
+double HatEnergy::variance(const HatSpec& spec, PrivacyUnit unit) const noexcept {
+    double nodes[HatSpec::kMaxHeight];
+    for (int l = 0; l < spec.height; ++l)
+        nodes[l] = hat_node_variance(spec, unit, l);
+    return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
+}
+
+HatEnergy hat_energy_at(const HatPlan& plan, std::int64_t t) {
+    return energy_at(plan, t, plan.is_closing(t));
+}
+
+HatEnergy bridge_mean_energy(const HatSpec& spec) {
+    HatEnergy energy{};
+    const auto horizon = static_cast<double>(spec.horizon);
+    double block = 1;
+    for (int l = 0; l < spec.height; ++l) {
+        const double radix = l + 1 < spec.height ? spec.level[l].radix : 0;
+        energy.level[l] = bridge_level_sum(horizon, radix, block) / horizon;
+        block *= radix;
+    }
+    return energy;
+}
+
+HatEnergy hat_mean_energy(const HatPlan& plan) {
+    if (plan.spec().rule == HatSpec::Rule::bridge || plan.height() == 1)
+        return bridge_mean_energy(plan.spec());
+    HatEnergy energy{};
+    energy.level[0] = total_step_energy(plan);
+    Spreads ticks;
+    for (int l = 1; l < plan.height(); ++l) {
+        energy.level[l] = total_energy(plan, l, ticks);
+        if (l < plan.height() - 1)
+            ticks = spreads(plan, l, ticks);
+    }
+    // The last step, whose weights are not those of the tables.
+    const HatEnergy table = energy_at(plan, plan.horizon(), false);
+    const HatEnergy closing = energy_at(plan, plan.horizon(), true);
+    for (int l = 0; l < plan.height(); ++l)
+        energy.level[l] = (energy.level[l] + closing.level[l] - table.level[l]) /
+                          static_cast<double>(plan.horizon());
+    return energy;
+}
+
+double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t) {
+    return hat_energy_at(plan, t).variance(plan.spec(), unit);
+}
+
+double hat_mse(const HatPlan& plan, PrivacyUnit unit) {
+    return hat_mean_energy(plan).variance(plan.spec(), unit);
+}
+
+std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
+    const HatSpec& spec = plan.spec();
+    if (plan.height() == 1)
+        return spec.horizon;
+    double best = 0;
+    std::int64_t peak = 1;
+    const auto try_step = [&](std::int64_t t) {
+        checkpoint();
+        if (t < 1 || t > spec.horizon)
+            return;
+        const double variance = hat_variance_at(plan, unit, t);
+        if (variance > best) {
+            best = variance;
+            peak = t;
+        }
+    };
+    if (spec.horizon <= kEnumerated) {
+        for (std::int64_t t = 1; t <= spec.horizon; ++t)
+            try_step(t);
+        return peak;
+    }
+    const bool is_bridge = spec.rule == HatSpec::Rule::bridge;
+    const std::int64_t found = is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, unit).find();
+    std::int64_t t = std::min(found, spec.horizon);
+    try_step(t);
+    // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
+    for (bool better = true; better;) {
+        better = false;
+        std::int64_t size = 1;
+        for (int l = 0; l < plan.height(); ++l) {
+            const std::int64_t radix = l + 1 < plan.height() ? plan.level(l + 1).radix : 2;
+            const std::int64_t reach = std::min(radix, kSampledTicks);
+            const std::int64_t center = t;
+            for (std::int64_t i = -reach; i <= reach; ++i) {
+                const double before = best;
+                try_step(center + i * size);
+                if (best > before) {
+                    t = center + i * size;
+                    better = true;
+                }
+            }
+            size *= radix;
+            if (size > spec.horizon)
+                break;
+        }
+    }
+    return peak;
+}
+
+double hat_max_variance(const HatPlan& plan, PrivacyUnit unit) {
+    const KnownEnergy* known = known_energy(plan.spec());
+    if (known != nullptr && is_nearly_continuous(unit))
+        return known->peak.variance(plan.spec(), unit);
+    return hat_variance_at(plan, unit, hat_peak(plan, unit));
+}
+
+namespace {
+
+constexpr KnownEnergy kKnown[] = {
+#include "core/hat/hat_energy_table.inc"
+};
+
+} // namespace
+
+const KnownEnergy* known_energy(const HatSpec& spec) noexcept {
+    const std::uint64_t wanted = fingerprint(spec);
+    const auto* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                           [&](const auto& k) { return k.fingerprint == wanted; });
+    return found != std::end(kKnown) ? found : nullptr;
+}
+
+} // namespace dp_counter

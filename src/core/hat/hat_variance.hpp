@@ -1,0 +1,58 @@
+// How much noise a bridge or hat mechanism adds: public values alone, for choosing and reporting.
+// The variance at step t is the sum over the levels of (node variance) * (energy of the level), the
+// energy being the squared norm of that level's part of the row of L.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/hat/hat_weights.hpp"
+
+namespace dp_counter {
+
+/// One number per level, the steps first.
+struct HatEnergy {
+    double level[HatSpec::kMaxHeight];
+
+    /// The variance that these energies make, with the exact variances of the discrete noise.
+    [[nodiscard]] double variance(const HatSpec& spec, PrivacyUnit unit) const noexcept;
+
+    /// The same with the variances of the levels' nodes (hat_node_variance).
+    [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
+};
+
+/// The energies at step t, from the weights that the code uses, in O(height).
+[[nodiscard]] HatEnergy hat_energy_at(const HatPlan& plan, std::int64_t t);
+
+/// Their means over t = 1 .. horizon. Sums over the tree's periods, exact up to rounding (relative
+/// 1e-6) for radices up to 64; above, the places within a cell are sampled (relative 1e-3).
+[[nodiscard]] HatEnergy hat_mean_energy(const HatPlan& plan);
+
+/// The same for a bridge, from its closed form, without a plan.
+[[nodiscard]] HatEnergy bridge_mean_energy(const HatSpec& spec);
+
+/// The energies of a mechanism that streams without a horizon use, found by
+/// tools/make_energy_table.cpp: epochs are too many to find them at the first question.
+struct KnownEnergy {
+    std::uint64_t fingerprint; ///< of the spec
+    std::int64_t peak_step;    ///< hat_peak()
+    HatEnergy mean;
+    HatEnergy peak; ///< at that step
+};
+
+/// Null for all other mechanisms.
+[[nodiscard]] const KnownEnergy* known_energy(const HatSpec& spec) noexcept;
+
+[[nodiscard]] double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t);
+
+/// The mean over t of the variance of a release.
+[[nodiscard]] double hat_mse(const HatPlan& plan, PrivacyUnit unit);
+
+/// The step of the greatest variance over t = 1 .. horizon: exactly so up to 4096 steps; above it
+/// is found level by level, and its variance lies at most 0.1 % below the greatest.
+[[nodiscard]] std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit);
+
+/// The variance at hat_peak().
+[[nodiscard]] double hat_max_variance(const HatPlan& plan, PrivacyUnit unit);
+
+} // namespace dp_counter

@@ -1,0 +1,402 @@
+#include "core/hat/hat_weights.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "core/base/checkpoint.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+constexpr std::int64_t kOne = std::int64_t{1} << kWeightBits;
+
+/// Cells at each end of a hat level whose rows differ from those of the cells between: the window
+/// touches the first or the last knot.
+constexpr std::int64_t kLeftCells = kHatLeft + 2;
+constexpr std::int64_t kRightCells = kHatAhead + 1;
+
+/// Arithmetic shift right by bits, left where bits is negative.
+std::int64_t scaled(int128 value, int bits) noexcept {
+    return static_cast<std::int64_t>(bits >= 0 ? value >> bits : value << -bits);
+}
+
+HatPlanLevel lay_out(const HatSpec& spec, int l, const HatPlanLevel* below) {
+    const HatLevel& shape = spec.level[l - 1];
+    const bool hat = spec.rule == HatSpec::Rule::hat;
+    HatPlanLevel level{};
+    level.knots = shape.knots;
+    level.radix = shape.radix;
+    level.offset = shape.offset;
+    level.children = below != nullptr ? below->knots
+                     : hat            ? spec.horizon
+                                      : shape.knots * shape.radix;
+    level.first_tick = below != nullptr ? below->first_cell : 0;
+    level.end_tick = below != nullptr ? below->last_cell + 1 : level.children;
+    level.first_cell = level.first_tick < 0 || level.offset > 0 ? -1 : 0;
+    level.last_cell = std::min(shape.knots - 1, (level.children - 1 - level.offset) / level.radix);
+    if (level.children <= level.offset) // no child reaches the first knot
+        level.last_cell = -1;
+    level.left_classes = hat ? kLeftCells : 0;
+    level.right_classes = hat ? kRightCells : 0;
+    const std::int64_t cells = level.last_cell - level.first_cell + 1;
+    if (cells <= level.left_classes + level.right_classes + 1) {
+        level.left_classes = cells;
+        level.right_classes = 0;
+    }
+    const std::int64_t last = level.children - level.first_child(level.last_cell);
+    const std::int64_t longest = std::max({level.radix, level.offset + 1, last});
+    level.stride = longest + 1;
+    level.queue = std::min(level.children, (hat ? 1 + kHatAhead : 1) * longest);
+    return level;
+}
+
+std::int64_t classes(const HatPlanLevel& level) {
+    const std::int64_t cells = level.last_cell - level.first_cell + 1;
+    return std::min(cells, level.left_classes + level.right_classes + 1);
+}
+
+/// Lays out all levels; the result is the size of the block.
+std::size_t lay_out(const HatSpec& spec, HatPlanLevel* levels) {
+    const auto count = static_cast<std::size_t>(spec.height - 1);
+    std::size_t end = sizeof(HatPlan) + count * sizeof(HatPlanLevel);
+    for (int l = 1; l < spec.height; ++l) {
+        HatPlanLevel& level = levels[l - 1];
+        level = lay_out(spec, l, l > 1 ? &levels[l - 2] : nullptr);
+        level.rows = static_cast<std::int64_t>(end);
+        end += static_cast<std::size_t>(classes(level) * level.stride) * sizeof(HatRow);
+        level.shares = static_cast<std::int64_t>(end);
+        end += static_cast<std::size_t>((level.radix + 1) / 2 * 2) * sizeof(std::int32_t);
+        level.sums = static_cast<std::int64_t>(end);
+        end += static_cast<std::size_t>(level.radix + 1) * sizeof(HatShareSum);
+    }
+    return end;
+}
+
+} // namespace
+
+std::size_t HatPlan::bytes(const HatSpec& spec) {
+    HatPlanLevel levels[HatSpec::kMaxHeight];
+    return lay_out(spec, levels);
+}
+
+HatPlan* HatPlan::create(void* block, const HatSpec& spec) {
+    auto* plan = new (block) HatPlan;
+    plan->spec_ = spec;
+    lay_out(spec, reinterpret_cast<HatPlanLevel*>(plan + 1));
+    for (int l = 1; l < spec.height; ++l) {
+        plan->fill_shares(l);
+        if (spec.rule == HatSpec::Rule::bridge)
+            plan->fill_bridge_rows(l);
+        else
+            plan->fill_hat_rows(l);
+    }
+    return plan;
+}
+
+/// w / radix, rounded to the lattice; nothing for bridges.
+void HatPlan::fill_shares(int l) {
+    const HatPlanLevel& here = level(l);
+    auto* const share = reinterpret_cast<std::int32_t*>(bytes_at(here.shares));
+    auto* const sum = reinterpret_cast<HatShareSum*>(bytes_at(here.sums));
+    const bool hat = spec_.rule == HatSpec::Rule::hat;
+    sum[0] = {0, 0};
+    for (std::int64_t w = 0; w < here.radix; ++w) {
+        const std::int64_t twice = (w << lattice_bits()) * 2;
+        const std::int64_t value = hat ? (twice + here.radix) / (2 * here.radix) : 0;
+        share[w] = static_cast<std::int32_t>(value);
+        sum[w + 1] = {sum[w].right + value, sum[w].right_right + value * value};
+    }
+}
+
+/// The knot's block has been passed to a fraction u: its noise counts u (the straight line between
+/// the sums at the block's ends).
+void HatPlan::fill_bridge_rows(int l) {
+    const std::int64_t radix = level(l).radix;
+    const std::int64_t passed = l == 1 ? 1 : 0; // rows of level 1 stand for the end of their tick
+    for (std::int64_t w = 0; w < level(l).stride; ++w) {
+        const std::int64_t u = std::min(((w + passed) << kWeightBits) / radix, kOne);
+        HatRow& row = rows(l)[w] = {};
+        std::fill_n(row.weight, kHatLeft, static_cast<std::int32_t>(kOne));
+        row.weight[kHatLeft] = static_cast<std::int32_t>(u);
+    }
+}
+
+namespace {
+
+/// The least-squares choice of one level's weights, in integers: whatever it returns, the mechanism
+/// is private and unbiased, so the rounding here only has to be the same on every machine.
+///
+/// With the window's knots as unknowns and the others at 1 and 0 it minimises the sum over the
+/// children of (lambda(child) - interpolated lambda(child))^2, the variance of this level's
+/// children, plus the sum over the knots of (lambda(knot) - expected)^2, what the level above will
+/// add: nothing is expected of the top, and elsewhere a line through 1/2 at the stream's place.
+class WindowSolver {
+public:
+    WindowSolver(const HatPlan& plan, int l)
+        : plan_(plan), l_(l), here_(plan.level(l)), one_(std::int64_t{1} << plan.lattice_bits()),
+          top_(l == plan.height() - 1), above_radix_(top_ ? 1 : plan.spec().level[l].radix),
+          share_sums_(plan.share_sums(l)) {}
+
+    /// Prepares for the rows of one cell.
+    void enter(std::int64_t cell) {
+        cell_ = cell;
+        for (int m = 0; m < kHatWindow; ++m) {
+            const std::int64_t knot = cell - kHatLeft + m;
+            exists_[m] = knot >= 0 && knot < here_.knots;
+            if (!exists_[m])
+                continue;
+            const Sums before = sums(knot - 1);
+            const Sums behind = sums(knot);
+            const std::int64_t diagonal = before.right_right + behind.left_left + one_ * one_;
+            offset_[m] = before.left_right << kGuard; // with the knot to the left
+            pivot_[m] = diagonal << kGuard;
+            factor_[m] = 0;
+            if (m > 0 && exists_[m - 1]) {
+                factor_[m] = scaled(static_cast<int128>(offset_[m]) * inverse_[m - 1],
+                                    kInverseBits - kFactorBits);
+                pivot_[m] -= scaled(static_cast<int128>(factor_[m]) * offset_[m], kFactorBits);
+            }
+            inverse_[m] = (std::int64_t{1} << kInverseBits) / pivot_[m];
+        }
+    }
+
+    /// The row at which `passed` children of the cell have been passed and the children's weights
+    /// differ from those of a step there by extra[i], at the children first_extra + i. `place` is
+    /// the stream's place in the cell, in units of half children.
+    [[nodiscard]] HatRow solve(std::int64_t passed, std::int64_t place, std::int64_t first_extra,
+                               std::span<const std::int64_t> extra) const {
+        std::int64_t right_side[kHatWindow] = {};
+        const auto add = [&](std::int64_t knot, std::int64_t value) {
+            const std::int64_t m = knot - (cell_ - kHatLeft);
+            if (m >= 0 && m < kHatWindow)
+                right_side[m] += value;
+        };
+        for (std::int64_t cell = cell_ - kHatLeft - 1; cell < cell_; ++cell) {
+            const Sums whole = sums(cell);
+            add(cell, whole.left * kOne);
+            add(cell + 1, whole.right * kOne);
+        }
+        const Sums part = sums(cell_, passed);
+        add(cell_, part.left * kOne);
+        add(cell_ + 1, part.right * kOne);
+        for (std::size_t i = 0; i < extra.size(); ++i) {
+            const std::int64_t child = first_extra + static_cast<std::int64_t>(i);
+            if (child >= 0 && child < here_.children && extra[i] != 0)
+                plan_.for_each_parent(l_, child, [&](std::int64_t knot, std::int32_t share) {
+                    add(knot, share * extra[i]);
+                });
+        }
+        // From shares to squares of shares; the knot left of the window is fixed at 1.
+        for (std::int64_t& value : right_side)
+            value *= one_;
+        if (cell_ - kHatLeft - 1 >= 0)
+            right_side[0] -= sums(cell_ - kHatLeft - 1).left_right * kOne;
+        for (int m = 0; m < kHatWindow; ++m)
+            right_side[m] += one_ * one_ * expected(m, place);
+
+        std::int64_t value[kHatWindow] = {};
+        for (int m = 0; m < kHatWindow; ++m) {
+            value[m] = exists_[m] ? right_side[m] << kGuard : 0;
+            if (m > 0)
+                value[m] -= scaled(static_cast<int128>(factor_[m]) * value[m - 1], kFactorBits);
+        }
+        HatRow row{};
+        std::int64_t next = 0;
+        for (int m = kHatWindow - 1; m >= 0; --m) {
+            if (!exists_[m]) {
+                next = 0;
+                continue;
+            }
+            const std::int64_t coupled = m + 1 < kHatWindow && exists_[m + 1] ? offset_[m + 1] : 0;
+            next =
+                scaled(static_cast<int128>(value[m] - coupled * next) * inverse_[m], kInverseBits);
+            row.weight[m] = static_cast<std::int32_t>(next);
+        }
+        return row;
+    }
+
+private:
+    static constexpr int kGuard = 12;
+    static constexpr int kInverseBits = 60;
+    static constexpr int kFactorBits = 30;
+
+    struct Sums {
+        std::int64_t left, right, left_left, left_right, right_right;
+    };
+
+    /// Sums over the first `count` children of a cell of the shares of the knots left and right of
+    /// it and of their products.
+    [[nodiscard]] Sums sums(std::int64_t cell, std::int64_t count) const {
+        if (cell < 0)
+            return {0, count * one_, 0, 0, count * one_ * one_};
+        if (cell >= here_.knots - 1)
+            return {count * one_, 0, count * one_ * one_, 0, 0};
+        const auto [right, right_right] = share_sums_[count];
+        const std::int64_t left = count * one_ - right;
+        const std::int64_t left_right = right * one_ - right_right;
+        return {left, right, left * one_ - left_right, left_right, right_right};
+    }
+    [[nodiscard]] Sums sums(std::int64_t cell) const {
+        if (cell < -1 || cell > here_.last_cell || (cell == -1 && here_.offset == 0))
+            return {};
+        return sums(cell, here_.end_child(cell) - here_.first_child(cell));
+    }
+
+    /// What the level above is expected to make of the knot in window slot m, in units of 2^-16.
+    [[nodiscard]] std::int64_t expected(int m, std::int64_t place) const {
+        if (top_)
+            return 0;
+        const std::int64_t distance =
+            std::int64_t{2} * (m - kHatLeft) * here_.radix - place; // in half children
+        return kOne / 2 - distance * kOne / (4 * here_.radix * above_radix_);
+    }
+
+    const HatPlan& plan_;
+    int l_;
+    const HatPlanLevel& here_;
+    std::int64_t one_;
+    bool top_;
+    std::int64_t above_radix_;
+    const HatShareSum* share_sums_;
+
+    std::int64_t cell_ = 0;
+    bool exists_[kHatWindow] = {};
+    std::int64_t offset_[kHatWindow] = {};
+    std::int64_t pivot_[kHatWindow] = {};
+    std::int64_t inverse_[kHatWindow] = {};
+    std::int64_t factor_[kHatWindow] = {};
+};
+
+} // namespace
+
+void HatPlan::fill_hat_rows(int l) {
+    const HatPlanLevel& here = level(l);
+    WindowSolver solver(*this, l);
+    const std::int64_t count = classes(here);
+    for (std::int64_t c = 0; c < count; ++c) {
+        checkpoint();
+        const std::int64_t cell = c < here.left_classes || here.right_classes == 0
+                                      ? here.first_cell + c
+                                      : here.last_cell + 1 - (count - c);
+        solver.enter(cell);
+        HatRow* const row = rows(l) + here.row_of(cell);
+        const std::int64_t start = here.start(cell);
+        const std::int64_t first_child = here.first_child(cell);
+        const std::int64_t ticks = here.ticks(cell);
+        if (l == 1) { // the step of the tick has been passed
+            for (std::int64_t w = 0; w < ticks; ++w)
+                row[w] = solver.solve(w + 1, 2 * w + 1, 0, {});
+            continue;
+        }
+        // The start of a tick is the start of a cell of the level below: between two of its rows.
+        const HatPlanLevel& below = level(l - 1);
+        const HatRow* const below_rows = rows(l - 1);
+        for (std::int64_t w = 0; w <= ticks; ++w) {
+            const std::int64_t tick = start + w;
+            std::int64_t weight[kHatWindow + 1]; // of the children from tick - kHatLeft - 1, twice
+            if (tick == here.first_tick) {
+                std::fill(std::begin(weight), std::end(weight), 0);
+            } else if (tick == here.end_tick) {
+                std::fill(std::begin(weight), std::end(weight), 2 * kOne);
+            } else {
+                const std::int64_t last = below.ticks(tick - 1) - (l == 2 ? 1 : 0);
+                const HatRow& before = below_rows[below.row_of(tick - 1) + last];
+                const HatRow& behind = below_rows[below.row_of(tick)];
+                weight[0] = before.weight[0] + kOne;
+                for (int m = 1; m < kHatWindow; ++m)
+                    weight[m] = before.weight[m] + behind.weight[m - 1];
+                weight[kHatWindow] = behind.weight[kHatWindow - 1];
+            }
+            const std::int64_t passed =
+                std::clamp<std::int64_t>(tick - first_child, 0, here.end_child(cell) - first_child);
+            const std::int64_t step = first_child + passed; // children before it have been passed
+            std::int64_t extra[kHatWindow + 1];
+            for (int m = 0; m <= kHatWindow; ++m)
+                extra[m] = weight[m] / 2 - (tick - kHatLeft - 1 + m < step ? kOne : 0);
+            row[w] = solver.solve(passed, 2 * (tick - here.offset - cell * here.radix),
+                                  tick - kHatLeft - 1, extra);
+        }
+    }
+}
+
+std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since, std::int64_t t) {
+    const auto row = [&](std::int64_t at) {
+        std::vector<HatTerm> terms;
+        terms.reserve(512);
+        if (at > 0)
+            hat_weights(plan, at, [&](int level, std::int64_t node, int128 coefficient) {
+                terms.push_back({level, node, coefficient});
+            });
+        return terms;
+    };
+    std::vector<HatTerm> now = row(t);
+    if (since == 0)
+        return now;
+    const std::vector<HatTerm> before = row(since);
+    std::vector<HatTerm> difference;
+    difference.reserve(now.size() + before.size());
+    auto next = now.begin();
+    const auto is_before = [](const HatTerm& a, const HatTerm& b) {
+        return a.level != b.level ? a.level < b.level : a.node < b.node;
+    };
+    for (const HatTerm& old : before) { // both rows go from level to level, from left to right
+        for (; next != now.end() && is_before(*next, old); ++next)
+            difference.push_back(*next);
+        HatTerm left{old.level, old.node, -old.coefficient};
+        if (next != now.end() && !is_before(old, *next))
+            left.coefficient += (next++)->coefficient;
+        if (left.coefficient != 0)
+            difference.push_back(left);
+    }
+    difference.insert(difference.end(), next, now.end());
+    return difference;
+}
+
+HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progress,
+                 int bits) noexcept {
+    HatRamp ramp;
+    for (int m = 0; m < kHatWindow; ++m) {
+        const std::int64_t step = to.weight[m] - from.weight[m];
+        ramp.base[m] = (static_cast<std::int64_t>(from.weight[m]) << bits) +
+                       scaled(static_cast<int128>(step) * progress.base, 32 - bits);
+        ramp.slope[m] = scaled(static_cast<int128>(step) * progress.half_step, 32 - bits);
+    }
+    return ramp;
+}
+
+void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& position) noexcept {
+    const int q = plan.lattice_bits();
+    std::int64_t tick = t - 1;
+    HatProgress progress{};
+    std::int64_t leaf_phase = 0;
+    for (int l = 1; l < plan.height(); ++l) {
+        const HatPlanLevel& level = plan.level(l);
+        const std::int64_t cell = level.cell_of(tick);
+        const std::int64_t w = tick - level.start(cell);
+        const HatRow* const row = plan.rows(l) + level.row_of(cell) + w;
+        HatPosition::Level& out = position.level[l];
+        out.first = cell - kHatLeft;
+        if (closing) {
+            for (int128& weight : out.weight)
+                weight = int128{1} << (64 - q * l);
+        } else if (l == 1) {
+            for (int m = 0; m < kHatWindow; ++m)
+                out.weight[m] = static_cast<int128>(row->weight[m]) << (48 - q);
+        } else {
+            const HatRamp ramp = hat_ramp(row[0], row[1], progress, hat_ramp_bits(q, l));
+            for (int m = 0; m < kHatWindow; ++m)
+                out.weight[m] = (ramp.base[m] + static_cast<int128>(leaf_phase) * ramp.slope[m])
+                                << hat_ramp_shift(q, l);
+        }
+        if (l == 1) {
+            progress = HatProgress::of_leaf_cell(level.ticks(cell));
+            leaf_phase = 2 * w + plan.phase();
+        } else {
+            progress = progress.above(w, level.ticks(cell));
+        }
+        tick = cell;
+    }
+}
+
+} // namespace dp_counter

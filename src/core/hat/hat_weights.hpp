@@ -1,0 +1,321 @@
+// The weights of a bridge or hat mechanism: how much each node's noise counts in the release at t.
+// Public values alone, so a plan may be cached and shared by all streams of one shape.
+//
+// The engine keeps, per level, the cell between two knots in which the stream is (its "tick" is the
+// cell of the level below, or the step). The weights lambda of the knots are 1 left of the cell's
+// window, 0 right of it and in a table inside: six knots, J-3 .. J+2 for the cell of knot J.
+// Whatever the table holds, L R = A exactly (docs/derivation.md); it decides the error alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/hat/hat_levels.hpp"
+
+namespace dp_counter {
+
+inline constexpr int kHatLeft = 3;  ///< knots of the window left of J
+inline constexpr int kHatAhead = 2; ///< knots of the window right of J
+inline constexpr int kHatWindow = kHatLeft + 1 + kHatAhead;
+inline constexpr int kWeightBits = 16;
+
+/// Weights of the knots J - kHatLeft .. J + kHatAhead in units of 2^-16.
+struct HatRow {
+    std::int32_t weight[kHatWindow];
+};
+
+/// Over the first children of a cell: the sums of the shares of the knot to its right and of their
+/// squares, in units of 2^-lattice_bits and 2^-(2 lattice_bits).
+struct HatShareSum {
+    std::int64_t right;
+    std::int64_t right_right;
+};
+
+/// One level: how its knots lie over its children, and where its tables are.
+struct HatPlanLevel {
+    std::int64_t knots;
+    std::int64_t children;   ///< nodes of the level below
+    std::int64_t first_cell; ///< -1 if there are ticks before knot 0, otherwise 0
+    std::int64_t last_cell;  ///< of the last child
+    std::int64_t first_tick; ///< 0, or -1 if the level below has a cell -1
+    std::int64_t end_tick;   ///< one past the last tick
+    std::int64_t radix;
+    std::int64_t offset;
+    std::int64_t left_classes;  ///< cells at the left end that have rows of their own
+    std::int64_t right_classes; ///< and at the right end; all others share one set
+    std::int64_t stride;        ///< rows from one class to the next
+    std::int64_t rows;          ///< byte offset of the rows in the plan
+    std::int64_t shares;        ///< byte offset of the shares: of the right-hand knot, per child
+    std::int64_t sums;          ///< byte offset of the share sums of the first 0 .. radix children
+    std::int64_t queue;         ///< children that can be drawn and not yet used
+
+    /// The first tick and child of a cell (cell -1: its first tick; its first child is 0).
+    [[nodiscard]] std::int64_t start(std::int64_t cell) const noexcept {
+        return cell < 0 ? first_tick : offset + radix * cell;
+    }
+    [[nodiscard]] std::int64_t first_child(std::int64_t cell) const noexcept {
+        return cell < 0 ? 0 : offset + radix * cell;
+    }
+    [[nodiscard]] std::int64_t end_child(std::int64_t cell) const noexcept {
+        return cell >= last_cell ? children : offset + radix * (cell + 1);
+    }
+    /// The number of ticks in a cell that the horizon lets pass.
+    [[nodiscard]] std::int64_t ticks(std::int64_t cell) const noexcept {
+        const std::int64_t end = cell >= last_cell ? end_tick : start(cell + 1);
+        return (end < end_tick ? end : end_tick) - start(cell);
+    }
+    [[nodiscard]] std::int64_t cell_of(std::int64_t tick) const noexcept {
+        if (tick < offset)
+            return first_cell < 0 ? -1 : 0;
+        const std::int64_t cell = (tick - offset) / radix;
+        return cell < last_cell ? cell : last_cell;
+    }
+    /// The number of the cell's first row.
+    [[nodiscard]] std::int64_t row_of(std::int64_t cell) const noexcept {
+        const std::int64_t from_left = cell - first_cell;
+        const std::int64_t from_right = last_cell - cell;
+        if (from_left < left_classes)
+            return from_left * stride;
+        if (from_right < right_classes)
+            return (left_classes + right_classes - from_right) * stride;
+        return left_classes * stride;
+    }
+};
+
+/// A plan is the head of a block of bytes(spec) bytes and may be moved with memcpy. create() takes
+/// some microseconds for small trees, about 50 ns per row of the tables.
+class HatPlan {
+public:
+    [[nodiscard]] static std::size_t bytes(const HatSpec& spec);
+
+    /// Fills the block. Throws bad_alloc.
+    static HatPlan* create(void* block, const HatSpec& spec);
+
+    [[nodiscard]] const HatSpec& spec() const noexcept { return spec_; }
+    [[nodiscard]] int height() const noexcept { return spec_.height; }
+    [[nodiscard]] int lattice_bits() const noexcept { return spec_.lattice_bits; }
+    [[nodiscard]] std::int64_t horizon() const noexcept { return spec_.horizon; }
+
+    /// Cells ahead of the current one whose children have been drawn.
+    [[nodiscard]] int reach() const noexcept {
+        return spec_.rule == HatSpec::Rule::hat ? kHatAhead : 0;
+    }
+
+    /// Within a cell of level 1, the half steps from its start to the end of its first tick as the
+    /// interpolation of the levels above counts them.
+    [[nodiscard]] int phase() const noexcept { return spec_.rule == HatSpec::Rule::hat ? 1 : 2; }
+
+    /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of
+    /// the top nodes, which takes the fewest draws.
+    [[nodiscard]] bool is_closing(std::int64_t t) const noexcept {
+        return t == spec_.horizon && spec_.rule == HatSpec::Rule::hat;
+    }
+
+    /// Level 1 .. height - 1.
+    [[nodiscard]] const HatPlanLevel& level(int l) const noexcept {
+        return reinterpret_cast<const HatPlanLevel*>(this + 1)[l - 1];
+    }
+    [[nodiscard]] const HatRow* rows(int l) const noexcept {
+        return reinterpret_cast<const HatRow*>(bytes_at(level(l).rows));
+    }
+    /// Of children 0 .. radix - 1 of a cell, the share of the knot to their right, in units of
+    /// 2^-lattice_bits.
+    [[nodiscard]] const std::int32_t* shares(int l) const noexcept {
+        return reinterpret_cast<const std::int32_t*>(bytes_at(level(l).shares));
+    }
+
+    [[nodiscard]] const HatShareSum* share_sums(int l) const noexcept {
+        return reinterpret_cast<const HatShareSum*>(bytes_at(level(l).sums));
+    }
+
+    /// Calls give(knot, share) for the one or two knots that child k of level l - 1 belongs to.
+    template <class Give>
+    void for_each_parent(int l, std::int64_t k, Give&& give) const;
+
+private:
+    [[nodiscard]] const unsigned char* bytes_at(std::int64_t offset) const noexcept {
+        return reinterpret_cast<const unsigned char*>(this) + offset;
+    }
+    HatPlanLevel& level(int l) noexcept { return reinterpret_cast<HatPlanLevel*>(this + 1)[l - 1]; }
+    [[nodiscard]] unsigned char* bytes_at(std::int64_t offset) noexcept {
+        return reinterpret_cast<unsigned char*>(this) + offset;
+    }
+    HatRow* rows(int l) noexcept { return reinterpret_cast<HatRow*>(bytes_at(level(l).rows)); }
+    void fill_shares(int l);
+    void fill_bridge_rows(int l);
+    void fill_hat_rows(int l);
+
+    HatSpec spec_;
+};
+
+static_assert(std::is_trivially_copyable_v<HatPlan>);
+static_assert(sizeof(HatPlan) % alignof(HatPlanLevel) == 0);
+
+template <class Give>
+void HatPlan::for_each_parent(int l, std::int64_t k, Give&& give) const {
+    const HatPlanLevel& here = level(l);
+    const std::int32_t one = std::int32_t{1} << lattice_bits();
+    if (k < here.offset) {
+        give(std::int64_t{0}, one);
+        return;
+    }
+    const std::int64_t knot = here.cell_of(k);
+    if (knot >= here.knots - 1 || spec_.rule == HatSpec::Rule::bridge) {
+        give(knot, one);
+        return;
+    }
+    const std::int32_t right = shares(l)[k - here.start(knot)];
+    if (right != one)
+        give(knot, one - right);
+    if (right != 0)
+        give(knot + 1, right);
+}
+
+/// A plan with the block it lies in.
+class HatPlanBlock {
+public:
+    explicit HatPlanBlock(const HatSpec& spec)
+        : words_(new uint128[HatPlan::bytes(spec) / sizeof(uint128) + 1]) {
+        HatPlan::create(words_.get(), spec);
+    }
+    [[nodiscard]] const HatPlan& get() const noexcept {
+        return *reinterpret_cast<const HatPlan*>(words_.get());
+    }
+
+private:
+    std::unique_ptr<uint128[]> words_;
+};
+
+/// The place of step t in the tree, and the weights of the knots around it.
+struct HatPosition {
+    /// Level l: weights of the knots first, first + 1, ... of the window; 1 before, 0 after. In
+    /// units of 2^-(64 - lattice_bits * l), as exact integers.
+    struct Level {
+        std::int64_t first; ///< J - kHatLeft, may be negative
+        int128 weight[kHatWindow];
+    };
+    Level level[HatSpec::kMaxHeight];
+};
+
+/// The interpolation of the weights of level l >= 2 within one cell of level 1: the weight of
+/// window slot m at tick w of that cell is base[m] + (2 w + phase) * slope[m], times 2^shift in
+/// units of 2^-(64 - lattice_bits * l).
+struct HatRamp {
+    std::int64_t base[kHatWindow];
+    std::int64_t slope[kHatWindow];
+};
+
+/// How far, as a fraction, a cell has been passed: base + (2 w + phase) * half_step at tick w of
+/// the current cell of level 1; in units of 2^-32.
+struct HatProgress {
+    std::uint64_t base;
+    std::uint64_t half_step;
+
+    /// At the start of the level-1 cell, which is the tick of level 2.
+    static HatProgress of_leaf_cell(std::int64_t ticks) noexcept {
+        return {0, (std::uint64_t{1} << 31) / static_cast<std::uint64_t>(ticks)};
+    }
+    /// Of the cell that has seen `tick` of its `ticks` ticks, the current one being this far.
+    [[nodiscard]] HatProgress above(std::int64_t tick, std::int64_t ticks) const noexcept {
+        const auto n = static_cast<std::uint64_t>(ticks);
+        return {((static_cast<std::uint64_t>(tick) << 32) + base) / n, half_step / n};
+    }
+};
+
+/// Fractional bits by which the weights of level l >= 2 are finer than 2^-16, and what is missing
+/// to a unit of 2^-(64 - lattice_bits * l).
+[[nodiscard]] inline int hat_ramp_bits(int lattice_bits, int l) noexcept {
+    const int bits = 48 - lattice_bits * l;
+    return bits < 40 ? bits : 40;
+}
+[[nodiscard]] inline int hat_ramp_shift(int lattice_bits, int l) noexcept {
+    return 48 - lattice_bits * l - hat_ramp_bits(lattice_bits, l);
+}
+
+[[nodiscard]] HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progress,
+                               int bits) noexcept;
+
+/// Where the stream is at step t, 1 <= t <= horizon, and with which weights; `closing` is
+/// plan.is_closing(t) except where the error of the tables alone is asked for.
+void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& position) noexcept;
+
+/// Calls emit(level, node, coefficient) for every node whose coefficient in the release at t is not
+/// zero, steps first, from left to right. The coefficient counts the node's noise as an integer Z
+/// of its lattice, so that the row of L has the entry coefficient / 2^(64 - lattice_bits * level);
+/// it is an int128 in units of 2^-64. This is the very row that HatNoise uses.
+template <class Emit>
+void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit);
+
+/// A node and what its noise counts, as hat_weights() says.
+struct HatTerm {
+    int level;
+    std::int64_t node;
+    int128 coefficient;
+};
+
+/// The row of the release at t less that of the release at `since`, 0 <= since <= t, without
+/// zeros: what the noise of their difference consists of before either is rounded.
+[[nodiscard]] std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since,
+                                                  std::int64_t t);
+
+template <class Emit>
+void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {
+    const int top = plan.height() - 1;
+    constexpr int128 one = int128{1} << 64;
+    if (top == 0) {
+        for (std::int64_t k = 0; k < t; ++k)
+            emit(0, k, one);
+        return;
+    }
+    HatPosition position;
+    hat_locate(plan, t, plan.is_closing(t), position);
+    const auto lambda = [&](int l, std::int64_t k) -> int128 {
+        if (l == 0)
+            return k < t ? one : 0;
+        const HatPosition::Level& here = position.level[l];
+        const int128 full = one >> (plan.lattice_bits() * l);
+        if (k < here.first)
+            return full;
+        return k < here.first + kHatWindow ? here.weight[k - here.first] : 0;
+    };
+    const int q = plan.lattice_bits();
+    for (int l = 0; l < top && !plan.is_closing(t); ++l) {
+        // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window
+        // count.
+        const HatPlanLevel& above = plan.level(l + 1);
+        const std::int32_t* const share = plan.shares(l + 1);
+        const std::int64_t window = position.level[l + 1].first;
+        const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
+        const std::int64_t past = window + kHatWindow - 1;
+        const std::int64_t to = past < above.last_cell ? past : above.last_cell;
+        for (std::int64_t cell = from; cell <= to; ++cell) {
+            // The child after w others of its cell has (1 - share[w]) of the knot to its left and
+            // share[w] of the knot to its right; children at the ends belong to one knot.
+            const bool shared = q > 0 && cell >= 0 && cell < above.knots - 1;
+            const int128 left = lambda(l + 1, cell < 0 ? 0 : cell);
+            const int128 gain = shared ? lambda(l + 1, cell + 1) - left : 0;
+            const int128 whole = left << q;
+            const std::int64_t first = above.first_child(cell);
+            const std::int64_t end = above.end_child(cell);
+            for (std::int64_t k = first; k < end; ++k) {
+                int128 coefficient = lambda(l, k) - whole;
+                if (shared)
+                    coefficient -= gain * share[k - first];
+                if (coefficient != 0)
+                    emit(l, k, coefficient);
+            }
+        }
+    }
+    for (std::int64_t k = 0; k < plan.level(top).knots; ++k) {
+        const int128 coefficient = lambda(top, k);
+        if (coefficient == 0)
+            break;
+        emit(top, k, coefficient);
+    }
+}
+
+} // namespace dp_counter

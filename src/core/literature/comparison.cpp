@@ -1,0 +1,125 @@
+#include "core/literature/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "core/accuracy/release_error.hpp"
+#include "core/base/checkpoint.hpp"
+#include "core/literature/square_root_factorisation.hpp"
+#include "core/tree/tree_variance.hpp"
+
+namespace dp_counter {
+
+namespace {
+
+Compared of_plan(const char* name, const Plan& plan) {
+    const ReleaseError errors(plan);
+    std::optional<std::int32_t> radix;
+    if (plan.radix != 0)
+        radix = plan.radix;
+    return {name, radix, true, errors.mse(), errors.max_variance()};
+}
+
+Compared of_summary(const char* name, bool pure, const ErrorSummary& error) {
+    return {name, {}, pure, error.mse, error.max_variance};
+}
+
+} // namespace
+
+Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
+    std::optional<Plan> best;
+    double best_mse = 0;
+    for (std::int32_t k = 4; k <= kMaxRadix; k += 2) {
+        checkpoint();
+        const DigitSystem digits = DigitSystem::offset(k);
+        const Plan plan{Mechanism::subtraction, k, digits.height(horizon), horizon, epsilon, {}};
+        // In complete periods the last digit has a mean abs value of k/4: above some k of this
+        // height, nothing can be won.
+        const double periods = std::floor(static_cast<double>(horizon) / k);
+        const double least =
+            plan.scale().variance() * k / 4 * periods * k / static_cast<double>(horizon);
+        if (best && least >= best_mse) {
+            if (plan.height == 2 && digits.highest() < horizon) {
+                // Skip to the least k of one digit.
+                if (horizon > kMaxRadix / 2)
+                    break;
+                k = static_cast<std::int32_t>(2 * horizon) - 2;
+            }
+            continue;
+        }
+        const double mse = plan.mse();
+        if (!best || mse < best_mse) {
+            best = plan;
+            best_mse = mse;
+        }
+        if (plan.height == 1)
+            break;
+    }
+    return of_plan("subtraction, best even k", *best);
+}
+
+ErrorSummary noise_per_step(std::int64_t horizon, Epsilon epsilon) noexcept {
+    const double variance = LaplaceScale{epsilon, 1}.variance();
+    const auto steps = static_cast<double>(horizon);
+    return {variance * (steps + 1) / 2, variance * steps};
+}
+
+double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexcept {
+    const double growth = 1 + std::log(0.8 * static_cast<double>(horizon)) / std::numbers::pi;
+    const double c = henzinger_gaussian_stddev(epsilon, delta);
+    return c * c * growth * growth;
+}
+
+ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept {
+    const SquareRootNorms norms = square_root_norms(horizon);
+    const double variance = stddev * stddev * norms.last;
+    return {variance * norms.mean, variance * norms.last};
+}
+
+std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
+                              const std::optional<Delta>& delta) {
+    if (horizon < 1)
+        throw Error(Fault::parameter, "horizon must be at least 1, not " + std::to_string(horizon));
+    std::vector<Compared> rows;
+    const auto add = [&](const char* name, Mechanism mechanism, std::optional<std::int32_t> k) {
+        rows.push_back(of_plan(name, make_plan({horizon, epsilon, k, mechanism})));
+    };
+    add("subtraction, best k", Mechanism::subtraction, {}); // refuses a bad horizon, as all would
+    for (const auto& [name, mechanism] :
+         {std::pair("hat", Mechanism::hat), std::pair("bridge", Mechanism::bridge)})
+        try {
+            add(name, mechanism, {});
+        } catch (const Error&) { // an epsilon too small for its lattices: there is no such count
+        }
+    std::rotate(rows.begin(), rows.begin() + 1, rows.end()); // hat and bridge win ties
+    add("subtraction, k = 19", Mechanism::subtraction, 19);
+    rows.push_back(best_even_subtraction(horizon, epsilon));
+    add("plain, best k", Mechanism::plain, {});
+    add("binary tree", Mechanism::plain, 2);
+    rows.push_back(of_summary("Honaker online", true, honaker_online(horizon, epsilon)));
+    rows.push_back(of_summary("noise per step", true, noise_per_step(horizon, epsilon)));
+    if (delta) {
+        const double henzinger = henzinger_gaussian_stddev(epsilon, *delta);
+        if (gaussian_is_private(henzinger, epsilon, *delta))
+            rows.push_back({"Henzinger-Upadhyay-Upadhyay bound",
+                            {},
+                            false,
+                            henzinger_bound(horizon, epsilon, *delta),
+                            {}});
+        const double classic = classic_gaussian_stddev(epsilon, *delta);
+        if (gaussian_is_private(classic, epsilon, *delta))
+            rows.push_back(of_summary("square root, classic Gaussian", false,
+                                      square_root_error(horizon, classic)));
+        rows.push_back(
+            of_summary("square root, analytic Gaussian", false,
+                       square_root_error(horizon, analytic_gaussian_stddev(epsilon, *delta))));
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Compared& a, const Compared& b) { return a.mse < b.mse; });
+    return rows;
+}
+
+} // namespace dp_counter

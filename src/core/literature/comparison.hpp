@@ -1,0 +1,43 @@
+// All mechanisms side by side, with their errors known before a row is read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/literature/gaussian_noise.hpp"
+#include "core/literature/honaker.hpp"
+
+namespace dp_counter {
+
+/// One mechanism in a comparison.
+struct Compared {
+    const char* mechanism;
+    std::optional<std::int32_t> radix; ///< k, where there is one
+    bool pure;                         ///< epsilon-private; otherwise (epsilon, delta)
+    double mse;
+    std::optional<double> max_variance; ///< none where only the MSE is bounded
+};
+
+/// The mechanisms of this extension and those of the literature, least MSE first. The pure ones
+/// have discrete noise and exact errors. With a delta the Gaussian ones are added; the classic
+/// formulas only where they keep (epsilon, delta) (gaussian_is_private). The
+/// Henzinger-Upadhyay-Upadhyay row is the bound that they prove, not an exact error.
+/// Throws Error (parameter) for a horizon out of range.
+[[nodiscard]] std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
+                                            const std::optional<Delta>& delta);
+
+/// The least MSE among subtraction with an even k.
+[[nodiscard]] Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon);
+
+/// Noise in every step and a cumulative sum over it.
+[[nodiscard]] ErrorSummary noise_per_step(std::int64_t horizon, Epsilon epsilon) noexcept;
+
+/// C^2 (1 + ln(4T/5)/pi)^2 with C = henzinger_gaussian_stddev.
+[[nodiscard]] double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexcept;
+
+/// The square-root factorisation with Gaussian noise of this standard deviation per unit of l2
+/// sensitivity.
+[[nodiscard]] ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept;
+
+} // namespace dp_counter

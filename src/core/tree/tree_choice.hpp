@@ -1,0 +1,18 @@
+// Which k-ary tree to take: the one with the least mean squared error for a horizon and an epsilon.
+// The choice is a function of public values, the same on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/noise/laplace_scale.hpp"
+#include "core/noise/privacy_unit.hpp"
+#include "core/tree/offset_digits.hpp"
+
+namespace dp_counter {
+
+/// The best of DigitSystem::plain or of DigitSystem::offset, by the exact error over all radices.
+/// Ties go to the lower height, then to the smaller radix. 1 <= horizon <= kMaxHorizon.
+[[nodiscard]] DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t radix),
+                                      std::int64_t horizon, PrivacyUnit unit);
+
+} // namespace dp_counter

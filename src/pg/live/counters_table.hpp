@@ -1,0 +1,55 @@
+// The stored counters: parameters, secret state and the last release of each.
+#pragma once
+
+#include <cstdint>
+
+#include "core/count/counter_state.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+/// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
+struct CounterRow {
+    std::int32_t number; ///< its own for ever, in the table of releases
+    std::int64_t steps;
+    struct varlena* state; ///< in secret memory of the current transaction
+    // The release of the last step; of meaning if steps > 0.
+    TimestampTz released_at;
+    std::int64_t count;
+    double stddev;
+    std::int64_t low;
+    std::int64_t high;
+    bool published; ///< the release is in the table of releases
+};
+
+/// Takes the lock that whoever changes the counter holds to the end of the transaction. What is
+/// read after it is the last committed row.
+void lock_counter(Oid releases);
+
+/// Recorders ask this, so no statistic counts it; the others are used by ticks, which are public.
+[[nodiscard]] bool is_counter(Oid releases);
+
+/// Reads the row; false if there is none. The caller has an active snapshot.
+[[nodiscard]] bool read_counter(Oid releases, CounterRow& row);
+
+/// A number that no counter of this database has had, whether it came into being or not.
+[[nodiscard]] std::int32_t next_counter_number();
+
+/// Stores a counter at step 0. Raises unique_violation if there is one.
+void insert_counter(Oid releases, std::int32_t number, const Request& request, const Plan& plan,
+                    struct varlena* state);
+
+/// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
+void update_counter(Oid releases, const Plan& plan, const CounterRow& row);
+
+/// Stores that the release of the last step is in the table of releases.
+void mark_published(Oid releases);
+
+/// Deletes the row if there is one, and gives its number; or else 0.
+[[nodiscard]] std::int32_t delete_counter(Oid releases);
+
+} // namespace dp_counter::pg

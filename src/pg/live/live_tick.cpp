@@ -1,0 +1,182 @@
+// dp_counter_tick: closes a counter's open step and publishes its release.
+//
+// A release that anyone has seen must never be drawn again with other noise. So a tick is two
+// transactions, both flushed to disk, and to synchronous standbys where there are any:
+//   close    counts the events, draws the noise and stores the new state together with the release
+//            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
+//            a failure undoes all of it, unseen.
+//   publish  copies the stored release into the table of releases. Whatever happens here, the
+//            release is not drawn again: the next tick begins with publishing it.
+// Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
+// constraint of a user's runs, and no role is changed. After a crash in between, the published
+// releases lag one step behind, until the next tick.
+#include <cstdint>
+
+#include "pg/live/counters_table.hpp"
+#include "pg/live/events_table.hpp"
+#include "pg/live/privileges.hpp"
+#include "pg/live/releases_table.hpp"
+#include "pg/live/standbys.hpp"
+#include "pg/live/stored_state.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "commands/async.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+void check_can_commit(FunctionCallInfo fcinfo) {
+    const auto* context = reinterpret_cast<const CallContext*>(fcinfo->context);
+    if (context == nullptr || !IsA(context, CallContext) || context->atomic)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+                        errmsg("dp_counter_tick cannot run inside a transaction block"),
+                        errdetail("A tick commits: a release that was seen and then rolled back "
+                                  "would be drawn a second time."),
+                        errhint("CALL it by itself, outside BEGIN ... COMMIT and outside "
+                                "functions.")));
+}
+
+/// Commits and starts a transaction that will be flushed, to synchronous standbys as well, and that
+/// sees at every statement what has been committed by then, whatever the session's defaults are.
+void next_transaction() {
+    SPI_commit();
+    SPI_start_transaction();
+    XactIsoLevel = XACT_READ_COMMITTED; // as SET TRANSACTION does; no snapshot has been taken
+    ForceSyncCommit();
+    if (synchronous_commit < SYNCHRONOUS_COMMIT_ON)
+        (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
+                                GUC_ACTION_LOCAL, true, 0, false);
+}
+
+/// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
+void open_counter(Oid releases, CounterRow& row) {
+    LockRelationOid(releases, AccessShareLock); // against DROP
+    check_counter_privilege(releases, kMayTick);
+    lock_counter(releases);
+    if (!read_counter(releases, row))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+}
+
+/// The first transaction's work.
+void close(Oid releases, const CounterRow& row) {
+    CounterRelease release;
+    ReleaseInterval interval;
+    const int128 total = total_events(releases);
+    const StoredState next =
+        close_step(CurTransactionContext, row.state, row.steps, total, release, interval);
+    CounterRow closed = row;
+    closed.state = next.bytes;
+    closed.steps = release.step;
+    closed.released_at = GetCurrentTimestamp();
+    closed.count = release.count;
+    closed.stddev = release.stddev;
+    closed.low = interval.low;
+    closed.high = interval.high;
+    closed.published = false;
+    update_counter(releases, next.plan, closed);
+}
+
+void explain_publication(void* argument) {
+    const auto* row = static_cast<const CounterRow*>(argument);
+    errcontext("publication of step %lld, which is closed; the next tick tries again",
+               static_cast<long long>(row->steps));
+}
+
+/// The second transaction's work.
+void publish(Oid releases, CounterRow& row) {
+    ErrorContextCallback context{error_context_stack, explain_publication, &row};
+    error_context_stack = &context;
+    insert_release(row);
+    mark_published(releases);
+    error_context_stack = context.previous;
+}
+
+[[noreturn]] void refuse_publication(const CounterRow& row) {
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+         errmsg("step %lld is closed, but synchronous standbys have not confirmed it",
+                static_cast<long long>(row.steps)),
+         errdetail("Were it published now, and one of them took over, it would be drawn again."),
+         errhint("The next tick publishes it, as soon as the standbys have it.")));
+    pg_unreachable();
+}
+
+/// Runs the transactions until the step that this tick has closed is published, be it by this tick
+/// or by another one that came in between. Returns the last step.
+std::int64_t tick(Oid releases) {
+    std::int64_t closed_step = 0;
+    std::int64_t last_step = 0;
+    XLogRecPtr closed_at = InvalidXLogRecPtr;
+    bool is_published = false;
+    while (!is_published) {
+        next_transaction();
+        if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
+            closed_at = XactLastCommitEnd;
+        CounterRow row;
+        open_counter(releases, row);
+        PushActiveSnapshot(GetTransactionSnapshot());
+        last_step = row.steps;
+        if (!row.published) {
+            // A step that another tick has closed was committed before the counter's lock was free.
+            const bool is_own = row.steps == closed_step;
+            if (is_own ? !standbys_have(closed_at) : !await_standbys())
+                refuse_publication(row);
+            publish(releases, row);
+            is_published = is_own;
+        } else if (closed_step != 0) {
+            is_published = true;
+        } else {
+            close(releases, row);
+            closed_step = row.steps + 1;
+        }
+        PopActiveSnapshot();
+    }
+    SPI_commit();
+    SPI_start_transaction();
+    return last_step;
+}
+
+/// NOTIFY dp_counter, 'schema.name step', in a transaction of its own: a hint that somebody may be
+/// waiting for. It is left out rather than that it fail where the queue of notifications is
+/// (nearly) full.
+void notify(Oid releases, std::int64_t step) {
+    constexpr double kFull = 0.9;
+    if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
+        Async_Notify("dp_counter",
+                     psprintf("%s %lld", quoted_name(releases), static_cast<long long>(step)));
+    SPI_commit();
+    SPI_start_transaction();
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo);
+    if (PG_ARGISNULL(0))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
+    const Oid releases = PG_GETARG_OID(0);
+    PreventCommandIfReadOnly("dp_counter_tick()");
+    check_counter_privilege(releases, kMayTick);
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    notify(releases, tick(releases));
+    SPI_finish();
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,86 @@
+#include <optional>
+
+#include "core/count/state_codec.hpp"
+
+#include "pg/live/stored_state.hpp"
+
+#include "pg/server/backend_random.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/server/wall.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// The plan in use, public values alone. It outlives the functions below, since errors that
+/// PostgreSQL raises in them would pass over its destructor.
+std::optional<PreparedPlan> prepared;
+
+StateCodec::Bytes bytes_of(const struct varlena* stored) {
+    return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
+}
+
+StoredState store(MemoryContext context, CounterState* state) {
+    const std::size_t size = VARHDRSZ + StateCodec::encoded_bytes(*state);
+    auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
+    SET_VARSIZE(stored, size);
+    StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
+    return {stored, state->plan()};
+}
+
+} // namespace
+
+StoredState new_state(MemoryContext context, const Parameters& parameters, Request& request) {
+    Failure failure;
+    std::size_t bytes = 0;
+    if (!guarded(failure, [&] {
+            request = to_request(parameters, parameters.horizon);
+            prepared.emplace(CounterState::first_plan(request));
+            bytes = CounterState::bytes(*prepared);
+        }))
+        failure.raise();
+    return store(context,
+                 CounterState::create(allocate_secret(context, bytes), request, *prepared));
+}
+
+StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
+                       int128 total, CounterRelease& release, ReleaseInterval& interval) {
+    RandomSource& random = backend_random();
+    Failure failure;
+    std::size_t bytes = 0;
+    if (!guarded(failure, [&] {
+            prepared.emplace(StateCodec::decode_plan(bytes_of(stored)));
+            bytes = CounterState::bytes(*prepared);
+        }))
+        failure.raise();
+
+    void* block = allocate_secret(context, bytes);
+    CounterState* state = nullptr;
+    bool is_epoch_over = false;
+    if (!guarded(failure, [&] {
+            state = StateCodec::decode(bytes_of(stored), *prepared, block);
+            if (state->step() != steps)
+                throw Error(Fault::corrupt,
+                            "the stored state of the counter is not that of its last step",
+                            "Restore the extension's tables from a backup, or drop the counter.");
+            const std::optional<Plan> next = state->next_epoch();
+            is_epoch_over = next.has_value();
+            if (is_epoch_over) {
+                prepared.emplace(*next);
+                bytes = CounterState::bytes(*prepared);
+            }
+        }))
+        failure.raise();
+
+    if (is_epoch_over)
+        state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
+    if (!guarded(failure, [&] {
+            const auto draw = [&](int level) { return prepared->sampler(level).draw(random); };
+            release = state->advance(*prepared, draw).release(total);
+            interval = release_interval(state->request(), release);
+        }))
+        failure.raise();
+    return store(context, state);
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,123 @@
+#include "pg/query/aggregate_context.hpp"
+
+#include "pg/query/volatility.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "nodes/execnodes.h"
+#include "nodes/plannodes.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+[[noreturn]] void refuse(const char* what, const char* hint) {
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s", what), errhint("%s", hint)));
+    pg_unreachable();
+}
+
+[[noreturn]] void refuse_filter() {
+    refuse("FILTER is not supported for a private count",
+           "A row that is filtered out would not advance time. Write the condition into the bit: "
+           "bit AND condition.");
+}
+
+void check_group(FunctionCallInfo fcinfo) {
+    const Aggref* call = AggGetAggref(fcinfo);
+    check_volatile(call->aggfnoid);
+    if (call->aggfilter != nullptr)
+        refuse_filter();
+    if (call->aggdistinct != NIL)
+        refuse("DISTINCT is not supported for a private count",
+               "Every row is a step of its own; remove DISTINCT.");
+    const auto* state = reinterpret_cast<const AggState*>(fcinfo->context);
+    const auto* plan = reinterpret_cast<const Agg*>(state->ss.ps.plan);
+    if (plan->chain != NIL || list_length(plan->groupingSets) > 1)
+        refuse("GROUPING SETS, ROLLUP and CUBE are not supported for a private count",
+               "Each row would be in several releases. Write one query for each grouping, and "
+               "give each an epsilon of its own.");
+}
+
+/// Whether the aggregate `aggregate` has this transition or final function.
+bool is_made_of(Oid aggregate, Oid function) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto* form = reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple));
+    const bool found = form->aggtransfn == function || form->aggfinalfn == function;
+    ReleaseSysCache(tuple);
+    return found;
+}
+
+void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
+    const auto* state = reinterpret_cast<const WindowAggState*>(fcinfo->context);
+    const int frame = state->frameOptions;
+    if ((frame & FRAMEOPTION_EXCLUSION) != 0)
+        refuse("EXCLUDE is not supported for a private count",
+               "PostgreSQL would count again, with fresh noise, for every row. Remove EXCLUDE.");
+    if ((frame & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0)
+        refuse("a frame that moves is not supported for a private count",
+               "PostgreSQL would count again, with fresh noise, for every row. Start the frame at "
+               "UNBOUNDED PRECEDING.");
+    if (rule == FrameRule::whole) {
+        const auto* plan = reinterpret_cast<const WindowAgg*>(state->ss.ps.plan);
+        const bool peers_are_all = (frame & FRAMEOPTION_ROWS) == 0 && plan->ordNumCols == 0 &&
+                                   (frame & FRAMEOPTION_END_CURRENT_ROW) != 0;
+        if ((frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0 && !peers_are_all)
+            refuse("dp_count over a growing frame would tell every bit",
+                   "Use dp_running_count for a running count, or a frame that is the whole "
+                   "partition.");
+    } else if ((frame & FRAMEOPTION_ROWS) != 0 &&
+               (frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0) {
+        refuse("a frame of ROWS is not supported for a private count",
+               "The order of rows that tie may tell their bits. Use RANGE, where they share a "
+               "value, or the window function of two to five arguments, which refuses ties.");
+    }
+    // PostgreSQL does not say which call of the query this is: all of ours are asked.
+    const ListCell* cell = nullptr;
+    foreach (cell, state->funcs) {
+        const WindowFunc* call = static_cast<const WindowFuncExprState*>(lfirst(cell))->wfunc;
+        if (!is_made_of(call->winfnoid, fcinfo->flinfo->fn_oid))
+            continue;
+        check_volatile(call->winfnoid);
+        if (call->aggfilter != nullptr)
+            refuse_filter();
+    }
+}
+
+} // namespace
+
+AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule) {
+    switch (AggCheckCallContext(fcinfo, nullptr)) {
+    case AGG_CONTEXT_AGGREGATE:
+        check_group(fcinfo);
+        return AggregateUse::group;
+    case AGG_CONTEXT_WINDOW:
+        check_window(fcinfo, rule);
+        return AggregateUse::window;
+    default:
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("this function is part of an aggregate and cannot be called alone"),
+                        errhint("Call dp_running_count or dp_count.")));
+        pg_unreachable();
+    }
+}
+
+MemoryContext state_memory(FunctionCallInfo fcinfo) {
+    MemoryContext memory = nullptr;
+    (void)AggCheckCallContext(fcinfo, &memory);
+    return memory;
+}
+
+void check_first_state(FunctionCallInfo fcinfo) {
+    const auto* state = reinterpret_cast<const WindowAggState*>(fcinfo->context);
+    if (state->aggregatedupto != 0)
+        refuse("a private count cannot be started again inside a partition",
+               "Start the frame at UNBOUNDED PRECEDING, without EXCLUDE.");
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,98 @@
+// dp_count: one private count.
+#include <cstdint>
+#include <new>
+
+#include "pg/query/aggregate_context.hpp"
+#include "pg/query/group_arguments.hpp"
+#include "pg/query/streams.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/secret_memory.hpp"
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kState, kBit, kEpsilon };
+
+/// What was found out about the call, once a query.
+struct Call {
+    AggregateUse use;
+    double epsilon; ///< of GROUP BY
+};
+
+/// The transition state, in secret memory. The noise is drawn once, by the first final function,
+/// and kept: PostgreSQL may run it again on the same state.
+struct State {
+    double epsilon;
+    bool may_vary; ///< a row may come with another epsilon
+    bool released;
+    std::int64_t count;
+    std::int64_t release;
+};
+
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+    Call call{check_aggregate_context(fcinfo, FrameRule::whole), 0};
+    if (call.use == AggregateUse::group) {
+        Argument epsilon;
+        evaluate_group_arguments(fcinfo, &epsilon, 1);
+        call.epsilon = read_epsilon(epsilon);
+        check_epsilon(call.epsilon);
+    }
+    FmgrInfo* function = fcinfo->flinfo;
+    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
+    return new (function->fn_extra) Call(call);
+}
+
+const Call* call_of(FunctionCallInfo fcinfo) {
+    const void* known = fcinfo->flinfo->fn_extra;
+    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
+}
+
+pg_noinline State* open_state(FunctionCallInfo fcinfo) {
+    const Call* call = call_of(fcinfo);
+    double epsilon = call->epsilon;
+    if (call->use == AggregateUse::window) {
+        epsilon = read_epsilon(fcinfo->args[kEpsilon]);
+        check_epsilon(epsilon);
+    }
+    auto* state = static_cast<State*>(allocate_secret(state_memory(fcinfo), sizeof(State)));
+    state->epsilon = epsilon;
+    state->may_vary = call->use == AggregateUse::window;
+    return state;
+}
+
+pg_noinline void raise_other_epsilon(const Argument& argument) {
+    (void)read_epsilon(argument); // raises an error of its own for NULL
+    raise_not_constant();
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_count_transition) {
+    using namespace dp_counter::pg;
+    const Argument& epsilon = fcinfo->args[kEpsilon];
+    State* state = nullptr;
+    if (PG_ARGISNULL(kState)) {
+        state = open_state(fcinfo);
+    } else {
+        state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+        if (state->may_vary && (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->epsilon))
+            raise_other_epsilon(epsilon);
+    }
+    state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
+    PG_RETURN_POINTER(state);
+}
+
+DP_FUNCTION(dp_count_final) {
+    using namespace dp_counter::pg;
+    if (PG_ARGISNULL(kState)) // a group without rows: no window is without
+        PG_RETURN_INT64(release_count(call_of(fcinfo)->epsilon, 0));
+    auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (!state->released) {
+        state->release = release_count(state->epsilon, state->count);
+        state->released = true;
+    }
+    PG_RETURN_INT64(state->release);
+}

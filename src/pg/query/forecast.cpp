@@ -1,0 +1,284 @@
+// The planner's SQL functions: what the releases will be worth, from public values alone.
+//
+// Nothing here reads data, so nothing costs privacy. The answers are those of the core's Planner,
+// which remembers them: rows of one query ask for the same plan again and again.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "core/accuracy/forecast.hpp"
+#include "core/count/epochs.hpp"
+#include "core/literature/approximate_laplace.hpp"
+#include "core/literature/comparison.hpp"
+#include "pg/query/streams.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/wall.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rangetypes.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+constinit Planner
+    planner(backend_plans); // this backend's; constant-initialised, public values only
+
+/// Runs the core and returns its answer, of a trivially destructible type; raises what it throws.
+template <class Call>
+auto run(Call&& call) {
+    using Answer = decltype(call());
+    static_assert(std::is_trivially_destructible_v<Answer>); // raising does not unwind
+    std::optional<Answer> answer;
+    Failure failure;
+    if (!guarded(failure, [&] { answer = call(); })) [[unlikely]]
+        failure.raise();
+    return *answer;
+}
+
+double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
+    if (PG_ARGISNULL(index))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
+    return PG_GETARG_FLOAT8(index);
+}
+
+/// Horizon (NULL: kUnbounded) and epsilon at `first`, k and mechanism at `optional`.
+Parameters read_parameters(FunctionCallInfo fcinfo, int first, int optional) {
+    Parameters parameters;
+    read_horizon(parameters, fcinfo->args[first]);
+    parameters.epsilon = read_epsilon(fcinfo->args[first + 1]);
+    read_k(parameters, fcinfo->args[optional]);
+    read_mechanism(parameters, fcinfo->args[optional + 1]);
+    return parameters;
+}
+
+/// The row type of the calling function, kept with it.
+TupleDesc result_type(FunctionCallInfo fcinfo) {
+    FmgrInfo* function = fcinfo->flinfo;
+    if (function->fn_extra == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
+        TupleDesc type = nullptr;
+        if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
+            ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                            errmsg("function returning record called in context that cannot "
+                                   "accept type record")));
+        function->fn_extra = BlessTupleDesc(type);
+        MemoryContextSwitchTo(caller);
+    }
+    return static_cast<TupleDesc>(function->fn_extra);
+}
+
+Datum integer_array(const std::int32_t* values, std::size_t count) {
+    auto* elements = static_cast<Datum*>(palloc(count * sizeof(Datum)));
+    for (std::size_t i = 0; i < count; ++i)
+        elements[i] = Int32GetDatum(values[i]);
+    return PointerGetDatum(construct_array(elements, static_cast<int>(count), INT4OID,
+                                           sizeof(int32), true, TYPALIGN_INT));
+}
+
+/// An empty set of rows for the calling function to fill.
+Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
+    auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+    if (result == nullptr || !IsA(result, ReturnSetInfo) ||
+        (result->allowedModes & SFRM_Materialize) == 0)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("set-valued function called in context that cannot accept a set")));
+    MemoryContext caller = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
+    if (get_call_result_type(fcinfo, nullptr, type) != TYPEFUNC_COMPOSITE)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("return type must be a row type")));
+    Tuplestorestate* rows = tuplestore_begin_heap(true, false, work_mem);
+    result->returnMode = SFRM_Materialize;
+    result->setResult = rows;
+    result->setDesc = *type;
+    MemoryContextSwitchTo(caller);
+    return rows;
+}
+
+/// What a row of dp_plan tells, as the planner remembers it.
+struct PlanRow {
+    const dp_counter::Plan* plan; // PostgreSQL has a Plan too
+    const PlanReport* report;
+};
+
+PlanRow plan_row(const Request& request, int epoch) {
+    return run([&] {
+        return PlanRow{&planner.errors(request).epoch(epoch).plan(),
+                       &planner.report(request, epoch)};
+    });
+}
+
+/// The same as PostgreSQL's values.
+struct PlanValues {
+    PlanValues(const PlanRow& row, std::int64_t steps_before)
+        : value{PointerGetDatum(cstring_to_text(mechanism_name(row.plan->mechanism))),
+                Int32GetDatum(row.plan->height),
+                integer_array(row.report->radices.data(), row.report->radices.size()),
+                Float8GetDatum(row.report->scale),
+                Float8GetDatum(row.report->mse),
+                Float8GetDatum(row.report->rmse),
+                Float8GetDatum(row.report->max_stddev),
+                Int64GetDatum(static_cast<std::int64_t>(row.report->state_bytes)),
+                Int64GetDatum(steps_before + 1),
+                Int64GetDatum(steps_before + row.plan->horizon)} {}
+
+    static constexpr int kColumns = 10;
+    Datum value[kColumns];
+    bool is_null[kColumns]{};
+};
+
+/// The rows of a comparison, in plain memory.
+struct Comparison {
+    static constexpr int kMost = 16;
+
+    int count;
+    Compared row[kMost];
+};
+
+Datum to_range(FunctionCallInfo fcinfo, std::int64_t first, std::int64_t last) {
+    TypeCacheEntry* type = range_get_typcache(fcinfo, INT8RANGEOID);
+    RangeBound lower{Int64GetDatum(first), false, true, true};
+    RangeBound upper{Int64GetDatum(last + 1), false, false, false}; // canonical: [first, last + 1)
+#if PG_VERSION_NUM >= 160000
+    return RangeTypePGetDatum(range_serialize(type, &lower, &upper, false, nullptr));
+#else
+    return RangeTypePGetDatum(range_serialize(type, &lower, &upper, false));
+#endif
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+/// One row for a horizon, returned at once; without one a set with a row for every epoch.
+DP_FUNCTION(dp_plan) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    const Parameters parameters = read_parameters(fcinfo, 0, 2);
+    const Request request = run([&] { return to_request(parameters, parameters.horizon); });
+    if (request.horizon != kUnbounded) {
+        PlanValues values(plan_row(request, 0), 0);
+        PG_RETURN_DATUM(
+            HeapTupleGetDatum(heap_form_tuple(result_type(fcinfo), values.value, values.is_null)));
+    }
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+        CHECK_FOR_INTERRUPTS();
+        PlanValues values(plan_row(request, epoch), epoch_begin(epoch));
+        tuplestore_putvalues(rows, type, values.value, values.is_null);
+    }
+    return static_cast<Datum>(0);
+}
+
+DP_FUNCTION(dp_compare) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    Parameters parameters;
+    if (PG_ARGISNULL(0))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));
+    read_horizon(parameters, fcinfo->args[0]);
+    parameters.epsilon = read_epsilon(fcinfo->args[1]);
+    const bool approximate = !PG_ARGISNULL(2);
+    const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
+
+    const Comparison comparison = run([&] {
+        Comparison result;
+        std::optional<Delta> checked;
+        if (approximate)
+            checked.emplace(delta);
+        const auto rows = compare(parameters.horizon, Epsilon(parameters.epsilon), checked);
+        result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
+        std::copy_n(rows.begin(), result.count, result.row);
+        return result;
+    });
+
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    for (int i = 0; i < comparison.count; ++i) {
+        const Compared& row = comparison.row[i];
+        Datum values[] = {
+            PointerGetDatum(cstring_to_text(row.mechanism)),
+            Int32GetDatum(row.radix.value_or(0)),
+            PointerGetDatum(cstring_to_text(row.pure ? "pure" : "approximate")),
+            Float8GetDatum(row.mse),
+            Float8GetDatum(std::sqrt(row.mse)),
+            Float8GetDatum(std::sqrt(row.max_variance.value_or(0))),
+            // Where the noise is all but nothing, so are the errors; equal ones have ratio 1.
+            Float8GetDatum(row.mse == comparison.row[0].mse ? 1 : row.mse / comparison.row[0].mse),
+        };
+        bool nulls[lengthof(values)] = {false, !row.radix.has_value(),       false, false,
+                                        false, !row.max_variance.has_value()};
+        tuplestore_putvalues(rows, type, values, nulls);
+    }
+    return static_cast<Datum>(0);
+}
+
+DP_FUNCTION(dp_stddev) {
+    using namespace dp_counter::pg;
+    const Parameters parameters = read_parameters(fcinfo, 1, 3);
+    if (PG_ARGISNULL(0))
+        PG_RETURN_NULL();
+    const std::int64_t t = PG_GETARG_INT64(0);
+    PG_RETURN_FLOAT8(std::sqrt(run([&] {
+        return planner.errors(to_request(parameters, parameters.horizon)).variance_at(t);
+    })));
+}
+
+DP_FUNCTION(dp_interval) {
+    using namespace dp_counter::pg;
+    const Parameters parameters = read_parameters(fcinfo, 2, 5);
+    const double confidence = read_double(fcinfo, 4, "confidence");
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        PG_RETURN_NULL();
+    const std::int64_t released = PG_GETARG_INT64(0);
+    const std::int64_t t = PG_GETARG_INT64(1);
+    const std::int64_t width = run([&] {
+        return planner.half_width(to_request(parameters, parameters.horizon), t, confidence);
+    });
+    // Both ends are moved into [0, t], where the count is for certain: the interval never gets
+    // empty, and holds the count wherever the unclamped one does.
+    const auto clamped = [t](dp_counter::int128 end) {
+        return static_cast<std::int64_t>(std::clamp<dp_counter::int128>(end, 0, t));
+    };
+    const auto center = static_cast<dp_counter::int128>(released);
+    return to_range(fcinfo, clamped(center - width), clamped(center + width));
+}
+
+DP_FUNCTION(dp_laplace_scale) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    PG_RETURN_FLOAT8(run([&] {
+        return approximate_laplace_scale(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
+                                         {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
+    }));
+}
+
+DP_FUNCTION(dp_laplace_epsilon) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    PG_RETURN_FLOAT8(run([&] {
+        return approximate_laplace_epsilon(PG_GETARG_FLOAT8(0), Delta(PG_GETARG_FLOAT8(1)),
+                                           {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
+    }));
+}
+
+DP_FUNCTION(dp_gaussian_stddev) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    const double sensitivity = PG_GETARG_FLOAT8(2);
+    const bool analytic = PG_GETARG_BOOL(3);
+    PG_RETURN_FLOAT8(run([&] {
+        return gaussian_stddev(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
+                               sensitivity, analytic);
+    }));
+}

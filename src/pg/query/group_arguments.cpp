@@ -1,0 +1,113 @@
+#include "pg/query/group_arguments.hpp"
+
+extern "C" {
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+bool depends(Node* node, void* context);
+
+bool walk(Node* node, void* context) {
+#if PG_VERSION_NUM >= 160000
+    return expression_tree_walker(node, depends, context);
+#else // declared for a walker without arguments, which to C++ has none
+    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(depends));
+    return expression_tree_walker(node, walker, context);
+#endif
+}
+
+/// Whether the expression depends on more than constants and query parameters.
+bool depends(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+    switch (nodeTag(node)) {
+    case T_Param:
+        return reinterpret_cast<const Param*>(node)->paramkind != PARAM_EXTERN;
+    case T_Var:
+    case T_SubLink:
+    case T_SubPlan:
+    case T_AlternativeSubPlan:
+    case T_Aggref:
+    case T_GroupingFunc:
+    case T_WindowFunc:
+        return true;
+    default:
+        return walk(node, context);
+    }
+}
+
+/// Whether the node hands on the rows of the one below as they are.
+bool hands_on(const ::Plan* plan) {
+    return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Material) ||
+           IsA(plan, Gather) || IsA(plan, GatherMerge);
+}
+
+Node* resolve(Node* node, void* plan);
+
+Node* resolve_parts(Node* node, void* plan) {
+#if PG_VERSION_NUM >= 160000
+    return expression_tree_mutator(node, resolve, plan);
+#else
+    const auto mutator = reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(resolve));
+    return expression_tree_mutator(node, mutator, plan);
+#endif
+}
+
+/// The expression of a node of `plan` with what the nodes below compute in its place. A generic
+/// plan that also groups by a query parameter computes it there.
+Node* resolve(Node* node, void* plan) {
+    if (node == nullptr)
+        return nullptr;
+    if (!IsA(node, Var))
+        return resolve_parts(node, plan);
+    const auto* variable = reinterpret_cast<const Var*>(node);
+    const ::Plan* below = static_cast<const ::Plan*>(plan)->lefttree;
+    while (variable->varno == OUTER_VAR && below != nullptr) {
+        const auto* target =
+            static_cast<const TargetEntry*>(list_nth(below->targetlist, variable->varattno - 1));
+        if (!IsA(target->expr, Var))
+            return reinterpret_cast<Node*>(target->expr);
+        if (!hands_on(below))
+            break;
+        variable = reinterpret_cast<const Var*>(target->expr);
+        below = below->lefttree;
+    }
+    return node;
+}
+
+void check_constant(Expr* expression) {
+    auto* node = reinterpret_cast<Node*>(expression);
+    if (depends(node, nullptr) || contain_mutable_functions(node))
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("epsilon, k and horizon must be constants or query parameters in GROUP BY"),
+                 errhint("They belong to the query, not to its rows or groups, and are computed by "
+                         "immutable functions alone. Groups with an epsilon of their own need a "
+                         "query of their own.")));
+}
+
+} // namespace
+
+void evaluate_group_arguments(FunctionCallInfo fcinfo, Argument* arguments, int count) {
+    const PlanState* node = &reinterpret_cast<const AggState*>(fcinfo->context)->ss.ps;
+    MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+    for (int i = 0; i < count; ++i) {
+        const List* written = AggGetAggref(fcinfo)->args; // the bit is the first
+        Expr* argument = static_cast<const TargetEntry*>(list_nth(written, 1 + i))->expr;
+        Node* whole = resolve(reinterpret_cast<Node*>(argument), node->plan);
+        auto* expression = reinterpret_cast<Expr*>(whole);
+        check_constant(expression);
+        ExprState* state = ExecInitExprWithParams(expression, node->state->es_param_list_info);
+        arguments[i].value = ExecEvalExpr(state, node->ps_ExprContext, &arguments[i].isnull);
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,150 @@
+// dp_running_count as an aggregate: the streaming form.
+#include <cstdint>
+#include <new>
+
+#include "pg/query/aggregate_context.hpp"
+#include "pg/query/group_arguments.hpp"
+#include "pg/query/streams.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/secret_memory.hpp"
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kArguments };
+
+/// What was found out about the call, once a query.
+struct Call {
+    AggregateUse use;
+    Parameters parameters; ///< of GROUP BY
+};
+
+/// The transition state, in secret memory.
+///
+/// Under OVER every row's release is wanted: `stream` runs along, and `release` is that of the last
+/// row. In GROUP BY only the last release is: the rows are counted, and the final function draws
+/// the noise of the last step's nodes, once; PostgreSQL may run it again on the same state.
+struct State {
+    Progress progress;          ///< used in GROUP BY
+    std::int64_t counted_until; ///< the step up to which rows are counted and nothing else
+    Stream stream;              ///< stream.noise is null in GROUP BY
+    std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
+    std::int64_t release;
+    Parameters parameters;
+    Argument arguments[kArguments]; ///< of the window's first row: the parameters as they came
+};
+
+void read_parameters(const Argument* arguments, Parameters& parameters) {
+    parameters.epsilon = read_epsilon(arguments[kEpsilon]);
+    read_k(parameters, arguments[kK]);
+    read_horizon(parameters, arguments[kHorizon]);
+    read_mechanism(parameters, {0, true}); // naming one is for the window function
+}
+
+// Not inlined: what happens once must not burden the frame of what happens at every row.
+pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+    Call call{check_aggregate_context(fcinfo, FrameRule::growing), {}};
+    if (call.use == AggregateUse::group) {
+        Argument arguments[kArguments];
+        evaluate_group_arguments(fcinfo, arguments + kEpsilon, kArguments - kEpsilon);
+        read_parameters(arguments, call.parameters);
+        check_parameters(call.parameters, call.parameters.horizon);
+    }
+    FmgrInfo* function = fcinfo->flinfo;
+    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
+    return new (function->fn_extra) Call(call);
+}
+
+const Call* call_of(FunctionCallInfo fcinfo) {
+    const void* known = fcinfo->flinfo->fn_extra;
+    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
+}
+
+/// Of a group.
+std::int64_t last_step(const Parameters& parameters) {
+    return parameters.horizon == kUnbounded ? kMaxHorizon : parameters.horizon;
+}
+
+pg_noinline State* open_state(FunctionCallInfo fcinfo) {
+    const Call* call = call_of(fcinfo);
+    MemoryContext memory = state_memory(fcinfo);
+    Parameters parameters = call->parameters;
+    if (call->use == AggregateUse::window) {
+        check_first_state(fcinfo);
+        read_parameters(fcinfo->args, parameters);
+    }
+    auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
+    state->parameters = parameters;
+    if (call->use == AggregateUse::window) {
+        for (int i = kEpsilon; i < kArguments; ++i)
+            state->arguments[i] = fcinfo->args[i];
+        state->stream = open_stream(memory, parameters, parameters.horizon);
+    } else {
+        state->counted_until = last_step(parameters);
+    }
+    return state;
+}
+
+/// Whether this row's parameters are those of the first. NULL has the value 0; where it has not,
+/// the values are read.
+bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
+    Datum difference = 0;
+    for (int i = kEpsilon; i < kArguments; ++i) {
+        const Argument& first = state->arguments[i];
+        const Argument& now = fcinfo->args[i];
+        difference |= (first.value ^ now.value) | static_cast<Datum>(first.isnull != now.isnull);
+    }
+    return difference == 0;
+}
+
+pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* state) {
+    Parameters parameters;
+    read_parameters(fcinfo->args, parameters);
+    if (!(parameters == state->parameters))
+        raise_not_constant();
+}
+
+/// A row that is more than counted: of a window, a group's first, or one beyond its horizon.
+pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
+    if (state == nullptr)
+        state = open_state(fcinfo);
+    else if (state->stream.noise == nullptr)
+        raise_beyond(state->counted_until);
+    else if (!are_arguments_same(fcinfo, state))
+        check_same_parameters(fcinfo, state);
+    if (state->stream.noise != nullptr)
+        state->release = advance(state->stream, state->parameters, bit);
+    else
+        state->progress.record(bit);
+    return state;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_running_count_transition) {
+    using namespace dp_counter::pg;
+    const bool bit = bit_from_boolean(fcinfo->args[kBit]);
+    State* const state =
+        PG_ARGISNULL(kState) ? nullptr : reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (state == nullptr || state->progress.step >= state->counted_until)
+        PG_RETURN_POINTER(take_in(fcinfo, state, bit));
+    state->progress.record(bit);
+    PG_RETURN_POINTER(state);
+}
+
+DP_FUNCTION(dp_running_count_final) {
+    using namespace dp_counter::pg;
+    if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
+        (void)call_of(fcinfo);
+        PG_RETURN_INT64(0);
+    }
+    auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
+    if (state->stream.noise == nullptr && state->released_at != state->progress.step) {
+        state->release =
+            release_once(state->parameters, state->parameters.horizon, state->progress);
+        state->released_at = state->progress.step;
+    }
+    PG_RETURN_INT64(state->release);
+}

@@ -1,0 +1,128 @@
+// dp_running_count as a true window function.
+//
+// PostgreSQL itself refuses FILTER and DISTINCT here, ignores the frame, and never restarts the
+// state inside a partition. A rescan is a new evaluation: a new release.
+//
+// The order of rows within a tie is the plan's choice: an index that ends in the bit, or the heap
+// after an UPDATE of the true rows, sorts them by the secret. So ties are refused. Whether rows tie
+// is public, as the rows and their order are.
+#include <algorithm>
+#include <cstdint>
+
+#include "pg/query/streams.hpp"
+#include "pg/query/volatility.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "windowapi.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kBit, kEpsilon, kK, kMechanism, kHorizon, kArguments };
+
+/// Per partition, zeroed by PostgreSQL when one starts.
+struct Partition {
+    Stream stream;
+    bool rows_are_spooled; ///< by WinGetPartitionRowCount
+    bool may_vary;         ///< some parameter is neither a constant nor a query parameter
+    std::int64_t row;      ///< the next, 0 for the first
+    std::int64_t rows;     ///< of the partition, if they are spooled
+    Parameters parameters;
+};
+
+Argument current(WindowObject window, int index) {
+    Argument argument;
+    argument.value = WinGetFuncArgCurrent(window, index, &argument.isnull);
+    return argument;
+}
+
+void read_parameters(WindowObject window, Parameters& parameters) {
+    parameters.epsilon = read_epsilon(current(window, kEpsilon));
+    read_k(parameters, current(window, kK));
+    read_mechanism(parameters, current(window, kMechanism));
+    read_horizon(parameters, current(window, kHorizon));
+}
+
+// Not inlined: what is rare must not burden the frame of what happens at every row.
+pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
+    check_volatile_once(function);
+    read_parameters(window, partition->parameters);
+    for (int i = kEpsilon; i < kArguments; ++i)
+        partition->may_vary |= !get_fn_expr_arg_stable(function, i);
+    std::int64_t horizon = partition->parameters.horizon;
+    if (horizon == kUnbounded) {
+        horizon = partition->rows = WinGetPartitionRowCount(window);
+        partition->rows_are_spooled = true;
+    }
+    partition->stream =
+        open_stream(GetMemoryChunkContext(partition), partition->parameters, horizon);
+}
+
+pg_noinline void check_same_parameters(WindowObject window, const Partition* partition) {
+    Parameters parameters;
+    read_parameters(window, parameters);
+    if (!(parameters == partition->parameters))
+        raise_not_constant();
+}
+
+[[noreturn]] pg_noinline void raise_tie() {
+    ereport(ERROR,
+            (errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("rows tie in the window's order"),
+             errdetail("Which of them comes first could tell their bits."),
+             errhint("Add a public unique key to the window's ORDER BY, or count by "
+                     "period.")));
+}
+
+/// Refuses rows first .. last if one ties with its predecessor. WinRowsArePeers fetches both rows,
+/// in the order asked: with odd rows first and their predecessors then, no row is skipped or read
+/// twice to get at another.
+void refuse_ties(WindowObject window, std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row <= last; ++row)
+        if (row % 2 != 0 ? WinRowsArePeers(window, row, row - 1)
+                         : row > 0 && WinRowsArePeers(window, row - 1, row))
+            raise_tie();
+}
+
+template <bool (*read_bit)(const Argument&)>
+Datum running_count(FunctionCallInfo fcinfo) {
+    constexpr std::int64_t kBatch = 64; // of what would cost more when done a row
+    WindowObject window = PG_WINDOW_OBJECT();
+    auto* partition =
+        static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
+    if (partition->stream.noise == nullptr) {
+        open_partition(window, fcinfo->flinfo, partition);
+    } else if (partition->may_vary) {
+        check_same_parameters(window, partition);
+    }
+    const std::int64_t row = partition->row++;
+    if (!partition->rows_are_spooled) {
+        if (row > 0 && WinRowsArePeers(window, row - 1, row))
+            raise_tie();
+    } else if (row % kBatch == 0) {
+        // All of them can be fetched already, without a change of read pointers.
+        refuse_ties(window, row, std::min(row + kBatch, partition->rows) - 1);
+    }
+    const std::int64_t release =
+        advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
+
+    // The tuplestore need not keep passed rows, but for the one that the next is compared with;
+    // unless it holds the whole partition anyway, where trimming costs 40 ns a row once it has
+    // spilled.
+    if (row % kBatch == kBatch - 1 && !partition->rows_are_spooled)
+        WinSetMarkPosition(window, row);
+    PG_RETURN_INT64(release);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_running_count_boolean) {
+    return dp_counter::pg::running_count<dp_counter::pg::bit_from_boolean>(fcinfo);
+}
+
+DP_FUNCTION(dp_running_count_bit) {
+    return dp_counter::pg::running_count<dp_counter::pg::bit_from_bit>(fcinfo);
+}

@@ -1,0 +1,59 @@
+// Streams in PostgreSQL's memory: from parameters to a ready state.
+#pragma once
+
+#include "core/count/mechanism_cache.hpp"
+#include "core/count/noise_stream.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// The plans of this backend, for its streams and for what it tells of them: public values alone.
+extern PlanCache backend_plans;
+
+/// A running count and its noise in secret memory of one context, with what it takes to go on for
+/// ever.
+struct Stream {
+    NoiseStream* noise;
+    Progress* progress;
+    std::size_t bytes;    ///< of the block at `noise`
+    std::int64_t horizon; ///< kUnbounded: in epochs
+    std::int32_t epoch;
+    MemoryContext context;
+};
+
+/// A stream at step 0 for these parameters and this horizon (kUnbounded: none), in secret memory of
+/// `context`. Raises a PostgreSQL error for parameters out of range.
+[[nodiscard]] Stream open_stream(MemoryContext context, const Parameters& parameters,
+                                 std::int64_t horizon);
+
+/// Makes the stream ready for the next row, in its next epoch if it has to be; raises a PostgreSQL
+/// error beyond the horizon. `parameters` are those that opened the stream.
+void look_ahead(Stream& stream, const Parameters& parameters);
+
+/// Takes in one row and returns its release; raises as look_ahead() does.
+[[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
+    if (!stream.noise->is_ready()) [[unlikely]]
+        look_ahead(stream, parameters);
+    stream.progress->record(bit);
+    return stream.progress->release(stream.noise->take());
+}
+
+/// Raises data_exception: the horizon has been reached.
+[[noreturn]] void raise_beyond(std::int64_t horizon);
+
+/// Checks the parameters as open_stream does.
+void check_parameters(const Parameters& parameters, std::int64_t horizon);
+
+/// The release after `progress.step` rows of a stream that was not read before: its noise is that
+/// of the last step alone (sample_noise, noise_stream.hpp).
+[[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
+                                        const Progress& progress);
+
+/// Checks the epsilon of release_count.
+void check_epsilon(double epsilon);
+
+/// count + discrete Laplace noise of scale 1/epsilon.
+[[nodiscard]] std::int64_t release_count(double epsilon, std::int64_t count);
+
+} // namespace dp_counter::pg

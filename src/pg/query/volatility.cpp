@@ -1,0 +1,20 @@
+#include "pg/query/volatility.hpp"
+
+extern "C" {
+#include "catalog/pg_proc.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+void check_volatile(Oid function) {
+    if (func_volatile(function) != PROVOLATILE_VOLATILE)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("%s is not marked VOLATILE in the catalog", get_func_name(function)),
+                        errdetail("PostgreSQL may evaluate a call more often than it is written, "
+                                  "and every evaluation is a release."),
+                        errhint("A superuser mends that with SELECT dp_counter_repair(), in every "
+                                "database, after pg_upgrade.")));
+}
+
+} // namespace dp_counter::pg

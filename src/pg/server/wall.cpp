@@ -1,0 +1,74 @@
+#include "pg/server/wall.hpp"
+
+#include <cstdio>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+int sqlstate_of(Fault fault) noexcept {
+    switch (fault) {
+    case Fault::parameter:
+        return ERRCODE_INVALID_PARAMETER_VALUE;
+    case Fault::data:
+        return ERRCODE_DATA_EXCEPTION;
+    case Fault::overflow:
+        return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+    case Fault::corrupt:
+        return ERRCODE_DATA_CORRUPTED;
+    }
+    return ERRCODE_INTERNAL_ERROR;
+}
+
+template <std::size_t size>
+void copy(char (&to)[size], const char* from) noexcept {
+    snprintf(to, size, "%s", from); // PostgreSQL's own; it never raises
+}
+
+} // namespace
+
+void throw_if_interrupted() {
+    if ((QueryCancelPending != 0 || ProcDiePending != 0) && InterruptHoldoffCount == 0 &&
+        CritSectionCount == 0) [[unlikely]]
+        throw Interrupted{};
+}
+
+void Failure::capture(const Error& error) noexcept {
+    sqlstate = sqlstate_of(error.fault());
+    copy(message, error.what());
+    copy(hint, error.hint().c_str());
+}
+
+void Failure::capture_out_of_memory() noexcept {
+    sqlstate = ERRCODE_OUT_OF_MEMORY;
+    copy(message, "out of memory");
+    copy(hint, "");
+}
+
+void Failure::capture_interrupt() noexcept {
+    sqlstate = ERRCODE_QUERY_CANCELED;
+    copy(message, "canceling statement due to user request");
+    copy(hint, "");
+}
+
+void Failure::capture_unexpected(const char* what) noexcept {
+    sqlstate = ERRCODE_INTERNAL_ERROR;
+    snprintf(message, sizeof message, "unexpected failure in dp_counter: %s", what);
+    copy(hint, "");
+}
+
+void Failure::raise() const {
+    if (sqlstate == ERRCODE_QUERY_CANCELED)
+        CHECK_FOR_INTERRUPTS(); // says why: a cancel, a timeout, a shutdown
+    ereport(ERROR,
+            (errcode(sqlstate), errmsg("%s", message), hint[0] != '\0' ? errhint("%s", hint) : 0));
+    pg_unreachable();
+}
+
+} // namespace dp_counter::pg

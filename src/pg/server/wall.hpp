@@ -1,0 +1,54 @@
+// Calls into the core that may throw, made safe for the backend.
+#pragma once
+
+#include <new>
+
+#include "core/base/error.hpp"
+
+namespace dp_counter::pg {
+
+/// Thrown out of a long run of the core when a cancel or a shutdown waits. After a guarded call
+/// that failed with it, raise() handles the interrupt.
+struct Interrupted {};
+
+/// Throws Interrupted if CHECK_FOR_INTERRUPTS would not return: the core's checkpoint.
+void throw_if_interrupted();
+
+/// What a guarded call left behind when it failed: plain memory, so that ereport may longjmp over
+/// it. Uninitialised until capture() fills it.
+struct Failure {
+    int sqlstate;
+    char message[256];
+    char hint[256];
+
+    void capture(const Error& error) noexcept;
+    void capture_out_of_memory() noexcept;
+    void capture_interrupt() noexcept;
+    void capture_unexpected(const char* what) noexcept;
+
+    /// Raises the failure as a PostgreSQL error: the interrupt's own if that was the reason.
+    [[noreturn]] void raise() const;
+};
+
+/// Runs the core function `call`. Returns false, with the reason in `failure`, if it threw; the
+/// exception object is gone by then. `call` must not call PostgreSQL.
+template <class Call>
+[[nodiscard]] inline bool guarded(Failure& failure, Call&& call) noexcept {
+    try {
+        call();
+        return true;
+    } catch (const Error& error) {
+        failure.capture(error);
+    } catch (const Interrupted&) {
+        failure.capture_interrupt();
+    } catch (const std::bad_alloc&) {
+        failure.capture_out_of_memory();
+    } catch (const std::exception& error) {
+        failure.capture_unexpected(error.what());
+    } catch (...) {
+        failure.capture_unexpected("unknown exception");
+    }
+    return false;
+}
+
+} // namespace dp_counter::pg

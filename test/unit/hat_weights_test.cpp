@@ -1,0 +1,128 @@
+// A = L R and the sensitivity, in exact rationals, with the very weights that the code uses.
+#include "core/hat/hat_weights.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "unit/hat_support.hpp"
+
+namespace dp_counter {
+namespace {
+
+using test::HatNode;
+using test::OwnedPlan;
+
+class HatPlanTest : public testing::TestWithParam<HatSpec> {};
+INSTANTIATE_TEST_SUITE_P(Specs, HatPlanTest, testing::ValuesIn(test::sample_specs()));
+
+TEST_P(HatPlanTest, EveryColumnOfRHasWeightOneOnEachLevel) {
+    const OwnedPlan plan(GetParam());
+    const int q = (*plan).lattice_bits();
+    for (std::int64_t step = 0; step < GetParam().horizon; ++step) {
+        const auto column = test::column_of_r(*plan, step);
+        ASSERT_EQ(column.size(), static_cast<std::size_t>(GetParam().height));
+        for (std::size_t l = 0; l < column.size(); ++l) {
+            mpq_class sum = 0;
+            for (const auto& [node, weight] : column[l]) {
+                ASSERT_GE(node, 0);
+                if (l > 0) {
+                    ASSERT_LT(node, GetParam().level[l - 1].knots);
+                }
+                ASSERT_GT(weight, 0);
+                sum += weight;
+                // On the lattice of the level's noise.
+                const mpq_class unit =
+                    weight *
+                    mpq_class(mpz_class(1) << static_cast<unsigned>(q * static_cast<int>(l)));
+                ASSERT_EQ(unit.get_den(), 1);
+            }
+            ASSERT_EQ(sum, 1) << "step " << step << " level " << l;
+        }
+    }
+}
+
+TEST_P(HatPlanTest, LTimesRIsTheSumUpToT) {
+    const OwnedPlan plan(GetParam());
+    const std::int64_t horizon = GetParam().horizon;
+    std::vector<std::vector<std::map<std::int64_t, mpq_class>>> r;
+    for (std::int64_t step = 0; step < horizon; ++step)
+        r.push_back(test::column_of_r(*plan, step));
+    for (std::int64_t t = 1; t <= horizon; ++t) {
+        const auto row = test::row_of_l(*plan, t);
+        for (std::int64_t step = 0; step < horizon; ++step) {
+            mpq_class entry = 0;
+            for (int l = 0; l < GetParam().height; ++l)
+                for (const auto& [node, weight] :
+                     r[static_cast<std::size_t>(step)][static_cast<std::size_t>(l)]) {
+                    const auto at = row.find(HatNode{l, node});
+                    if (at != row.end())
+                        entry += at->second * weight;
+                }
+            ASSERT_EQ(entry, step < t ? 1 : 0) << "t = " << t << " step " << step;
+        }
+    }
+}
+
+TEST_P(HatPlanTest, WeightsAreSane) {
+    const OwnedPlan plan(GetParam());
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t)
+        for (const auto& [node, weight] : test::row_of_l(*plan, t))
+            ASSERT_LE(std::abs(weight.get_d()), 1.2) << "t = " << t;
+}
+
+TEST(HatPlan, MayBeMoved) {
+    const HatSpec spec = hat_spec(90, std::vector<HatShape>{{8, 4}, {8, 4}});
+    const OwnedPlan plan(spec);
+    test::HatBlock copy(HatPlan::bytes(spec));
+    std::memcpy(copy.get(), plan.plan, HatPlan::bytes(spec));
+    const auto* moved = static_cast<const HatPlan*>(copy.get());
+    for (std::int64_t t = 1; t <= 90; ++t)
+        EXPECT_EQ(test::row_of_l(*plan, t), test::row_of_l(*moved, t));
+}
+
+// The tables decide released values, so they must not depend on the machine: a checksum.
+TEST(HatPlan, TablesAreTheSameEverywhere) {
+    const OwnedPlan plan(hat_spec(5000, std::vector<HatShape>{{16, 15}, {14, 11}, {6, 4}}));
+    std::uint64_t sum = 0;
+    for (const std::int64_t t : {1, 17, 100, 1234, 2500, 4321, 4999, 5000})
+        hat_weights(*plan, t, [&](int l, std::int64_t k, int128 coefficient) {
+            const auto bits = static_cast<uint128>(coefficient);
+            for (const std::uint64_t word :
+                 {static_cast<std::uint64_t>(l), static_cast<std::uint64_t>(k),
+                  static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> 64)})
+                sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
+        });
+    EXPECT_EQ(sum, 1902402209985626458U);
+}
+
+TEST(HatSpecTest, RefusesWhatIsOutOfRange) {
+    const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
+        return hat_spec(horizon, shapes);
+    };
+    EXPECT_THROW((void)bridge_spec(0, {}), Error);
+    EXPECT_THROW((void)bridge_spec(kMaxHorizon + 1, {}), Error);
+    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>{1}), Error);
+    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>{kMaxRadix + 1}), Error);
+    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>(63, 2)), Error);
+    EXPECT_THROW((void)hat(10, {{1, 0}}), Error);
+    EXPECT_THROW((void)hat(10, {{kMaxHatRadix + 1, 0}}), Error);
+    EXPECT_THROW((void)hat(10, {{4, -1}}), Error);
+    EXPECT_THROW((void)hat(10, {{4, 17}}), Error);
+    EXPECT_THROW((void)hat(10, std::vector<HatShape>(21, {2, 1})), Error);
+    EXPECT_NO_THROW((void)hat(10, std::vector<HatShape>(20, {2, 1})));
+}
+
+TEST(HatSpecTest, GivesEachLevelItsLattice) {
+    const HatSpec spec = hat_spec(1000, std::vector<HatShape>{{17, 12}, {14, 10}});
+    EXPECT_EQ(spec.lattice_bits, 6);
+    EXPECT_EQ(hat_scale(spec, Epsilon(1), 0).sensitivity, 3U);
+    EXPECT_EQ(hat_scale(spec, Epsilon(1), 1).sensitivity, 3U << 6);
+    EXPECT_EQ(hat_scale(spec, Epsilon(1), 2).sensitivity, 3U << 12);
+    EXPECT_NEAR(hat_node_variance(spec, Epsilon(1), 0), 18 - 1.0 / 6, 1e-2);
+    EXPECT_NEAR(hat_node_variance(spec, Epsilon(1), 2), 18, 1e-6);
+}
+
+} // namespace
+} // namespace dp_counter
