@@ -48,8 +48,8 @@ void register_draws() {
 
 /// Steps of a stream that is started again at its end.
 void measure_steps(benchmark::State& state, const Request& request) {
-    static PlanCache cache;
-    const PreparedPlan& prepared = cache.prepare(request);
+    static MechanismCache cache;
+    const PreparedMechanism& prepared = cache.prepare(request);
     const std::size_t bytes = NoiseStream::bytes(prepared);
     const std::unique_ptr<void, void (*)(void*)> block(
         std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
@@ -67,7 +67,8 @@ void measure_steps(benchmark::State& state, const Request& request) {
     state.counters["bytes"] = static_cast<double>(bytes);
 }
 
-/// A mechanism or k of "auto" is left to make_plan. Not registered: a k that the mechanism refuses.
+/// A mechanism or k of "auto" is left to make_mechanism. Not registered: a k that the mechanism
+/// refuses.
 benchmark::internal::Benchmark* register_steps(const std::string& name,
                                                const std::string& mechanism, const std::string& k,
                                                std::int64_t horizon, double epsilon) {
@@ -77,7 +78,7 @@ benchmark::internal::Benchmark* register_steps(const std::string& name,
             request.mechanism = mechanism_from_name(mechanism);
         if (k != "auto")
             request.radix = std::stoi(k);
-        (void)make_plan(request);
+        (void)make_mechanism(request);
     } catch (const Error&) {
         return nullptr;
     }

@@ -150,8 +150,9 @@ int main(int argc, char** argv) {
 
     // A step of a stream, by its secret bit ("odd"): a coin decides it outside of the measured
     // time.
-    PlanCache cache;
-    const PreparedPlan& prepared = cache.prepare({1 << 30, Epsilon(1), 19, Mechanism::subtraction});
+    MechanismCache cache;
+    const PreparedMechanism& prepared =
+        cache.prepare({1 << 30, Epsilon(1), 19, Mechanism::subtraction});
     std::vector<std::max_align_t> block(NoiseStream::bytes(prepared) / sizeof(std::max_align_t) +
                                         1);
     NoiseStream* stream = NoiseStream::create(block.data(), prepared);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace dp_counter;
 
-void print(const HatEnergy& energy, int height) {
+void print(const HatRowNorms& energy, int height) {
     std::printf("{{");
     for (int l = 0; l < height; ++l)
         std::printf("%s%.17g", l > 0 ? ", " : "", energy.level[l]);
@@ -29,14 +29,14 @@ int main() {
                 "level, energy at the peak}\n");
     const Epsilon epsilon(1);
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
-        const HatSpec spec = epoch_spec(epoch, epsilon);
-        const HatPlanBlock plan(spec);
+        const HatLevels spec = epoch_levels(epoch, epsilon);
+        const HatWeightsBlock plan(spec);
         const std::int64_t peak = hat_peak(plan.get(), epsilon);
         std::printf("{0x%016llx, %lld, ", static_cast<unsigned long long>(fingerprint(spec)),
                     static_cast<long long>(peak));
-        print(hat_mean_energy(plan.get()), spec.height);
+        print(hat_mean_row_norms(plan.get()), spec.height);
         std::printf(", ");
-        print(hat_energy_at(plan.get(), peak), spec.height);
+        print(hat_row_norms_at(plan.get(), peak), spec.height);
         std::printf("},\n");
     }
 }

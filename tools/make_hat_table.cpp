@@ -41,10 +41,10 @@ double cost_of(std::int64_t horizon, const Shapes& shapes) {
         if (shape.radix < 2 || shape.radix > 300 || shape.offset < 0 ||
             shape.offset > 3 * shape.radix || std::abs(shape.extra) > 1)
             return kNever;
-    const HatSpec spec = hat_spec(horizon, shapes);
+    const HatLevels spec = hat_levels(horizon, shapes);
     static std::vector<std::int64_t> block;
-    block.resize(HatPlan::bytes(spec) / sizeof(std::int64_t) + 2);
-    const HatEnergy energy = hat_mean_energy(*HatPlan::create(block.data(), spec));
+    block.resize(HatWeights::bytes(spec) / sizeof(std::int64_t) + 2);
+    const HatRowNorms energy = hat_mean_row_norms(*HatWeights::create(block.data(), spec));
     double sum = 0;
     for (int l = 0; l < spec.height; ++l)
         sum += energy.level[l];

@@ -85,7 +85,8 @@ std::string name_of(const Case& one) {
     return text;
 }
 
-std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last, std::int64_t place) {
+std::vector<std::int64_t> steps_to_watch(const MechanismSpec& spec, std::int64_t last,
+                                         std::int64_t place) {
     constexpr std::int64_t kShort = 24;
     std::set<std::int64_t> steps;
     const auto watch = [&](std::int64_t step) {
@@ -102,8 +103,8 @@ std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last, st
         watch(t);
     // Borders of blocks, in the paper's trees of this radix, and two siblings further.
     std::int64_t block = 1;
-    for (int level = 1; level < plan.height; ++level) {
-        block *= plan.is_tree() ? plan.radix : plan.levels.level[level - 1].radix;
+    for (int level = 1; level < spec.height; ++level) {
+        block *= spec.is_tree() ? spec.radix : spec.levels.level[level - 1].radix;
         const std::int64_t before = (place - 1) / block * block;
         for (int sibling = -1; sibling <= 3; ++sibling)
             watch(before + sibling * block);

@@ -25,7 +25,7 @@ struct Case {
 
 /// The steps whose releases are looked at: all of a short stream; of a long one the first and the
 /// last, those around the place, and the borders of the blocks that hold it.
-[[nodiscard]] std::vector<std::int64_t> steps_to_watch(const Plan& plan, std::int64_t last,
+[[nodiscard]] std::vector<std::int64_t> steps_to_watch(const MechanismSpec& spec, std::int64_t last,
                                                        std::int64_t place);
 
 /// A stream of so many bits with this one at `place`. The other bits come and go.

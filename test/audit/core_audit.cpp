@@ -10,7 +10,7 @@ namespace {
 Audit audit_place(const Mechanics& mechanics, std::int64_t place, std::size_t runs, double error,
                   RandomSource& random) {
     const std::vector<std::int64_t> watched =
-        steps_to_watch(mechanics.plan(), mechanics.steps(), place);
+        steps_to_watch(mechanics.spec(), mechanics.steps(), place);
     const auto releases = [&](bool bit) {
         return mechanics.release(stream_of_bits(mechanics.steps(), place, bit), watched, runs,
                                  random);
@@ -31,7 +31,7 @@ Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_no
         if (result.epsilon >= verdict.bound) {
             verdict.bound = result.epsilon;
             verdict.event = "bit " + std::to_string(place) + ": " +
-                            result.event.text(steps_to_watch(right.plan(), one.steps, place));
+                            result.event.text(steps_to_watch(right.spec(), one.steps, place));
         }
         if (half_noise)
             verdict.half_noise =

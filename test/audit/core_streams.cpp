@@ -11,29 +11,29 @@ namespace dp_counter::test {
 namespace {
 
 /// The plan with its samplers, for the epsilon that it carries.
-PreparedPlan prepare(Plan plan, double noise) {
-    plan.unit.epsilon = Epsilon(plan.unit.epsilon.value() / noise);
-    std::vector<PreparedPlan::Sampler> samplers;
-    for (int level = 0; level < plan.scales(); ++level)
-        samplers.push_back(std::make_shared<const DiscreteLaplace>(plan.scale(level)));
-    return {plan, std::move(samplers)};
+PreparedMechanism prepare(MechanismSpec spec, double noise) {
+    spec.unit.epsilon = Epsilon(spec.unit.epsilon.value() / noise);
+    std::vector<PreparedMechanism::Sampler> samplers;
+    for (int level = 0; level < spec.scales(); ++level)
+        samplers.push_back(std::make_shared<const DiscreteLaplace>(spec.scale(level)));
+    return {spec, std::move(samplers)};
 }
 
 } // namespace
 
 Mechanics::Mechanics(const Request& request, std::int64_t steps, double noise) : steps_(steps) {
     if (request.horizon != kUnbounded) {
-        epochs_.push_back(prepare(make_plan(request), noise));
+        epochs_.push_back(prepare(make_mechanism(request), noise));
         return;
     }
     for (int epoch = 0; epoch <= epoch_of(steps); ++epoch)
-        epochs_.push_back(prepare(make_plan(request, epoch), noise));
+        epochs_.push_back(prepare(make_mechanism(request, epoch), noise));
 }
 
 Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std::int64_t>& watched,
                             std::size_t runs, RandomSource& random) const {
     std::vector<Block> blocks;
-    for (const PreparedPlan& epoch : epochs_)
+    for (const PreparedMechanism& epoch : epochs_)
         blocks.push_back(block_of(NoiseStream::bytes(epoch)));
     Releases releases(watched);
     releases.reserve(runs);

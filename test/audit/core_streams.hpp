@@ -18,7 +18,7 @@ public:
     Mechanics(const Request& request, std::int64_t steps, double noise = 1);
 
     /// Of the request, or of the first epoch.
-    [[nodiscard]] const Plan& plan() const { return epochs_.front().plan(); }
+    [[nodiscard]] const MechanismSpec& spec() const { return epochs_.front().spec(); }
     [[nodiscard]] std::int64_t steps() const { return steps_; }
 
     /// Releases `bits` (one a step) `runs` times, each time as a new stream, and keeps what comes
@@ -28,7 +28,7 @@ public:
                                    RandomSource& random) const;
 
 private:
-    std::vector<PreparedPlan> epochs_;
+    std::vector<PreparedMechanism> epochs_;
     std::int64_t steps_;
 };
 

@@ -25,32 +25,32 @@ Request take_request(Input& input) {
     return request;
 }
 
-void check_plan(const Request& request, const Plan& plan) {
-    require(plan.horizon == request.horizon && plan.unit.epsilon == request.unit.epsilon,
+void check_plan(const Request& request, const MechanismSpec& spec) {
+    require(spec.horizon == request.horizon && spec.unit.epsilon == request.unit.epsilon,
             "the plan is for the request");
     // Where hats do not fit or are no better, their relative without overlap stands in for them.
     const bool stands_in =
-        request.mechanism == Mechanism::hat && plan.mechanism == Mechanism::bridge;
-    require(!request.mechanism || plan.mechanism == *request.mechanism || stands_in,
+        request.mechanism == Mechanism::hat && spec.mechanism == Mechanism::bridge;
+    require(!request.mechanism || spec.mechanism == *request.mechanism || stands_in,
             "the mechanism is kept");
-    require(!request.radix || plan.radix == *request.radix, "k is kept");
-    require(plan.height >= 1 && plan.height <= kMaxHeight, "the height is in range");
-    require(!plan.is_tree() || plan.digits().capacity(plan.height) >= plan.horizon,
+    require(!request.radix || spec.radix == *request.radix, "k is kept");
+    require(spec.height >= 1 && spec.height <= kMaxHeight, "the height is in range");
+    require(!spec.is_tree() || spec.digits().capacity(spec.height) >= spec.horizon,
             "the digits reach the horizon");
-    for (int level = 0; level < plan.scales(); ++level)
-        require(plan.scale(level).sensitivity >= static_cast<unsigned>(plan.height),
+    for (int level = 0; level < spec.scales(); ++level)
+        require(spec.scale(level).sensitivity >= static_cast<unsigned>(spec.height),
                 "no level has less noise than the height asks for");
 }
 
 /// Some steps of a stream; all of a short one.
-void run(const PreparedPlan& prepared, Input& input) {
+void run(const PreparedMechanism& prepared, Input& input) {
     const std::size_t bytes = NoiseStream::bytes(prepared);
     if (bytes > (std::size_t{1} << 22))
         return;
     const Block block = block_of(bytes);
     NoiseStream* stream = NoiseStream::create(block.get(), prepared);
     InputRandom random(input);
-    const std::int64_t horizon = prepared.plan().horizon;
+    const std::int64_t horizon = prepared.spec().horizon;
     const std::int64_t steps = horizon < 300 ? horizon : 300;
     for (std::int64_t t = 1; t <= steps; ++t)
         (void)stream->advance(random);
@@ -73,13 +73,13 @@ void fuzz_planner(Bytes bytes) {
     Input input(bytes);
     try {
         const Request request = take_request(input);
-        static PlanCache cache; // as in a backend
+        static MechanismCache cache; // as in a backend
         if (request.horizon == kUnbounded) {
             run(cache.prepare(request, input.take<std::uint8_t>() % kEpochs), input);
             return;
         }
-        const PreparedPlan& prepared = cache.prepare(request);
-        check_plan(request, prepared.plan());
+        const PreparedMechanism& prepared = cache.prepare(request);
+        check_plan(request, prepared.spec());
         run(prepared, input);
     } catch (const Error& error) {
         require(error.fault() == Fault::parameter || error.fault() == Fault::overflow,

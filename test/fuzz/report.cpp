@@ -18,17 +18,17 @@ void fuzz_report(Bytes bytes) {
             request.radix = input.take<std::int32_t>();
         const auto t = input.take<std::int64_t>();
         const auto confidence = input.take<double>();
-        static PlanCache plans; // as in a backend
-        static Planner planner(plans);
+        static MechanismCache plans; // as in a backend
+        static Forecast forecast(plans);
         if (request.horizon != kUnbounded) {
-            const PlanReport& report = planner.report(request);
+            const ForecastReport& report = forecast.report(request);
             require(report.mse > 0 || epsilon.value() > 100, "noise has a variance");
             require(std::isfinite(report.mse) && report.max_stddev >= report.rmse * 0.999,
                     "the greatest error is not below the mean one");
         }
-        const std::int64_t width = planner.half_width(request, t, confidence);
+        const std::int64_t width = forecast.half_width(request, t, confidence);
         require(width >= 0, "an interval has two ends");
-        require(width == planner.half_width(request, t, confidence),
+        require(width == forecast.half_width(request, t, confidence),
                 "answers are remembered right");
         const Delta delta(input.take<double>());
         require(gaussian_is_private(analytic_gaussian_stddev(epsilon, delta) * (1 + 1e-8), epsilon,

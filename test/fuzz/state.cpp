@@ -26,7 +26,7 @@ void seal(State& bytes) {
     crypto_generichash(bytes.data() + size, kChecksumBytes, bytes.data(), size, nullptr, 0);
 }
 
-void go_on(CounterState& state, const PreparedPlan& prepared) {
+void go_on(CounterState& state, const PreparedMechanism& prepared) {
     Input nothing({});
     InputRandom random(nothing);
     const auto draw = [&](int level) { return prepared.sampler(level).draw(random); };
@@ -48,7 +48,7 @@ void fuzz_state(Bytes input) {
     test::Block block;
     bool is_decoded = false;
     try {
-        const PreparedPlan prepared(StateCodec::decode_plan(bytes));
+        const PreparedMechanism prepared(StateCodec::decode_spec(bytes));
         block = test::block_of(CounterState::bytes(prepared));
         CounterState* state = StateCodec::decode(bytes, prepared, block.get());
         is_decoded = true;

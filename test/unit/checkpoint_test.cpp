@@ -57,15 +57,15 @@ const Request kRequests[] = {
 
 TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
     for (const Request& wanted : kRequests) {
-        PlanCache undisturbed_plans;
-        Planner undisturbed(undisturbed_plans);
-        PlanCache planner_plans;
-        Planner planner(
+        MechanismCache undisturbed_plans;
+        Forecast undisturbed(undisturbed_plans);
+        MechanismCache planner_plans;
+        Forecast planner(
             planner_plans); // one for all: what a stopped call left is there for the next
         const std::int64_t step = wanted.horizon * 2 / 3;
         const int stops = stop_everywhere(97, [&] {
-            PlanCache fresh_plans;
-            Planner fresh(fresh_plans);
+            MechanismCache fresh_plans;
+            Forecast fresh(fresh_plans);
             (void)fresh.report(wanted);
             (void)fresh.half_width(wanted, step, 0.95);
         });
@@ -89,10 +89,10 @@ TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
 TEST(Checkpoint, LeavesEpochsThatAddUp) {
     const Request wanted = request(kUnbounded, 1, 40, Mechanism::hat);
     constexpr std::int64_t kStep = 3'000'000;
-    PlanCache planner_plans;
-    Planner planner(planner_plans);
-    PlanCache undisturbed_plans;
-    Planner undisturbed(undisturbed_plans);
+    MechanismCache planner_plans;
+    Forecast planner(planner_plans);
+    MechanismCache undisturbed_plans;
+    Forecast undisturbed(undisturbed_plans);
     EXPECT_GT(stop_everywhere(97, [&] { (void)planner.errors(wanted).variance_at(kStep); }), 20);
     EXPECT_EQ(planner.errors(wanted).variance_at(kStep),
               undisturbed.errors(wanted).variance_at(kStep));
@@ -100,12 +100,12 @@ TEST(Checkpoint, LeavesEpochsThatAddUp) {
 
 TEST(Checkpoint, LeavesACacheOfPlansThatWorks) {
     for (const Request& wanted : kRequests) {
-        PlanCache cache;
+        MechanismCache cache;
         const Request other = request(wanted.horizon + 128, 1, 3, {});
         (void)cache.prepare(other); // in the same place
         EXPECT_GT(stop_everywhere(97, [&] { (void)cache.prepare(wanted); }), 0);
-        EXPECT_EQ(cache.prepare(wanted).plan().height, make_plan(wanted).height);
-        EXPECT_EQ(cache.prepare(other).plan().radix, 3);
+        EXPECT_EQ(cache.prepare(wanted).spec().height, make_mechanism(wanted).height);
+        EXPECT_EQ(cache.prepare(other).spec().radix, 3);
     }
 }
 

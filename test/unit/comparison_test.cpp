@@ -33,7 +33,7 @@ const Compared& row(const std::vector<Compared>& rows, const std::string& mechan
 }
 
 double mse_of(Mechanism mechanism, std::int32_t k, std::int64_t horizon, Epsilon epsilon = kSmall) {
-    return make_plan({horizon, epsilon, k, mechanism}).mse();
+    return make_mechanism({horizon, epsilon, k, mechanism}).mse();
 }
 
 // --- the tables of the design
@@ -111,9 +111,9 @@ TEST(Comparison, ShortStreamsAreBestServedByNoisePerStep) {
     std::int64_t k19 = 0;
     for (std::int64_t horizon = 1; horizon < 300; ++horizon) {
         const double flat = noise_per_step(horizon, kSmall).mse * (1 - 1e-9);
-        if (make_plan({horizon, kSmall, {}, Mechanism::subtraction}).mse() >= flat)
+        if (make_mechanism({horizon, kSmall, {}, Mechanism::subtraction}).mse() >= flat)
             subtraction = horizon;
-        if (make_plan({horizon, kSmall, {}, Mechanism::plain}).mse() >= flat)
+        if (make_mechanism({horizon, kSmall, {}, Mechanism::plain}).mse() >= flat)
             plain = horizon;
         if (mse_of(Mechanism::subtraction, 19, horizon) >= flat)
             k19 = horizon;
@@ -242,7 +242,7 @@ TEST(PaperClaims, TheDeltaOfTheCrossoverIsAsymptotic) {
     // Against what Gaussian noise can do today the paper's best k needs a delta of about T^-1.9.
     for (const std::int64_t horizon : {10'000LL, 1'000'000LL, 1'000'000'000LL}) {
         const Epsilon epsilon(1.0);
-        const double best = make_plan({horizon, epsilon, {}, Mechanism::subtraction}).mse();
+        const double best = make_mechanism({horizon, epsilon, {}, Mechanism::subtraction}).mse();
         const double exponent = -crossover(best, [&](Delta delta) {
             return square_root_error(horizon, analytic_gaussian_stddev(epsilon, delta)).mse;
         }) / std::log(static_cast<double>(horizon));

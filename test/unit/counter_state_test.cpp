@@ -128,7 +128,7 @@ TEST(CounterState, EpochsGrowAndCarryTheClosingNoise) {
             ASSERT_DOUBLE_EQ(release.stddev * release.stddev,
                              carried_variance + expected.stddev * expected.stddev);
         }
-        ASSERT_EQ(counter.state().plan().horizon, horizon);
+        ASSERT_EQ(counter.state().spec().horizon, horizon);
         carried = release.count;
         carried_variance = release.stddev * release.stddev;
     }
@@ -139,10 +139,10 @@ TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
     // Beside the counter, the engine of every epoch with the same draws.
     const Request request = counter_request(kUnbounded, 0.5);
     Counter counter(request);
-    ExactNoise carried = 0;
+    FixedPoint carried = 0;
     int fractions = 0;
     for (int number = 0; number < 4; ++number) {
-        const PreparedPlan prepared(make_plan(request, number));
+        const PreparedMechanism prepared(make_mechanism(request, number));
         const test::Block block = test::block_of(NoiseEngine::bytes(prepared));
         NoiseEngine* engine = NoiseEngine::create(block.get(), prepared);
         std::int64_t theirs = number;
@@ -151,14 +151,14 @@ TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
             ++z;
             return z * z % 1009 - 504;
         };
-        ExactNoise noise = 0;
+        FixedPoint noise = 0;
         for (std::int64_t t = 1; t <= epoch_length(number); ++t) {
             noise = carried + engine->advance([&](int) { return next(theirs); });
             const auto release = counter.advance_with(0, [&](int) { return next(mine); });
             ASSERT_EQ(release.count, rounded(noise)) << t << " in epoch " << number;
         }
         carried = noise;
-        fractions += carried % exact_noise(1) != 0 ? 1 : 0;
+        fractions += carried % fixed_point(1) != 0 ? 1 : 0;
     }
     EXPECT_GT(fractions, 1); // that is, the test could have seen another rounding
 }
@@ -181,10 +181,10 @@ TEST(CounterState, EveryEpochHasTheWholeEpsilon) {
     Counter counter(counter_request(0, 0.5));
     for (int step = 1; step <= 6000; ++step) {
         (void)counter.advance(step, random);
-        const Plan& plan = counter.state().plan();
-        ASSERT_EQ(plan.unit.epsilon.value(), 0.5);
+        const MechanismSpec& spec = counter.state().spec();
+        ASSERT_EQ(spec.unit.epsilon.value(), 0.5);
         ASSERT_EQ(counter.prepared().sampler(0).scale(),
-                  (LaplaceScale{Epsilon(0.5), static_cast<uint128>(plan.height)}));
+                  (LaplaceScale{Epsilon(0.5), static_cast<uint128>(spec.height)}));
     }
 }
 
@@ -213,9 +213,9 @@ TEST(CounterState, StddevIsThatOfTheReleases) {
 }
 
 TEST(CounterState, RefusesParametersAsThePlanDoes) {
-    EXPECT_THROW((void)CounterState::first_plan(counter_request(-1, 1)), Error);
-    EXPECT_THROW((void)CounterState::first_plan(counter_request(0, 1, 1)), Error);
-    EXPECT_THROW((void)CounterState::first_plan(counter_request(0, 1, 65536)), Error);
+    EXPECT_THROW((void)CounterState::first_spec(counter_request(-1, 1)), Error);
+    EXPECT_THROW((void)CounterState::first_spec(counter_request(0, 1, 1)), Error);
+    EXPECT_THROW((void)CounterState::first_spec(counter_request(0, 1, 65536)), Error);
 }
 
 TEST(ReleaseInterval, IsThatOfTheNoiseItself) {
@@ -226,7 +226,7 @@ TEST(ReleaseInterval, IsThatOfTheNoiseItself) {
     std::int64_t width = 0;
     while (1 - 2 * std::pow(q, static_cast<double>(width + 1)) / (1 + q) < 0.95)
         ++width;
-    const double stddev = std::sqrt(make_plan(request).scale().variance());
+    const double stddev = std::sqrt(make_mechanism(request).scale().variance());
     const ReleaseInterval interval = release_interval(request, {1, 500, stddev});
     EXPECT_EQ(interval.low, 500 - width);
     EXPECT_EQ(interval.high, 500 + width);

@@ -14,7 +14,7 @@ TEST(Epochs, CoverAllSteps) {
     for (int e = 0; e < kEpochs; ++e) {
         EXPECT_EQ(epoch_of(epoch_begin(e) + 1), e);
         EXPECT_EQ(epoch_of(epoch_begin(e) + epoch_length(e)), e);
-        const HatSpec spec = epoch_spec(e, Epsilon(1));
+        const HatLevels spec = epoch_levels(e, Epsilon(1));
         EXPECT_EQ(spec.horizon, epoch_length(e));
         EXPECT_TRUE(hat_fits(spec, Epsilon(1)));
     }
@@ -32,7 +32,7 @@ TEST(Epochs, KeepFractionsOnceTheyHaveThem) {
                 for (int e = 0; e < 12; ++e) {
                     bool here = false;
                     try {
-                        here = make_plan({kUnbounded, Epsilon(epsilon), k, mechanism}, e)
+                        here = make_mechanism({kUnbounded, Epsilon(epsilon), k, mechanism}, e)
                                    .is_fractional();
                     } catch (const Error&) { // no lattice for so high a tower
                         break;
@@ -51,7 +51,9 @@ TEST(Epochs, CostLittleMoreThanAKnownHorizon) {
     for (const double value : {0.01, 0.5, 1.0}) {
         const Epsilon epsilon(value);
         StreamError errors({kUnbounded, epsilon, {}, {}});
-        const auto told = [&](std::int64_t t) { return make_plan({t, epsilon, {}, {}}).mse(); };
+        const auto told = [&](std::int64_t t) {
+            return make_mechanism({t, epsilon, {}, {}}).mse();
+        };
         double sum = 0;
         for (std::int64_t t = 1; t <= 10; ++t)
             sum += errors.variance_at(t);
@@ -70,21 +72,22 @@ TEST(Epochs, CostLittleMoreThanAKnownHorizon) {
 // The table of energies says what is computed without it, and serves every usual epsilon.
 TEST(Epochs, HaveKnownEnergies) {
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
-        const HatSpec spec = epoch_spec(epoch, Epsilon(1));
+        const HatLevels spec = epoch_levels(epoch, Epsilon(1));
         const KnownEnergy* known = known_energy(spec);
         ASSERT_NE(known, nullptr) << "run tools/make_energy_table.cpp: epoch " << epoch;
-        const HatPlanBlock plan(spec);
-        const HatEnergy mean = hat_mean_energy(plan.get());
-        const HatEnergy peak = hat_energy_at(plan.get(), known->peak_step);
-        for (int l = 0; l < HatSpec::kMaxHeight; ++l) {
+        const HatWeightsBlock weights(spec);
+        const HatRowNorms mean = hat_mean_row_norms(weights.get());
+        const HatRowNorms peak = hat_row_norms_at(weights.get(), known->peak_step);
+        for (int l = 0; l < HatLevels::kMaxHeight; ++l) {
             EXPECT_NEAR(known->mean.level[l], mean.level[l], 1e-9 * (1 + mean.level[l]));
             EXPECT_NEAR(known->peak.level[l], peak.level[l], 1e-9 * (1 + peak.level[l]));
         }
         for (const double epsilon : {0.05, 0.3, 2.0}) {
-            ASSERT_EQ(known_energy(epoch_spec(epoch, Epsilon(epsilon))), known);
-            const std::int64_t found = hat_peak(plan.get(), Epsilon(epsilon));
-            const double greatest = hat_variance_at(plan.get(), Epsilon(epsilon), found);
-            EXPECT_NEAR(hat_max_variance(plan.get(), Epsilon(epsilon)), greatest, 1e-3 * greatest)
+            ASSERT_EQ(known_energy(epoch_levels(epoch, Epsilon(epsilon))), known);
+            const std::int64_t found = hat_peak(weights.get(), Epsilon(epsilon));
+            const double greatest = hat_variance_at(weights.get(), Epsilon(epsilon), found);
+            EXPECT_NEAR(hat_max_variance(weights.get(), Epsilon(epsilon)), greatest,
+                        1e-3 * greatest)
                 << "epoch " << epoch << " epsilon " << epsilon;
         }
     }

@@ -41,7 +41,7 @@ TEST(FuzzCorpus, SeedsOfStatesAreStates) {
         const std::vector<unsigned char> input(std::istreambuf_iterator<char>(file), {});
         SCOPED_TRACE(name);
         const StateCodec::Bytes state = StateCodec::Bytes(input).subspan(1); // how to seal it
-        const PreparedPlan prepared(StateCodec::decode_plan(state));
+        const PreparedMechanism prepared(StateCodec::decode_spec(state));
         const test::Block block = test::block_of(CounterState::bytes(prepared));
         EXPECT_EQ(StateCodec::encoded_bytes(*StateCodec::decode(state, prepared, block.get())),
                   state.size());

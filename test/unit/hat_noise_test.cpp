@@ -18,9 +18,9 @@ namespace {
 
 using test::HatNode;
 using test::OwnedNoise;
-using test::OwnedPlan;
+using test::OwnedWeights;
 
-class HatNoiseTest : public testing::TestWithParam<HatSpec> {};
+class HatNoiseTest : public testing::TestWithParam<HatLevels> {};
 INSTANTIATE_TEST_SUITE_P(Specs, HatNoiseTest, testing::ValuesIn(test::sample_specs()));
 
 /// Hands out given noise and remembers which: the draws of a level come in the order of its nodes.
@@ -44,18 +44,18 @@ private:
     std::map<HatNode, std::int64_t> drawn_;
 };
 
-mpq_class fraction(ExactNoise noise) {
+mpq_class fraction(FixedPoint noise) {
     mpq_class result(test::to_mpz(noise), mpz_class(1) << 64);
     result.canonicalize();
     return result;
 }
 
-mpq_class by_matrix(const HatPlan& plan, std::int64_t t,
+mpq_class by_matrix(const HatWeights& weights, std::int64_t t,
                     const std::map<HatNode, std::int64_t>& drawn) {
     mpq_class sum = 0;
-    for (const auto& [node, weight] : test::row_of_l(plan, t)) {
+    for (const auto& [node, weight] : test::row_of_l(weights, t)) {
         mpq_class noise(mpz_class(static_cast<long>(drawn.at(node))),
-                        mpz_class(1) << static_cast<unsigned>(plan.lattice_bits() * node.first));
+                        mpz_class(1) << static_cast<unsigned>(weights.lattice_bits() * node.first));
         noise.canonicalize();
         sum += weight * noise;
     }
@@ -63,16 +63,16 @@ mpq_class by_matrix(const HatPlan& plan, std::int64_t t,
 }
 
 TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
-    const OwnedPlan plan(GetParam());
+    const OwnedWeights weights(GetParam());
     for (const std::int64_t limit :
          {std::int64_t{1}, std::int64_t{1} << 20, std::int64_t{1} << 47}) {
-        OwnedNoise state(*plan);
+        OwnedNoise state(*weights);
         Recorder draw(7, limit);
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-            const ExactNoise noise = state.noise->advance(*plan, draw);
-            ASSERT_EQ(fraction(noise), by_matrix(*plan, t, draw.drawn())) << "t = " << t;
+            const FixedPoint noise = state.noise->advance(*weights, draw);
+            ASSERT_EQ(fraction(noise), by_matrix(*weights, t, draw.drawn())) << "t = " << t;
         }
-        if (GetParam().rule == HatSpec::Rule::hat) {
+        if (GetParam().rule == HatLevels::Rule::hat) {
             EXPECT_EQ(draw.count(0), GetParam().horizon);
             for (int l = 1; l < GetParam().height; ++l)
                 EXPECT_EQ(draw.count(l), GetParam().level[l - 1].knots);
@@ -82,16 +82,16 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
 
 // What an enemy reads in memory after step t says nothing about single steps before.
 TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
-    const OwnedPlan plan(GetParam());
-    OwnedNoise state(*plan);
+    const OwnedWeights weights(GetParam());
+    OwnedNoise state(*weights);
     Recorder draw(11, std::int64_t{1} << 47); // by chance equal: below 1e-9 in all
     int ahead = 0;
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-        (void)state.noise->advance(*plan, draw);
+        (void)state.noise->advance(*weights, draw);
         for (std::int64_t node = 0; node < draw.count(0); ++node) {
             const std::int64_t noise = draw.drawn().at(HatNode{0, node});
-            const bool is_found =
-                memmem(state.block.get(), HatNoise::bytes(*plan), &noise, sizeof noise) != nullptr;
+            const bool is_found = memmem(state.block.get(), HatNoise::bytes(*weights), &noise,
+                                         sizeof noise) != nullptr;
             ASSERT_FALSE(is_found && node + 1 < t) << "step " << node + 1 << " after " << t;
             ahead += is_found && node >= t ? 1 : 0;
         }
@@ -102,24 +102,24 @@ TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
 
 // One node's noise at a time: the entries of L.
 TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
-    const OwnedPlan plan(GetParam());
+    const OwnedWeights weights(GetParam());
     std::vector<std::map<HatNode, mpq_class>> rows(1);
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t)
-        rows.push_back(test::row_of_l(*plan, t));
+        rows.push_back(test::row_of_l(*weights, t));
     constexpr int kBits = 51; // times 2^lattice_bits still within the limit of a state's integers
     for (int level = 0; level < GetParam().height; ++level) {
         for (std::int64_t node = 0;; ++node) {
-            OwnedNoise state(*plan);
+            OwnedNoise state(*weights);
             std::int64_t next = 0;
             const auto draw = [&](int l) {
                 return l == level && next++ == node ? std::int64_t{1} << kBits : 0;
             };
             for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-                const ExactNoise noise = state.noise->advance(*plan, draw);
+                const FixedPoint noise = state.noise->advance(*weights, draw);
                 const auto& row = rows[static_cast<std::size_t>(t)];
                 const auto at = row.find(HatNode{level, node});
                 const mpq_class weight = at == row.end() ? mpq_class(0) : at->second;
-                const int shift = kBits - (*plan).lattice_bits() * level;
+                const int shift = kBits - (*weights).lattice_bits() * level;
                 const mpq_class expected =
                     weight * mpq_class(mpz_class(1) << static_cast<unsigned>(shift));
                 ASSERT_EQ(fraction(noise), expected)
@@ -132,13 +132,13 @@ TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
 }
 
 TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
-    const OwnedPlan plan(GetParam());
+    const OwnedWeights weights(GetParam());
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-        const auto row = test::row_of_l(*plan, t);
+        const auto row = test::row_of_l(*weights, t);
         std::mt19937_64 random(static_cast<std::uint64_t>(t));
         std::map<HatNode, std::int64_t> drawn;
         auto next = row.begin();
-        const ExactNoise noise = HatNoise::sample(*plan, t, [&](int level) {
+        const FixedPoint noise = HatNoise::sample(*weights, t, [&](int level) {
             EXPECT_EQ(level, next->first.first);
             const auto value = static_cast<std::int64_t>(random() >> 14) - (std::int64_t{1} << 49);
             drawn[next->first] = value;
@@ -146,76 +146,77 @@ TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
             return value;
         });
         ASSERT_EQ(next, row.end()); // as many draws as weights that are not zero
-        ASSERT_EQ(fraction(noise), by_matrix(*plan, t, drawn)) << "t = " << t;
+        ASSERT_EQ(fraction(noise), by_matrix(*weights, t, drawn)) << "t = " << t;
     }
 }
 
 TEST_P(HatNoiseTest, EndsAtTheHorizon) {
-    const OwnedPlan plan(GetParam());
-    OwnedNoise state(*plan);
+    const OwnedWeights weights(GetParam());
+    OwnedNoise state(*weights);
     const auto draw = [](int) { return std::int64_t{1}; };
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-        EXPECT_NO_THROW(state.noise->advance(*plan, draw));
+        EXPECT_NO_THROW(state.noise->advance(*weights, draw));
         EXPECT_EQ(state.noise->step(), t);
     }
-    EXPECT_THROW(state.noise->advance(*plan, draw), Error);
+    EXPECT_THROW(state.noise->advance(*weights, draw), Error);
 }
 
 TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
-    const OwnedPlan plan(GetParam());
-    OwnedNoise steady(*plan);
+    const OwnedWeights weights(GetParam());
+    OwnedNoise steady(*weights);
     Recorder steady_draw(3, 1 << 30);
     Recorder moving_draw(3, 1 << 30);
-    auto moving = std::make_unique<OwnedNoise>(*plan);
+    auto moving = std::make_unique<OwnedNoise>(*weights);
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-        auto copy = std::make_unique<OwnedNoise>(*plan);
+        auto copy = std::make_unique<OwnedNoise>(*weights);
         if (t % 2 == 0) {
-            std::memcpy(copy->block.get(), moving->block.get(), HatNoise::bytes(*plan));
+            std::memcpy(copy->block.get(), moving->block.get(), HatNoise::bytes(*weights));
         } else {
             std::vector<std::int64_t> integers;
-            moving->noise->for_each_integer(*plan, [&](std::int64_t& v) { integers.push_back(v); });
+            moving->noise->for_each_integer(*weights,
+                                            [&](std::int64_t& v) { integers.push_back(v); });
             std::size_t i = 0;
-            copy->noise->for_each_integer(*plan, [&](std::int64_t& v) { v = integers[i++]; });
+            copy->noise->for_each_integer(*weights, [&](std::int64_t& v) { v = integers[i++]; });
         }
         moving = std::move(copy);
-        ASSERT_TRUE(steady.noise->advance(*plan, steady_draw) ==
-                    moving->noise->advance(*plan, moving_draw))
+        ASSERT_TRUE(steady.noise->advance(*weights, steady_draw) ==
+                    moving->noise->advance(*weights, moving_draw))
             << "t = " << t;
     }
 }
 
 TEST(HatNoise, ForgetsNothingThatItNeedsAndKeepsLittle) {
-    const OwnedPlan plan(
-        hat_spec(1000000, std::vector<HatShape>{{21, 28}, {21, 24}, {21, 18}, {20, 13}}));
-    EXPECT_LE(HatNoise::bytes(*plan), 8U * 450);
+    const OwnedWeights weights(
+        hat_levels(1000000, std::vector<HatShape>{{21, 28}, {21, 24}, {21, 18}, {20, 13}}));
+    EXPECT_LE(HatNoise::bytes(*weights), 8U * 450);
 }
 
 TEST(HatNoise, ThrowsWhereNoiseLeavesItsInteger) {
-    const OwnedPlan plan(hat_spec(100, std::vector<HatShape>{{19, 12}}));
-    OwnedNoise state(*plan);
-    EXPECT_THROW(state.noise->advance(*plan, [](int) { return std::int64_t{1} << 60; }), Error);
-    const OwnedPlan flat(bridge_spec(100, {}));
+    const OwnedWeights weights(hat_levels(100, std::vector<HatShape>{{19, 12}}));
+    OwnedNoise state(*weights);
+    EXPECT_THROW(state.noise->advance(*weights, [](int) { return std::int64_t{1} << 60; }), Error);
+    const OwnedWeights flat(bridge_levels(100, {}));
     OwnedNoise sums(*flat);
     const auto draw = [](int) { return std::int64_t{1} << 62; };
     EXPECT_NO_THROW(sums.noise->advance(*flat, draw));
     EXPECT_THROW(sums.noise->advance(*flat, draw), Error);
 }
 
-double in_units(ExactNoise noise) {
+double in_units(FixedPoint noise) {
     return std::ldexp(static_cast<double>(noise), -64);
 }
 
 // With real noise: the mean square over many streams is the variance that is reported.
 TEST(HatNoise, VarianceIsTheReportedOne) {
     Keystream random;
-    const std::vector<HatSpec> specs = {
-        bridge_spec(60, std::vector<std::int32_t>{4, 5}),
-        hat_spec(60, std::vector<HatShape>{{5, 4}, {4, 2}}),
-        hat_spec(100, std::vector<HatShape>{{19, 12}}),
+    const std::vector<HatLevels> specs = {
+        bridge_levels(60, std::vector<std::int32_t>{4, 5}),
+        hat_levels(60, std::vector<HatShape>{{5, 4}, {4, 2}}),
+        hat_levels(100, std::vector<HatShape>{{19, 12}}),
     };
-    for (const HatSpec& spec : specs) {
+    for (const HatLevels& spec : specs) {
         const Epsilon epsilon(0.25);
-        const OwnedPlan plan(spec);
+        const OwnedWeights weights(spec);
         std::vector<DiscreteLaplace> samplers;
         for (int l = 0; l < spec.height; ++l)
             samplers.emplace_back(hat_scale(spec, epsilon, l));
@@ -226,25 +227,26 @@ TEST(HatNoise, VarianceIsTheReportedOne) {
         double sampled = 0;
         const std::int64_t middle = spec.horizon / 2 + 1;
         for (int i = 0; i < kStreams; ++i) {
-            OwnedNoise state(*plan);
+            OwnedNoise state(*weights);
             for (std::size_t t = 1; t <= horizon; ++t) {
-                const double noise = in_units(state.noise->advance(*plan, draw));
+                const double noise = in_units(state.noise->advance(*weights, draw));
                 squares[t] += noise * noise / kStreams;
             }
-            const double once = in_units(HatNoise::sample(*plan, middle, draw));
+            const double once = in_units(HatNoise::sample(*weights, middle, draw));
             sampled += once * once / kStreams;
         }
         double mean = 0;
         for (std::size_t t = 1; t <= horizon; ++t) {
-            const double expected = hat_variance_at(*plan, epsilon, static_cast<std::int64_t>(t));
+            const double expected =
+                hat_variance_at(*weights, epsilon, static_cast<std::int64_t>(t));
             // A mean square of n values has a relative deviation of at most sqrt(5/n). Eight of
             // them: below 1e-12 even for a single Laplace variable (saddle point), 226 times.
             EXPECT_NEAR(squares[t] / expected, 1, 8 * std::sqrt(5.0 / kStreams))
                 << spec << " " << t;
             mean += squares[t] / spec.horizon;
         }
-        EXPECT_NEAR(mean / hat_mse(*plan, epsilon), 1, 8 * std::sqrt(5.0 / kStreams)) << spec;
-        EXPECT_NEAR(sampled / hat_variance_at(*plan, epsilon, middle), 1,
+        EXPECT_NEAR(mean / hat_mse(*weights, epsilon), 1, 8 * std::sqrt(5.0 / kStreams)) << spec;
+        EXPECT_NEAR(sampled / hat_variance_at(*weights, epsilon, middle), 1,
                     8 * std::sqrt(5.0 / kStreams));
     }
 }

@@ -17,8 +17,8 @@
 
 namespace dp_counter {
 
-inline std::ostream& operator<<(std::ostream& out, const HatSpec& spec) {
-    out << (spec.rule == HatSpec::Rule::hat ? "hat" : "bridge") << " T = " << spec.horizon;
+inline std::ostream& operator<<(std::ostream& out, const HatLevels& spec) {
+    out << (spec.rule == HatLevels::Rule::hat ? "hat" : "bridge") << " T = " << spec.horizon;
     for (int l = 1; l < spec.height; ++l)
         out << " (" << spec.level[l - 1].radix << ", " << spec.level[l - 1].offset << ", "
             << spec.level[l - 1].knots << ")";
@@ -37,17 +37,17 @@ private:
     std::unique_ptr<uint128[]> words_;
 };
 
-struct OwnedPlan {
-    explicit OwnedPlan(const HatSpec& spec)
-        : block(HatPlan::bytes(spec)), plan(HatPlan::create(block.get(), spec)) {}
-    [[nodiscard]] const HatPlan& operator*() const { return *plan; }
+struct OwnedWeights {
+    explicit OwnedWeights(const HatLevels& spec)
+        : block(HatWeights::bytes(spec)), weights(HatWeights::create(block.get(), spec)) {}
+    [[nodiscard]] const HatWeights& operator*() const { return *weights; }
     HatBlock block;
-    HatPlan* plan;
+    HatWeights* weights;
 };
 
 struct OwnedNoise {
-    explicit OwnedNoise(const HatPlan& plan)
-        : block(HatNoise::bytes(plan)), noise(HatNoise::create(block.get(), plan)) {}
+    explicit OwnedNoise(const HatWeights& weights)
+        : block(HatNoise::bytes(weights)), noise(HatNoise::create(block.get(), weights)) {}
     HatBlock block;
     HatNoise* noise;
 };
@@ -65,11 +65,11 @@ inline mpz_class to_mpz(int128 value) {
 }
 
 /// The row of L at step t.
-inline std::map<HatNode, mpq_class> row_of_l(const HatPlan& plan, std::int64_t t) {
+inline std::map<HatNode, mpq_class> row_of_l(const HatWeights& weights, std::int64_t t) {
     std::map<HatNode, mpq_class> row;
-    hat_weights(plan, t, [&](int l, std::int64_t k, int128 coefficient) {
+    hat_weights(weights, t, [&](int l, std::int64_t k, int128 coefficient) {
         mpq_class entry(to_mpz(coefficient),
-                        mpz_class(1) << static_cast<unsigned>(64 - plan.lattice_bits() * l));
+                        mpz_class(1) << static_cast<unsigned>(64 - weights.lattice_bits() * l));
         entry.canonicalize();
         if (!row.emplace(HatNode{l, k}, entry).second)
             throw std::logic_error("a node occurs twice");
@@ -78,14 +78,14 @@ inline std::map<HatNode, mpq_class> row_of_l(const HatPlan& plan, std::int64_t t
 }
 
 /// The column of R for a step, level by level.
-inline std::vector<std::map<std::int64_t, mpq_class>> column_of_r(const HatPlan& plan,
+inline std::vector<std::map<std::int64_t, mpq_class>> column_of_r(const HatWeights& weights,
                                                                   std::int64_t step) {
     std::vector<std::map<std::int64_t, mpq_class>> column{{{step, 1}}};
-    for (int l = 1; l < plan.height(); ++l) {
+    for (int l = 1; l < weights.height(); ++l) {
         std::map<std::int64_t, mpq_class> next;
         for (const auto& [child, weight] : column.back())
-            plan.for_each_parent(l, child, [&](std::int64_t knot, std::int32_t share) {
-                mpq_class part(share, 1 << plan.lattice_bits());
+            weights.for_each_parent(l, child, [&](std::int64_t knot, std::int32_t share) {
+                mpq_class part(share, 1 << weights.lattice_bits());
                 part.canonicalize();
                 next[knot] += weight * part;
             });
@@ -95,12 +95,12 @@ inline std::vector<std::map<std::int64_t, mpq_class>> column_of_r(const HatPlan&
 }
 
 /// Bridges and hats of all sorts: few and many levels, edges, unequal and tiny radices.
-inline std::vector<HatSpec> sample_specs() {
+inline std::vector<HatLevels> sample_specs() {
     const auto bridge = [](std::int64_t horizon, std::vector<std::int32_t> radices) {
-        return bridge_spec(horizon, radices);
+        return bridge_levels(horizon, radices);
     };
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
-        return hat_spec(horizon, shapes);
+        return hat_levels(horizon, shapes);
     };
     return {
         bridge(1, {}),

@@ -11,88 +11,88 @@
 namespace dp_counter {
 namespace {
 
-using test::OwnedPlan;
+using test::OwnedWeights;
 
 /// Epsilon so small that discrete noise is continuous noise; figures in units of 1/epsilon^2.
 const Epsilon kSmall(1e-3);
 constexpr double kUnit = 1e-6;
 
-class HatErrorTest : public testing::TestWithParam<HatSpec> {};
+class HatErrorTest : public testing::TestWithParam<HatLevels> {};
 INSTANTIATE_TEST_SUITE_P(Specs, HatErrorTest, testing::ValuesIn(test::sample_specs()));
 
 TEST_P(HatErrorTest, VarianceIsTheSquaredNormOfTheRow) {
-    const OwnedPlan plan(GetParam());
+    const OwnedWeights weights(GetParam());
     for (const double value : {0.001, 1.0, 20.0}) {
         const Epsilon epsilon(value);
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
             double variance = 0;
-            for (const auto& [node, weight] : test::row_of_l(*plan, t))
+            for (const auto& [node, weight] : test::row_of_l(*weights, t))
                 variance += weight.get_d() * weight.get_d() *
                             hat_node_variance(GetParam(), epsilon, node.first);
-            ASSERT_NEAR(hat_variance_at(*plan, epsilon, t) / variance, 1, 1e-9) << "t = " << t;
+            ASSERT_NEAR(hat_variance_at(*weights, epsilon, t) / variance, 1, 1e-9) << "t = " << t;
         }
     }
 }
 
 TEST_P(HatErrorTest, MeanAndMaximumAgreeWithEnumeration) {
-    const OwnedPlan plan(GetParam());
+    const OwnedWeights weights(GetParam());
     for (const double value : {0.001, 1.0, 20.0}) {
         const Epsilon epsilon(value);
         double sum = 0;
         double most = 0;
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-            const double variance = hat_variance_at(*plan, epsilon, t);
+            const double variance = hat_variance_at(*weights, epsilon, t);
             sum += variance;
             most = std::max(most, variance);
         }
         const double mse = sum / static_cast<double>(GetParam().horizon);
-        EXPECT_NEAR(hat_mse(*plan, epsilon) / mse, 1, 1e-5);
-        EXPECT_DOUBLE_EQ(hat_max_variance(*plan, epsilon), most);
+        EXPECT_NEAR(hat_mse(*weights, epsilon) / mse, 1, 1e-5);
+        EXPECT_DOUBLE_EQ(hat_max_variance(*weights, epsilon), most);
     }
 }
 
 // Periods and classes of cells at work, and the search for the maximum.
-TEST(HatError, AgreesWithEnumerationOnLargerTrees) {
-    const std::vector<HatSpec> specs = {
-        hat_spec(5000, std::vector<HatShape>{{17, 12}, {14, 10}}),
-        hat_spec(10000, std::vector<HatShape>{{14, 14}, {14, 11}, {13, 9}}),
-        hat_spec(20011, std::vector<HatShape>{{5, 3}, {4, 3}, {7, 4}, {3, 2}, {9, 4}}),
-        hat_spec(20011, std::vector<HatShape>{{3, 4}, {2, 3}, {2, 2}, {3, 1}, {40, 30}}),
-        hat_spec(30000, std::vector<HatShape>{{21, 28}, {40, 31, 1}}),
-        bridge_spec(20011, std::vector<std::int32_t>{13, 13, 14}),
-        bridge_spec(9999, std::vector<std::int32_t>{100}),
+TEST(HatVariance, AgreesWithEnumerationOnLargerTrees) {
+    const std::vector<HatLevels> specs = {
+        hat_levels(5000, std::vector<HatShape>{{17, 12}, {14, 10}}),
+        hat_levels(10000, std::vector<HatShape>{{14, 14}, {14, 11}, {13, 9}}),
+        hat_levels(20011, std::vector<HatShape>{{5, 3}, {4, 3}, {7, 4}, {3, 2}, {9, 4}}),
+        hat_levels(20011, std::vector<HatShape>{{3, 4}, {2, 3}, {2, 2}, {3, 1}, {40, 30}}),
+        hat_levels(30000, std::vector<HatShape>{{21, 28}, {40, 31, 1}}),
+        bridge_levels(20011, std::vector<std::int32_t>{13, 13, 14}),
+        bridge_levels(9999, std::vector<std::int32_t>{100}),
     };
-    for (const HatSpec& spec : specs) {
-        const OwnedPlan plan(spec);
+    for (const HatLevels& spec : specs) {
+        const OwnedWeights weights(spec);
         double sum = 0;
         double most = 0;
         for (std::int64_t t = 1; t <= spec.horizon; ++t) {
-            const double variance = hat_variance_at(*plan, kSmall, t);
+            const double variance = hat_variance_at(*weights, kSmall, t);
             sum += variance;
             most = std::max(most, variance);
         }
-        EXPECT_NEAR(hat_mse(*plan, kSmall) * static_cast<double>(spec.horizon) / sum, 1, 1e-5)
+        EXPECT_NEAR(hat_mse(*weights, kSmall) * static_cast<double>(spec.horizon) / sum, 1, 1e-5)
             << spec;
-        EXPECT_LE(hat_max_variance(*plan, kSmall), most * (1 + 1e-12)) << spec;
-        EXPECT_GE(hat_max_variance(*plan, kSmall), most * (1 - 1e-3)) << spec;
+        EXPECT_LE(hat_max_variance(*weights, kSmall), most * (1 + 1e-12)) << spec;
+        EXPECT_GE(hat_max_variance(*weights, kSmall), most * (1 - 1e-3)) << spec;
     }
 }
 
-TEST(HatError, SamplesWideCellsWithinATenthOfAPercent) {
-    const HatSpec spec = hat_spec(100000, std::vector<HatShape>{{100, 70}, {100, 70}});
-    const OwnedPlan plan(spec);
+TEST(HatVariance, SamplesWideCellsWithinATenthOfAPercent) {
+    const HatLevels spec = hat_levels(100000, std::vector<HatShape>{{100, 70}, {100, 70}});
+    const OwnedWeights weights(spec);
     double sum = 0;
     for (std::int64_t t = 1; t <= spec.horizon; ++t)
-        sum += hat_variance_at(*plan, kSmall, t);
-    EXPECT_NEAR(hat_mse(*plan, kSmall) * static_cast<double>(spec.horizon) / sum, 1, 1e-3);
+        sum += hat_variance_at(*weights, kSmall, t);
+    EXPECT_NEAR(hat_mse(*weights, kSmall) * static_cast<double>(spec.horizon) / sum, 1, 1e-3);
 }
 
 // Var_t = V (sum over the levels of d + s^2 - (d + s)^2 / r, and d + s^2 on top), t = block (d +
 // s).
-TEST(HatError, BridgeHasItsClosedForm) {
+TEST(HatVariance, BridgeHasItsClosedForm) {
     const std::vector<std::int32_t> radices = {7, 5, 6};
-    const HatSpec spec = bridge_spec(1000, radices);
-    const OwnedPlan plan(spec);
+    const HatLevels spec = bridge_levels(1000, radices);
+    const OwnedWeights weights(spec);
     for (std::int64_t t = 1; t <= 1000; ++t) {
         double energy = 0;
         std::int64_t block = 1;
@@ -106,13 +106,13 @@ TEST(HatError, BridgeHasItsClosedForm) {
                 energy -= (d + s) * (d + s) / static_cast<double>(r);
             block *= r == 0 ? 1 : r;
         }
-        ASSERT_NEAR(hat_variance_at(*plan, kSmall, t) * kUnit, 2 * 16 * energy, 2e-3) << t;
+        ASSERT_NEAR(hat_variance_at(*weights, kSmall, t) * kUnit, 2 * 16 * energy, 2e-3) << t;
     }
 }
 
 // Beyond what is enumerated: against all steps, at radices of all sizes. (Fuzzing found a maximum
 // below the mean.)
-TEST(HatError, FindsTheGreatestVarianceOfABridge) {
+TEST(HatVariance, FindsTheGreatestVarianceOfABridge) {
     for (const std::int64_t horizon : {5000, 9731, 20000, 65536, 98143})
         for (const std::vector<std::int32_t>& radices :
              std::vector<std::vector<std::int32_t>>{{3000},
@@ -127,13 +127,13 @@ TEST(HatError, FindsTheGreatestVarianceOfABridge) {
                                                     {7, 7, 7, 7},
                                                     {3, 3, 3, 3, 3, 3, 3, 3},
                                                     std::vector<std::int32_t>(12, 2)}) {
-            const OwnedPlan plan(bridge_spec(horizon, radices));
+            const OwnedWeights weights(bridge_levels(horizon, radices));
             double greatest = 0;
             for (std::int64_t t = 1; t <= horizon; ++t)
-                greatest = std::max(greatest, hat_variance_at(*plan, kSmall, t));
-            const double found = hat_max_variance(*plan, kSmall);
+                greatest = std::max(greatest, hat_variance_at(*weights, kSmall, t));
+            const double found = hat_max_variance(*weights, kSmall);
             EXPECT_LE(found, greatest * (1 + 1e-12));
-            EXPECT_GE(found, greatest * (1 - 1e-3)) << horizon << " " << (*plan).spec();
+            EXPECT_GE(found, greatest * (1 - 1e-3)) << horizon << " " << (*weights).spec();
         }
 }
 
@@ -143,7 +143,7 @@ struct Row {
     double mse, max;
 };
 
-TEST(HatError, ReproducesTheBridgesOfTheDesign) {
+TEST(HatVariance, ReproducesTheBridgesOfTheDesign) {
     const Row rows[] = {
         {100, {19}, 44.9, 72},
         {1000, {14, 14}, 123.2, 198},
@@ -156,13 +156,14 @@ TEST(HatError, ReproducesTheBridgesOfTheDesign) {
         {1000000000, {15, 15, 15, 15, 15, 16, 16}, 2455.5, 3774.3},
     };
     for (const Row& row : rows) {
-        const OwnedPlan plan(bridge_spec(row.horizon, row.radices));
-        EXPECT_NEAR(hat_mse(*plan, kSmall) * kUnit, row.mse, 0.06) << row.horizon;
-        const double max = hat_max_variance(*plan, kSmall) * kUnit;
+        const OwnedWeights weights(bridge_levels(row.horizon, row.radices));
+        EXPECT_NEAR(hat_mse(*weights, kSmall) * kUnit, row.mse, 0.06) << row.horizon;
+        const double max = hat_max_variance(*weights, kSmall) * kUnit;
         EXPECT_GE(max, 0.999 * row.max - 0.06) << row.horizon;
         EXPECT_LE(max, row.max + 0.51) << row.horizon;
         // And the chooser finds bridges at least as good.
-        EXPECT_LE(hat_spec_mse(choose_bridge(row.horizon, kSmall), kSmall) * kUnit, row.mse + 0.06);
+        EXPECT_LE(hat_levels_mse(choose_bridge(row.horizon, kSmall), kSmall) * kUnit,
+                  row.mse + 0.06);
     }
 }
 
@@ -173,17 +174,17 @@ struct HatRowOfDesign {
 };
 
 // Six knots weighted by least squares are better than the design's two at the same spec.
-TEST(HatError, ImprovesOnTheHatsOfTheDesign) {
+TEST(HatVariance, ImprovesOnTheHatsOfTheDesign) {
     const HatRowOfDesign rows[] = {
         {100, {{19, 12}}, 37.9, 57.6},
         {1000, {{17, 12}, {14, 10, 1}}, 98.8, 142},
         {10000, {{14, 14}, {14, 11}, {13, 9}}, 206.1, 288},
     };
     for (const HatRowOfDesign& row : rows) {
-        const OwnedPlan plan(hat_spec(row.horizon, row.shapes));
-        EXPECT_LT(hat_mse(*plan, kSmall) * kUnit, row.mse);
-        EXPECT_GT(hat_mse(*plan, kSmall) * kUnit, row.mse * 0.96);
-        EXPECT_LT(hat_max_variance(*plan, kSmall) * kUnit, row.max);
+        const OwnedWeights weights(hat_levels(row.horizon, row.shapes));
+        EXPECT_LT(hat_mse(*weights, kSmall) * kUnit, row.mse);
+        EXPECT_GT(hat_mse(*weights, kSmall) * kUnit, row.mse * 0.96);
+        EXPECT_LT(hat_max_variance(*weights, kSmall) * kUnit, row.max);
     }
 }
 

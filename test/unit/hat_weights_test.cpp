@@ -12,16 +12,16 @@ namespace dp_counter {
 namespace {
 
 using test::HatNode;
-using test::OwnedPlan;
+using test::OwnedWeights;
 
-class HatPlanTest : public testing::TestWithParam<HatSpec> {};
-INSTANTIATE_TEST_SUITE_P(Specs, HatPlanTest, testing::ValuesIn(test::sample_specs()));
+class HatWeightsTest : public testing::TestWithParam<HatLevels> {};
+INSTANTIATE_TEST_SUITE_P(Specs, HatWeightsTest, testing::ValuesIn(test::sample_specs()));
 
-TEST_P(HatPlanTest, EveryColumnOfRHasWeightOneOnEachLevel) {
-    const OwnedPlan plan(GetParam());
-    const int q = (*plan).lattice_bits();
+TEST_P(HatWeightsTest, EveryColumnOfRHasWeightOneOnEachLevel) {
+    const OwnedWeights weights(GetParam());
+    const int q = (*weights).lattice_bits();
     for (std::int64_t step = 0; step < GetParam().horizon; ++step) {
-        const auto column = test::column_of_r(*plan, step);
+        const auto column = test::column_of_r(*weights, step);
         ASSERT_EQ(column.size(), static_cast<std::size_t>(GetParam().height));
         for (std::size_t l = 0; l < column.size(); ++l) {
             mpq_class sum = 0;
@@ -43,14 +43,14 @@ TEST_P(HatPlanTest, EveryColumnOfRHasWeightOneOnEachLevel) {
     }
 }
 
-TEST_P(HatPlanTest, LTimesRIsTheSumUpToT) {
-    const OwnedPlan plan(GetParam());
+TEST_P(HatWeightsTest, LTimesRIsTheSumUpToT) {
+    const OwnedWeights weights(GetParam());
     const std::int64_t horizon = GetParam().horizon;
     std::vector<std::vector<std::map<std::int64_t, mpq_class>>> r;
     for (std::int64_t step = 0; step < horizon; ++step)
-        r.push_back(test::column_of_r(*plan, step));
+        r.push_back(test::column_of_r(*weights, step));
     for (std::int64_t t = 1; t <= horizon; ++t) {
-        const auto row = test::row_of_l(*plan, t);
+        const auto row = test::row_of_l(*weights, t);
         for (std::int64_t step = 0; step < horizon; ++step) {
             mpq_class entry = 0;
             for (int l = 0; l < GetParam().height; ++l)
@@ -65,29 +65,29 @@ TEST_P(HatPlanTest, LTimesRIsTheSumUpToT) {
     }
 }
 
-TEST_P(HatPlanTest, WeightsAreSane) {
-    const OwnedPlan plan(GetParam());
+TEST_P(HatWeightsTest, WeightsAreSane) {
+    const OwnedWeights weights(GetParam());
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t)
-        for (const auto& [node, weight] : test::row_of_l(*plan, t))
+        for (const auto& [node, weight] : test::row_of_l(*weights, t))
             ASSERT_LE(std::abs(weight.get_d()), 1.2) << "t = " << t;
 }
 
-TEST(HatPlan, MayBeMoved) {
-    const HatSpec spec = hat_spec(90, std::vector<HatShape>{{8, 4}, {8, 4}});
-    const OwnedPlan plan(spec);
-    test::HatBlock copy(HatPlan::bytes(spec));
-    std::memcpy(copy.get(), plan.plan, HatPlan::bytes(spec));
-    const auto* moved = static_cast<const HatPlan*>(copy.get());
+TEST(HatWeights, MayBeMoved) {
+    const HatLevels spec = hat_levels(90, std::vector<HatShape>{{8, 4}, {8, 4}});
+    const OwnedWeights weights(spec);
+    test::HatBlock copy(HatWeights::bytes(spec));
+    std::memcpy(copy.get(), weights.weights, HatWeights::bytes(spec));
+    const auto* moved = static_cast<const HatWeights*>(copy.get());
     for (std::int64_t t = 1; t <= 90; ++t)
-        EXPECT_EQ(test::row_of_l(*plan, t), test::row_of_l(*moved, t));
+        EXPECT_EQ(test::row_of_l(*weights, t), test::row_of_l(*moved, t));
 }
 
 // The tables decide released values, so they must not depend on the machine: a checksum.
-TEST(HatPlan, TablesAreTheSameEverywhere) {
-    const OwnedPlan plan(hat_spec(5000, std::vector<HatShape>{{16, 15}, {14, 11}, {6, 4}}));
+TEST(HatWeights, TablesAreTheSameEverywhere) {
+    const OwnedWeights weights(hat_levels(5000, std::vector<HatShape>{{16, 15}, {14, 11}, {6, 4}}));
     std::uint64_t sum = 0;
     for (const std::int64_t t : {1, 17, 100, 1234, 2500, 4321, 4999, 5000})
-        hat_weights(*plan, t, [&](int l, std::int64_t k, int128 coefficient) {
+        hat_weights(*weights, t, [&](int l, std::int64_t k, int128 coefficient) {
             const auto bits = static_cast<uint128>(coefficient);
             for (const std::uint64_t word :
                  {static_cast<std::uint64_t>(l), static_cast<std::uint64_t>(k),
@@ -97,15 +97,15 @@ TEST(HatPlan, TablesAreTheSameEverywhere) {
     EXPECT_EQ(sum, 1902402209985626458U);
 }
 
-TEST(HatSpecTest, RefusesWhatIsOutOfRange) {
+TEST(HatLevelsTest, RefusesWhatIsOutOfRange) {
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
-        return hat_spec(horizon, shapes);
+        return hat_levels(horizon, shapes);
     };
-    EXPECT_THROW((void)bridge_spec(0, {}), Error);
-    EXPECT_THROW((void)bridge_spec(kMaxHorizon + 1, {}), Error);
-    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>{1}), Error);
-    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>{kMaxRadix + 1}), Error);
-    EXPECT_THROW((void)bridge_spec(10, std::vector<std::int32_t>(63, 2)), Error);
+    EXPECT_THROW((void)bridge_levels(0, {}), Error);
+    EXPECT_THROW((void)bridge_levels(kMaxHorizon + 1, {}), Error);
+    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>{1}), Error);
+    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>{kMaxRadix + 1}), Error);
+    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>(63, 2)), Error);
     EXPECT_THROW((void)hat(10, {{1, 0}}), Error);
     EXPECT_THROW((void)hat(10, {{kMaxHatRadix + 1, 0}}), Error);
     EXPECT_THROW((void)hat(10, {{4, -1}}), Error);
@@ -114,8 +114,8 @@ TEST(HatSpecTest, RefusesWhatIsOutOfRange) {
     EXPECT_NO_THROW((void)hat(10, std::vector<HatShape>(20, {2, 1})));
 }
 
-TEST(HatSpecTest, GivesEachLevelItsLattice) {
-    const HatSpec spec = hat_spec(1000, std::vector<HatShape>{{17, 12}, {14, 10}});
+TEST(HatLevelsTest, GivesEachLevelItsLattice) {
+    const HatLevels spec = hat_levels(1000, std::vector<HatShape>{{17, 12}, {14, 10}});
     EXPECT_EQ(spec.lattice_bits, 6);
     EXPECT_EQ(hat_scale(spec, Epsilon(1), 0).sensitivity, 3U);
     EXPECT_EQ(hat_scale(spec, Epsilon(1), 1).sensitivity, 3U << 6);

@@ -17,19 +17,19 @@ namespace dp_counter::test {
 class Counter {
 public:
     explicit Counter(const Request& request)
-        : prepared_(std::make_unique<PreparedPlan>(CounterState::first_plan(request))),
+        : prepared_(std::make_unique<PreparedMechanism>(CounterState::first_spec(request))),
           memory_(block_of(CounterState::bytes(*prepared_))),
           state_(CounterState::create(memory_.get(), request, *prepared_)) {}
     explicit Counter(const std::vector<unsigned char>& bytes)
-        : prepared_(std::make_unique<PreparedPlan>(StateCodec::decode_plan(bytes))),
+        : prepared_(std::make_unique<PreparedMechanism>(StateCodec::decode_spec(bytes))),
           memory_(block_of(CounterState::bytes(*prepared_))),
           state_(StateCodec::decode(bytes, *prepared_, memory_.get())) {}
 
     /// Closes a step with this many events since the start; draw(level) is called for each node.
     template <class Draw>
     CounterRelease advance_with(int128 total, Draw&& draw) {
-        if (const auto plan = state_->next_epoch()) {
-            auto prepared = std::make_unique<PreparedPlan>(*plan);
+        if (const auto spec = state_->next_epoch()) {
+            auto prepared = std::make_unique<PreparedMechanism>(*spec);
             Block next = block_of(CounterState::bytes(*prepared));
             state_ = CounterState::open_epoch(next.get(), *prepared, *state_);
             memory_ = std::move(next);
@@ -49,11 +49,11 @@ public:
         return bytes;
     }
     [[nodiscard]] CounterState& state() { return *state_; }
-    [[nodiscard]] const PreparedPlan& prepared() const { return *prepared_; }
+    [[nodiscard]] const PreparedMechanism& prepared() const { return *prepared_; }
     [[nodiscard]] int epochs() const { return epochs_; }
 
 private:
-    std::unique_ptr<PreparedPlan> prepared_;
+    std::unique_ptr<PreparedMechanism> prepared_;
     Block memory_;
     CounterState* state_;
     int epochs_ = 1;

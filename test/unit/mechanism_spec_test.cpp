@@ -13,85 +13,86 @@ Request request(std::int64_t horizon, double epsilon = 1, std::optional<std::int
     return {horizon, Epsilon(epsilon), k, mechanism};
 }
 
-TEST(Plan, KAloneMeansThePapersAlgorithm) {
-    const Plan plan = make_plan(request(1000, 0.5, 19));
-    EXPECT_EQ(plan.mechanism, Mechanism::subtraction);
-    EXPECT_EQ(plan.radix, 19);
-    EXPECT_EQ(plan.height, 3);
-    EXPECT_EQ(plan.scale().value(), 6);
+TEST(MechanismSpec, KAloneMeansThePapersAlgorithm) {
+    const MechanismSpec spec = make_mechanism(request(1000, 0.5, 19));
+    EXPECT_EQ(spec.mechanism, Mechanism::subtraction);
+    EXPECT_EQ(spec.radix, 19);
+    EXPECT_EQ(spec.height, 3);
+    EXPECT_EQ(spec.scale().value(), 6);
 }
 
-TEST(Plan, ChoosesTheLeastErrorOfAllRadices) {
+TEST(MechanismSpec, ChoosesTheLeastErrorOfAllRadices) {
     // Against trying every radix, at noise levels where the discrete variance is far from the
     // continuous one as well.
     for (const double epsilon : {1e-3, 1.0, 3.0, 20.0})
         for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
             for (const std::int64_t horizon : {1, 2, 3, 9, 10, 11, 12, 33, 49, 50, 77, 100, 300,
                                                777, 1001, 5000, 65000, 140000}) {
-                double best = make_plan(request(horizon, epsilon, 2, mechanism)).mse();
+                double best = make_mechanism(request(horizon, epsilon, 2, mechanism)).mse();
                 for (int k = 3; k <= kMaxRadix; k += k < 2000 ? 1 : 97)
-                    best = std::min(best, make_plan(request(horizon, epsilon, k, mechanism)).mse());
-                EXPECT_LE(make_plan(request(horizon, epsilon, {}, mechanism)).mse(),
+                    best = std::min(best,
+                                    make_mechanism(request(horizon, epsilon, k, mechanism)).mse());
+                EXPECT_LE(make_mechanism(request(horizon, epsilon, {}, mechanism)).mse(),
                           best * (1 + 1e-12))
                     << horizon << " " << epsilon;
             }
 }
 
-TEST(Plan, OneLevelIsBestForTinyHorizons) {
-    const Plan plan = make_plan(request(10));
-    EXPECT_EQ(plan.height, 1);
-    EXPECT_NEAR(make_plan(request(10, 1e-6)).mse() * 1e-12, 11, 1e-3); // 2 (T + 1) / 2
+TEST(MechanismSpec, OneLevelIsBestForTinyHorizons) {
+    const MechanismSpec spec = make_mechanism(request(10));
+    EXPECT_EQ(spec.height, 1);
+    EXPECT_NEAR(make_mechanism(request(10, 1e-6)).mse() * 1e-12, 11, 1e-3); // 2 (T + 1) / 2
 }
 
-TEST(Plan, IsTheSameForEqualRequests) {
+TEST(MechanismSpec, IsTheSameForEqualRequests) {
     for (std::int64_t horizon = 1; horizon < 3000; horizon += 7) {
-        const Plan a = make_plan(request(horizon));
-        const Plan b = make_plan(request(horizon));
+        const MechanismSpec a = make_mechanism(request(horizon));
+        const MechanismSpec b = make_mechanism(request(horizon));
         EXPECT_EQ(a.mechanism, b.mechanism);
         EXPECT_EQ(a.radix, b.radix);
         EXPECT_EQ(a.height, b.height);
     }
 }
 
-TEST(Plan, ServesTheWholeRangeOfHorizonsAndRadices) {
+TEST(MechanismSpec, ServesTheWholeRangeOfHorizonsAndRadices) {
     for (const std::int64_t horizon : {std::int64_t{1}, std::int64_t{1} << 40, kMaxHorizon})
         for (const std::optional<std::int32_t> k :
              {std::optional<std::int32_t>{}, std::optional<std::int32_t>{2},
               std::optional<std::int32_t>{kMaxRadix}}) {
-            const Plan plan = make_plan(request(horizon, 1e-9, k));
-            if (plan.is_tree()) {
-                EXPECT_GE(plan.digits().capacity(plan.height), horizon);
+            const MechanismSpec spec = make_mechanism(request(horizon, 1e-9, k));
+            if (spec.is_tree()) {
+                EXPECT_GE(spec.digits().capacity(spec.height), horizon);
             }
-            EXPECT_GT(plan.mse(), 0);
+            EXPECT_GT(spec.mse(), 0);
         }
 }
 
-TEST(Plan, RefusesWhatIsOutOfRange) {
-    EXPECT_THROW((void)make_plan(request(-5)), Error);
-    EXPECT_THROW((void)make_plan(request(kMaxHorizon + 1)), Error);
-    EXPECT_THROW((void)make_plan(request(10, 1, 1)), Error);
-    EXPECT_THROW((void)make_plan(request(10, 1, kMaxRadix + 1)), Error);
+TEST(MechanismSpec, RefusesWhatIsOutOfRange) {
+    EXPECT_THROW((void)make_mechanism(request(-5)), Error);
+    EXPECT_THROW((void)make_mechanism(request(kMaxHorizon + 1)), Error);
+    EXPECT_THROW((void)make_mechanism(request(10, 1, 1)), Error);
+    EXPECT_THROW((void)make_mechanism(request(10, 1, kMaxRadix + 1)), Error);
     EXPECT_THROW((void)mechanism_from_name("Plain"), Error);
     EXPECT_THROW((void)mechanism_from_name(""), Error);
 }
 
-TEST(Plan, NamesRoundTrip) {
+TEST(MechanismSpec, NamesRoundTrip) {
     for (const Mechanism mechanism :
          {Mechanism::subtraction, Mechanism::plain, Mechanism::bridge, Mechanism::hat})
         EXPECT_EQ(mechanism_from_name(mechanism_name(mechanism)), mechanism);
 }
 
-TEST(PlanCache, GivesWhatItWasAskedFor) {
-    const auto cache = std::make_unique<PlanCache>();
+TEST(MechanismCache, GivesWhatItWasAskedFor) {
+    const auto cache = std::make_unique<MechanismCache>();
     for (int round = 0; round < 2; ++round)
         for (std::int64_t horizon = 1; horizon <= 1000; ++horizon) // collides: more than its size
             for (const double epsilon : {0.5, 1.0}) {
-                const PreparedPlan& prepared = cache->prepare(request(horizon, epsilon));
-                const Plan& plan = prepared.plan();
-                ASSERT_EQ(plan.horizon, horizon);
-                ASSERT_EQ(plan.unit.epsilon, Epsilon(epsilon));
-                for (int level = 0; level < plan.height; ++level)
-                    ASSERT_EQ(prepared.sampler(level).scale(), plan.scale(level));
+                const PreparedMechanism& prepared = cache->prepare(request(horizon, epsilon));
+                const MechanismSpec& spec = prepared.spec();
+                ASSERT_EQ(spec.horizon, horizon);
+                ASSERT_EQ(spec.unit.epsilon, Epsilon(epsilon));
+                for (int level = 0; level < spec.height; ++level)
+                    ASSERT_EQ(prepared.sampler(level).scale(), spec.scale(level));
             }
     EXPECT_THROW((void)cache->prepare(request(-1)), Error);
 }

@@ -80,7 +80,7 @@ std::vector<long double> within(const Distribution& distribution, std::int64_t d
 /// have to err on the safe side alone. `limit`: widths to look at. Returns how many were compared.
 int expect_exact(const NoiseSum& sum, const std::vector<long double>& exact, double tolerance,
                  std::size_t limit, bool resolved = true) {
-    const WeightedLaplace noise(sum);
+    const NoiseDistribution noise(sum);
     int compared = 0;
     for (std::size_t width = 0; width < std::min<std::size_t>(exact.size(), limit); ++width) {
         const auto [low, high] =
@@ -106,11 +106,11 @@ int expect_exact(const NoiseSum& sum, const std::vector<long double>& exact, dou
     return compared;
 }
 
-TEST(WeightedLaplace, OneVariableHasAClosedForm) {
+TEST(NoiseDistribution, OneVariableHasAClosedForm) {
     for (const double epsilon : {1e9, 30.0, 3.0, 0.7, 1e-2, 1e-5, 1e-9})
         for (const double confidence : {1e-3, 0.5, 0.9, 0.95, 0.9999, 1 - 1e-9}) {
             const std::int64_t width =
-                WeightedLaplace(tree_sum(epsilon, 2, 1)).half_width(confidence);
+                NoiseDistribution(tree_sum(epsilon, 2, 1)).half_width(confidence);
             const long double x = epsilon / 2;
             const auto tail = [x](std::int64_t a) {
                 return 2 * std::exp(-x * (static_cast<long double>(a) + 1)) / (1 + std::exp(-x));
@@ -123,7 +123,7 @@ TEST(WeightedLaplace, OneVariableHasAClosedForm) {
         }
 }
 
-TEST(WeightedLaplace, SumsOfTreeNodesMatchTheExactConvolution) {
+TEST(NoiseDistribution, SumsOfTreeNodesMatchTheExactConvolution) {
     int compared = 0;
     for (const double epsilon : {100.0, 20.0, 6.0, 2.0, 0.5})
         for (const std::int64_t nodes : {1, 2, 3, 5, 8, 27}) {
@@ -133,7 +133,7 @@ TEST(WeightedLaplace, SumsOfTreeNodesMatchTheExactConvolution) {
     EXPECT_GT(compared, 1000);
 }
 
-TEST(WeightedLaplace, SmallEpsilonHasTheContinuousLimit) {
+TEST(NoiseDistribution, SmallEpsilonHasTheContinuousLimit) {
     // P(|S| > x scale) for sums of two and three continuous Laplace variables.
     const auto two = [](double x) { return std::exp(-x) * (1 + x / 2); };
     const auto three = [](double x) { return std::exp(-x) * (x * x + 5 * x + 8) / 8; };
@@ -143,7 +143,7 @@ TEST(WeightedLaplace, SmallEpsilonHasTheContinuousLimit) {
             const double unit = 3 / epsilon;
             for (const int nodes : {2, 3}) {
                 const std::int64_t width =
-                    WeightedLaplace(tree_sum(epsilon, 3, nodes)).half_width(confidence);
+                    NoiseDistribution(tree_sum(epsilon, 3, nodes)).half_width(confidence);
                 const double x = (static_cast<double>(width) + 0.5) / unit;
                 const double tail = nodes == 2 ? two(x) : three(x);
                 // one step of the width is up to 1/unit in probability
@@ -152,17 +152,17 @@ TEST(WeightedLaplace, SmallEpsilonHasTheContinuousLimit) {
         }
 }
 
-TEST(WeightedLaplace, ManyNodesAreNearlyNormal) {
+TEST(NoiseDistribution, ManyNodesAreNearlyNormal) {
     // The Berry-Esseen distance for 65534 variables is below 0.01; the quantile is found anyway,
     // and with it a probability that encloses the confidence.
-    const WeightedLaplace noise(tree_sum(1.0, 1, 65534));
+    const NoiseDistribution noise(tree_sum(1.0, 1, 65534));
     const std::int64_t width = noise.half_width(0.95);
     EXPECT_NEAR(static_cast<double>(width) / std::sqrt(noise.variance()), 1.96, 0.01);
     EXPECT_GE(noise.probability_within(width).high, 0.95);
     EXPECT_LT(noise.probability_within(width - 1).low, 0.95);
 }
 
-TEST(WeightedLaplace, FractionsMatchTheExactConvolution) {
+TEST(NoiseDistribution, FractionsMatchTheExactConvolution) {
     struct Case {
         std::int64_t denominator;
         std::vector<std::int64_t> coefficients;
@@ -195,7 +195,7 @@ TEST(WeightedLaplace, FractionsMatchTheExactConvolution) {
     EXPECT_GT(compared, 800);
 }
 
-TEST(WeightedLaplace, LatticeNoiseOfUpperLevelsMatchesTheExactConvolution) {
+TEST(NoiseDistribution, LatticeNoiseOfUpperLevelsMatchesTheExactConvolution) {
     // As the hat estimator has it: level l draws on the lattice 1/B_l with B_l times the scale.
     const LaplaceScale steps{Epsilon(4.0), 2};
     const LaplaceScale knots{Epsilon(4.0), 2 * 16};
@@ -203,7 +203,7 @@ TEST(WeightedLaplace, LatticeNoiseOfUpperLevelsMatchesTheExactConvolution) {
     EXPECT_GT(expect_exact(sum, within(convolve(sum), 16), 1e-9, 9), 12);
 }
 
-TEST(WeightedLaplace, RandomSumsMatchTheExactConvolution) {
+TEST(NoiseDistribution, RandomSumsMatchTheExactConvolution) {
     std::mt19937 random(1); // NOLINT(cert-msc51-cpp): the same cases every time
     const std::int64_t denominators[] = {1, 2, 3, 5, 12, 100, 4096, 65536, 3 * 65536};
     int compared = 0;
@@ -224,32 +224,32 @@ TEST(WeightedLaplace, RandomSumsMatchTheExactConvolution) {
     EXPECT_GT(compared, 2000);
 }
 
-TEST(WeightedLaplace, WithoutNoiseTheWidthIsZero) {
-    EXPECT_EQ(WeightedLaplace(NoiseSum{}).half_width(0.99), 0);
-    EXPECT_EQ(WeightedLaplace(tree_sum(1.0, 1, 0)).half_width(0.99), 0);
-    EXPECT_EQ(WeightedLaplace(NoiseSum{{{0, {Epsilon(1.0), 1}, 5}}, 7}).half_width(0.99), 0);
-    EXPECT_EQ(WeightedLaplace(tree_sum(1e9, 4, 1000)).half_width(1 - 1e-9), 0);
+TEST(NoiseDistribution, WithoutNoiseTheWidthIsZero) {
+    EXPECT_EQ(NoiseDistribution(NoiseSum{}).half_width(0.99), 0);
+    EXPECT_EQ(NoiseDistribution(tree_sum(1.0, 1, 0)).half_width(0.99), 0);
+    EXPECT_EQ(NoiseDistribution(NoiseSum{{{0, {Epsilon(1.0), 1}, 5}}, 7}).half_width(0.99), 0);
+    EXPECT_EQ(NoiseDistribution(tree_sum(1e9, 4, 1000)).half_width(1 - 1e-9), 0);
 }
 
-TEST(WeightedLaplace, CommonFactorsChangeNothing) {
+TEST(NoiseDistribution, CommonFactorsChangeNothing) {
     const LaplaceScale scale{Epsilon(0.5), 3};
     const int128 big = int128{1} << 64;
     const NoiseSum small{{{2, scale, 3}, {-1, scale, 1}}, 2};
     const NoiseSum large{{{big, scale, 2}, {-big, scale, 1}, {big / 2, scale, 1}}, big};
     for (const double confidence : {0.5, 0.9, 0.99})
-        EXPECT_EQ(WeightedLaplace(small).half_width(confidence),
-                  WeightedLaplace(large).half_width(confidence));
+        EXPECT_EQ(NoiseDistribution(small).half_width(confidence),
+                  NoiseDistribution(large).half_width(confidence));
 }
 
-TEST(WeightedLaplace, RefusesConfidencesThatItCannotKeep) {
-    const WeightedLaplace noise(tree_sum(1.0, 1, 5));
+TEST(NoiseDistribution, RefusesConfidencesThatItCannotKeep) {
+    const NoiseDistribution noise(tree_sum(1.0, 1, 5));
     for (const double confidence : {0.0, -0.5, 1.0, 2.0, 1 - 1e-12, std::nan("")})
         EXPECT_THROW((void)noise.half_width(confidence), Error) << confidence;
-    EXPECT_GT(noise.half_width(WeightedLaplace::kMaxConfidence), 0);
+    EXPECT_GT(noise.half_width(NoiseDistribution::kMaxConfidence), 0);
     EXPECT_EQ(noise.half_width(1e-300), 0);
 }
 
-TEST(WeightedLaplace, TheTailBoundHolds) {
+TEST(NoiseDistribution, TheTailBoundHolds) {
     for (const double epsilon : {10.0, 1.0})
         for (const std::int64_t nodes : {1, 4, 12}) {
             const NoiseSum sum = tree_sum(epsilon, 2, nodes);
@@ -264,7 +264,7 @@ TEST(WeightedLaplace, TheTailBoundHolds) {
         }
 }
 
-TEST(WeightedLaplace, TheSupremumHolds) {
+TEST(NoiseDistribution, TheSupremumHolds) {
     std::mt19937 random(2); // NOLINT(cert-msc51-cpp): the same cases every time
     for (int round = 0; round < 300; ++round) {
         NoiseSum sum{{}, 65536};
@@ -283,7 +283,7 @@ TEST(WeightedLaplace, TheSupremumHolds) {
     }
 }
 
-TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
+TEST(NoiseDistribution, DrawnNoiseFallsIntoTheWidth) {
     // 21 frequencies, each with a two-sided false alarm rate below 1e-10 (7 sigma, and the skew of
     // a binomial of 500): together below 1e-8.
     constexpr double kSigmas = 7;
@@ -309,7 +309,7 @@ TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
         NoiseSum sum{{}, c.denominator};
         for (const std::int64_t coefficient : c.coefficients)
             sum.terms.push_back({coefficient, scale, 1});
-        const WeightedLaplace noise(sum);
+        const NoiseDistribution noise(sum);
         const DiscreteLaplace sampler(scale);
         std::vector<std::int64_t> drawn(kDraws);
         for (std::int64_t& value : drawn) {
@@ -336,10 +336,10 @@ TEST(WeightedLaplace, DrawnNoiseFallsIntoTheWidth) {
     EXPECT_EQ(frequencies, 21);
 }
 
-TEST(WeightedLaplace, OfADifferenceCountsTheWidthItself) {
+TEST(NoiseDistribution, OfADifferenceCountsTheWidthItself) {
     // S = Z/2: abs(S) <= w where abs(Z) <= 2w.
     for (const double scale : {0.5, 2.0, 30.0}) {
-        const WeightedLaplace noise({{{1, {Epsilon(1 / scale), 1}, 1}}, 2}, Rounding::both_ends);
+        const NoiseDistribution noise({{{1, {Epsilon(1 / scale), 1}, 1}}, 2}, Rounding::both_ends);
         const double q = std::exp(-1 / scale);
         const auto within = [&](std::int64_t width) {
             return 1 - 2 * std::pow(q, 2 * static_cast<double>(width) + 1) / (1 + q);

@@ -17,8 +17,8 @@
 namespace dp_counter {
 namespace {
 
-PlanCache& cache() {
-    static PlanCache instance;
+MechanismCache& cache() {
+    static MechanismCache instance;
     return instance;
 }
 
@@ -34,7 +34,7 @@ public:
         progress_.record(bit);
         return progress_.release(noise_->advance(random));
     }
-    [[nodiscard]] const Plan& plan() const { return prepared_.plan(); }
+    [[nodiscard]] const MechanismSpec& spec() const { return prepared_.spec(); }
     [[nodiscard]] bool is_ready() const { return noise_->is_ready(); }
     /// Whether the stream's memory holds this number anywhere.
     [[nodiscard]] bool remembers(std::int64_t number) const {
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    const PreparedPlan& prepared_;
+    const PreparedMechanism& prepared_;
     test::Block memory_;
     NoiseStream* noise_;
     Progress progress_{};
@@ -183,8 +183,8 @@ TEST(NoiseStream, ReleasesVaryTogetherAsTheirNodesSay) {
                 for (std::size_t b = a; b <= kSteps; b += 7)
                     sums[a][b] += noise[a] * noise[b];
         }
-        const double variance = stream.plan().scale().variance();
-        const DigitSystem digits = stream.plan().digits();
+        const double variance = stream.spec().scale().variance();
+        const DigitSystem digits = stream.spec().digits();
         for (std::size_t a = 1; a <= kSteps; ++a)
             for (std::size_t b = a; b <= kSteps; b += 7) {
                 const auto ta = static_cast<std::int64_t>(a);
@@ -201,8 +201,8 @@ TEST(NoiseStream, ReleasesVaryTogetherAsTheirNodesSay) {
 TEST(NoiseStream, LastReleaseHasTheVarianceOfItsStep) {
     constexpr int kReleases = 50000;
     Keystream random;
-    const PreparedPlan& prepared = cache().prepare(request(1000, 0.5, 19));
-    const Plan& plan = prepared.plan();
+    const PreparedMechanism& prepared = cache().prepare(request(1000, 0.5, 19));
+    const MechanismSpec& spec = prepared.spec();
     const auto sample = [&](std::int64_t t) {
         return rounded(sample_noise(
             prepared, t, [&](int level) { return prepared.sampler(level).draw(random); }));
@@ -214,7 +214,7 @@ TEST(NoiseStream, LastReleaseHasTheVarianceOfItsStep) {
             squares += noise * noise;
         }
         const double expected =
-            plan.scale().variance() * static_cast<double>(nodes_at(plan.digits(), t));
+            spec.scale().variance() * static_cast<double>(nodes_at(spec.digits(), t));
         EXPECT_NEAR(squares / kReleases / expected, 1, 7 * std::sqrt(5.0 / kReleases)) << t;
     }
     EXPECT_EQ(sample(0), 0);
@@ -228,8 +228,8 @@ TEST(NoiseStream, GoesOnInEpochs) {
     NoiseStream* stream = nullptr;
     std::int64_t t = 0;
     for (int epoch = 0; epoch < 3; ++epoch) {
-        const PreparedPlan& prepared = cache().prepare(unbounded, epoch);
-        EXPECT_EQ(prepared.plan().horizon, epoch_length(epoch));
+        const PreparedMechanism& prepared = cache().prepare(unbounded, epoch);
+        EXPECT_EQ(prepared.spec().horizon, epoch_length(epoch));
         memory[epoch] = test::block_of(NoiseStream::bytes(prepared));
         stream = epoch == 0 ? NoiseStream::create(memory[epoch].get(), prepared)
                             : NoiseStream::create_next(memory[epoch].get(), prepared, *stream);
@@ -244,13 +244,13 @@ TEST(NoiseStream, CarriesTheNoiseOfClosedEpochs) {
     // Epoch 0 ends with noise n; the first noise of epoch 1 is n and that epoch's own. With another
     // epsilon for the second epoch, whose noise vanishes, it is n.
     Keystream random;
-    const PreparedPlan& noisy = cache().prepare(request(9, 0.01, 19));
+    const PreparedMechanism& noisy = cache().prepare(request(9, 0.01, 19));
     const test::Block first = test::block_of(NoiseStream::bytes(noisy));
     NoiseStream* stream = NoiseStream::create(first.get(), noisy);
     std::int64_t last = 0;
     while (!stream->is_over())
         last = stream->advance(random);
-    const PreparedPlan& exact = cache().prepare(request(5, 1e9, 19));
+    const PreparedMechanism& exact = cache().prepare(request(5, 1e9, 19));
     const test::Block second = test::block_of(NoiseStream::bytes(exact));
     stream = NoiseStream::create_next(second.get(), exact, *stream);
     for (int i = 0; i < 5; ++i)

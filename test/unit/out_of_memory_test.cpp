@@ -110,7 +110,7 @@ constexpr std::optional<Mechanism> kMechanisms[] = {
 
 TEST(OutOfMemory, LeavesNothingBehindWhenAPlanIsMade) {
     for (const auto& mechanism : kMechanisms)
-        EXPECT_GT(fail_everywhere([&] { (void)make_plan(request(1000, 0.3, mechanism)); }), 0);
+        EXPECT_GT(fail_everywhere([&] { (void)make_mechanism(request(1000, 0.3, mechanism)); }), 0);
 }
 
 TEST(OutOfMemory, LeavesNothingBehindWhenASamplerIsSetUp) {
@@ -130,7 +130,7 @@ TEST(OutOfMemory, LeavesNothingBehindWhenANameIsRefused) {
 
 TEST(OutOfMemory, LeavesACacheThatWorks) {
     for (const auto& mechanism : kMechanisms) {
-        PlanCache cache;
+        MechanismCache cache;
         const Request wanted = request(500, 0.7, mechanism);
         int failures = 0;
         for (long n = 0;; ++n, ++failures) {
@@ -145,8 +145,8 @@ TEST(OutOfMemory, LeavesACacheThatWorks) {
             }
         }
         EXPECT_GT(failures, 0);
-        const PreparedPlan& prepared = cache.prepare(wanted);
-        EXPECT_EQ(prepared.plan().height, make_plan(wanted).height);
+        const PreparedMechanism& prepared = cache.prepare(wanted);
+        EXPECT_EQ(prepared.spec().height, make_mechanism(wanted).height);
         const test::Block block = test::block_of(NoiseStream::bytes(prepared));
         NoiseStream* stream = NoiseStream::create(block.get(), prepared);
         Keystream random;

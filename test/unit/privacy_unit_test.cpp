@@ -15,7 +15,7 @@ namespace {
 
 std::string message_of(const Request& request) {
     try {
-        (void)make_plan(request);
+        (void)make_mechanism(request);
     } catch (const Error& error) {
         EXPECT_EQ(error.fault(), Fault::parameter);
         return error.what();
@@ -46,14 +46,14 @@ TEST(PrivacyUnit, IsAsGoodAsALesserEpsilon) {
             for (const double epsilon : {0.25, 4.0, 32.0}) {
                 const Request many{horizon, PrivacyUnit(Epsilon(epsilon), 4), {}, mechanism};
                 const Request one{horizon, Epsilon(epsilon / 4), {}, mechanism};
-                const PreparedPlan theirs(make_plan(many));
-                const PreparedPlan ours(make_plan(one));
-                ASSERT_EQ(theirs.plan().mechanism, ours.plan().mechanism);
-                ASSERT_EQ(theirs.plan().radix, ours.plan().radix);
-                if (!ours.plan().is_tree()) {
-                    ASSERT_EQ(theirs.plan().levels, ours.plan().levels);
+                const PreparedMechanism theirs(make_mechanism(many));
+                const PreparedMechanism ours(make_mechanism(one));
+                ASSERT_EQ(theirs.spec().mechanism, ours.spec().mechanism);
+                ASSERT_EQ(theirs.spec().radix, ours.spec().radix);
+                if (!ours.spec().is_tree()) {
+                    ASSERT_EQ(theirs.spec().levels, ours.spec().levels);
                 }
-                ASSERT_EQ(theirs.plan().mse(), ours.plan().mse());
+                ASSERT_EQ(theirs.spec().mse(), ours.spec().mse());
                 StreamError their_errors(many);
                 StreamError our_errors(one);
                 ASSERT_EQ(their_errors.half_width(7, 0.9), our_errors.half_width(7, 0.9));

@@ -36,13 +36,13 @@ const std::vector<Request> kRequests = {
 };
 
 std::string name(const Request& request) {
-    return std::string(mechanism_name(make_plan(request).mechanism)) + " " +
+    return std::string(mechanism_name(make_mechanism(request).mechanism)) + " " +
            std::to_string(request.horizon);
 }
 
 TEST(ReleaseError, MeanAndGreatestAreThoseOfTheSteps) {
     for (const Request& request : kRequests) {
-        const ReleaseError errors(make_plan(request));
+        const ReleaseError errors(make_mechanism(request));
         double total = 0;
         double greatest = 0;
         for (std::int64_t t = 1; t <= request.horizon; ++t) {
@@ -58,9 +58,9 @@ TEST(ReleaseError, MeanAndGreatestAreThoseOfTheSteps) {
 
 TEST(ReleaseError, TheTermsOfTheNoiseHaveTheVariance) {
     for (const Request& request : kRequests) {
-        const ReleaseError errors(make_plan(request));
+        const ReleaseError errors(make_mechanism(request));
         for (std::int64_t t = 0; t <= request.horizon; ++t) {
-            const double variance = WeightedLaplace(errors.noise_at(t)).variance();
+            const double variance = NoiseDistribution(errors.noise_at(t)).variance();
             const double rounding =
                 t > 0 && errors.noise_at(t).denominator != 1 ? kRoundingVariance : 0;
             EXPECT_NEAR(variance + rounding, errors.variance_at(t), 1e-7 * (1 + variance))
@@ -71,7 +71,7 @@ TEST(ReleaseError, TheTermsOfTheNoiseHaveTheVariance) {
 
 TEST(ReleaseError, EqualClassesHaveEqualNoise) {
     for (const Request& request : kRequests) {
-        const ReleaseError errors(make_plan(request));
+        const ReleaseError errors(make_mechanism(request));
         for (std::int64_t t = 1; t < request.horizon; ++t)
             for (const std::int64_t other : {t + 1, (t * 7) % request.horizon + 1})
                 if (errors.noise_class(t) == errors.noise_class(other)) {
@@ -79,32 +79,32 @@ TEST(ReleaseError, EqualClassesHaveEqualNoise) {
                         << name(request);
                 }
     }
-    const ReleaseError hat(make_plan({1000, Epsilon(1.0), {}, Mechanism::hat}));
-    const ReleaseError bridge(make_plan({1000, Epsilon(1.0), {}, Mechanism::bridge}));
-    const ReleaseError longer(make_plan({1001, Epsilon(1.0), {}, Mechanism::hat}));
+    const ReleaseError hat(make_mechanism({1000, Epsilon(1.0), {}, Mechanism::hat}));
+    const ReleaseError bridge(make_mechanism({1000, Epsilon(1.0), {}, Mechanism::bridge}));
+    const ReleaseError longer(make_mechanism({1001, Epsilon(1.0), {}, Mechanism::hat}));
     EXPECT_FALSE(hat.noise_class(5) == bridge.noise_class(5));
     EXPECT_FALSE(hat.noise_class(5) == longer.noise_class(5));
     EXPECT_FALSE(hat.noise_class(5) == hat.noise_class(6));
 }
 
 TEST(ReleaseError, DescribesThePlan) {
-    const ReleaseError tree(make_plan({1000, Epsilon(1.0), 19, Mechanism::subtraction}));
+    const ReleaseError tree(make_mechanism({1000, Epsilon(1.0), 19, Mechanism::subtraction}));
     EXPECT_EQ(tree.radices(), (std::vector<std::int32_t>{19, 19, 19}));
-    const ReleaseError bridge(make_plan({1000, Epsilon(1.0), 14, Mechanism::bridge}));
+    const ReleaseError bridge(make_mechanism({1000, Epsilon(1.0), 14, Mechanism::bridge}));
     EXPECT_EQ(bridge.radices(), (std::vector<std::int32_t>{14, 14}));
-    const ReleaseError flat(make_plan({5, Epsilon(1.0), {}, Mechanism::hat}));
+    const ReleaseError flat(make_mechanism({5, Epsilon(1.0), {}, Mechanism::hat}));
     EXPECT_TRUE(flat.radices().empty());
 
-    PlanCache cache;
+    MechanismCache cache;
     for (const Request& request : kRequests)
-        EXPECT_EQ(ReleaseError(make_plan(request)).state_bytes(),
+        EXPECT_EQ(ReleaseError(make_mechanism(request)).state_bytes(),
                   NoiseStream::bytes(cache.prepare(request)))
             << name(request);
 }
 
 TEST(ReleaseError, RefusesStepsOutsideTheHorizon) {
     for (const Request& request : kRequests) {
-        const ReleaseError errors(make_plan(request));
+        const ReleaseError errors(make_mechanism(request));
         for (const std::int64_t t : {std::int64_t{-1}, request.horizon + 1, INT64_MIN, INT64_MAX}) {
             EXPECT_THROW((void)errors.variance_at(t), Error);
             EXPECT_THROW((void)errors.noise_at(t), Error);
@@ -113,29 +113,29 @@ TEST(ReleaseError, RefusesStepsOutsideTheHorizon) {
     }
 }
 
-TEST(Planner, RemembersWhatItWouldAnswerAnyway) {
-    PlanCache cache;
-    Planner planner(cache);
+TEST(Forecast, RemembersWhatItWouldAnswerAnyway) {
+    MechanismCache cache;
+    Forecast forecast(cache);
     for (int round = 0; round < 2; ++round)
         for (const Request& request : kRequests) {
-            const ReleaseError errors(make_plan(request));
-            const PlanReport& report = planner.report(request);
+            const ReleaseError errors(make_mechanism(request));
+            const ForecastReport& report = forecast.report(request);
             EXPECT_EQ(report.mse, errors.mse());
             EXPECT_EQ(report.rmse, std::sqrt(errors.mse()));
             EXPECT_EQ(report.max_stddev, std::sqrt(errors.max_variance()));
             EXPECT_EQ(report.state_bytes, errors.state_bytes());
             for (const double confidence : {0.5, 0.95})
                 for (std::int64_t t = 0; t <= request.horizon; t += 1 + request.horizon / 7)
-                    EXPECT_EQ(planner.half_width(request, t, confidence),
-                              WeightedLaplace(errors.noise_at(t)).half_width(confidence))
+                    EXPECT_EQ(forecast.half_width(request, t, confidence),
+                              NoiseDistribution(errors.noise_at(t)).half_width(confidence))
                         << name(request) << " at " << t;
         }
-    EXPECT_THROW((void)planner.report({-1, Epsilon(1.0), {}, {}}), Error);
-    EXPECT_THROW((void)planner.half_width(kRequests[0], 2, 0.5), Error);
-    EXPECT_THROW((void)planner.half_width(kRequests[0], 1, 1.5), Error);
+    EXPECT_THROW((void)forecast.report({-1, Epsilon(1.0), {}, {}}), Error);
+    EXPECT_THROW((void)forecast.half_width(kRequests[0], 2, 0.5), Error);
+    EXPECT_THROW((void)forecast.half_width(kRequests[0], 1, 1.5), Error);
 }
 
-TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
+TEST(Forecast, IntervalsCoverTheCountAsOftenAsTheySay) {
     // 20,000 complete streams for each case, each read at three steps with three confidences: 108
     // frequencies, each with a two-sided false alarm rate below 2e-10 (7 sigma, and the skew of a
     // binomial of 200): together below 1e-7. The hit count's standard deviation gets 1 added for
@@ -155,15 +155,15 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
         cases.push_back({{30, Epsilon(epsilon), 5, Mechanism::hat}, {4, 19, 30}});
     }
     Keystream random;
-    PlanCache cache;
-    Planner planner(cache);
+    MechanismCache cache;
+    Forecast forecast(cache);
     for (const Case& c : cases) {
-        const PreparedPlan& prepared = cache.prepare(c.request);
+        const PreparedMechanism& prepared = cache.prepare(c.request);
         const test::Block block = test::block_of(NoiseStream::bytes(prepared));
         std::int64_t widths[3][3];
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j)
-                widths[i][j] = planner.half_width(c.request, c.steps[i], kConfidences[j]);
+                widths[i][j] = forecast.half_width(c.request, c.steps[i], kConfidences[j]);
         int hits[3][3] = {};
         for (int n = 0; n < kStreams; ++n) {
             NoiseStream* stream = NoiseStream::create(block.get(), prepared);
@@ -177,10 +177,10 @@ TEST(Planner, IntervalsCoverTheCountAsOftenAsTheySay) {
                 }
             }
         }
-        const ReleaseError& errors = planner.errors(c.request).epoch(0);
+        const ReleaseError& errors = forecast.errors(c.request).epoch(0);
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j) {
-                const auto [low, high] = WeightedLaplace(errors.noise_at(c.steps[i]))
+                const auto [low, high] = NoiseDistribution(errors.noise_at(c.steps[i]))
                                              .probability_within(widths[i][j], 1e-6);
                 EXPECT_GE(high, kConfidences[j] - 1e-6);
                 const double sigma = std::sqrt(kStreams * low * (1 - low)) + 1;

@@ -173,11 +173,11 @@ TEST(StateCodec, LeavesNoCopyOnTheStack) {
     });
     EXPECT_GT(count(), 0); // that is, the test can see it
     stack = {};
-    stack.run([] { (void)StateCodec::decode_plan(stored); });
+    stack.run([] { (void)StateCodec::decode_spec(stored); });
     EXPECT_EQ(count(), 0);
     stack = {};
     stack.run([] {
-        const PreparedPlan prepared(StateCodec::decode_plan(stored));
+        const PreparedMechanism prepared(StateCodec::decode_spec(stored));
         const test::Block memory = test::block_of(CounterState::bytes(prepared));
         (void)StateCodec::decode(stored, prepared, memory.get());
     });
@@ -224,7 +224,7 @@ TEST(StateCodec, NamesAVersionThatItDoesNotKnow) {
     Counter counter(counter_request(100, 1));
     const Bytes bytes = with<std::uint16_t>(counter.encode(), kVersion, 2);
     try {
-        (void)StateCodec::decode_plan(bytes);
+        (void)StateCodec::decode_spec(bytes);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.fault(), Fault::corrupt);
@@ -279,7 +279,7 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
 TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
     Counter counter(counter_request(1000, 1, {}, Mechanism::hat));
     const Bytes good = counter.encode();
-    const int levels = counter.state().plan().height - 1;
+    const int levels = counter.state().spec().height - 1;
     ASSERT_GT(levels, 0);
     constexpr std::size_t kLattice = 48, kLevels = 49, kFirst = 50;
     for (const std::uint8_t value : {0, 1, 7, 63, 255})
@@ -305,9 +305,9 @@ TEST(StateCodec, RefusesALevelWithoutMeasure) {
     constexpr std::size_t kFirst = 50;
     Counter counter(counter_request(6'000'000, 1, 100, Mechanism::hat));
     Bytes bytes = with<std::int64_t>(counter.encode(), kFirst + 8, 64);
-    for (int l = 1; l + 1 < counter.state().plan().height; ++l)
+    for (int l = 1; l + 1 < counter.state().spec().height; ++l)
         bytes = with<std::int64_t>(bytes, kFirst + 16 * static_cast<std::size_t>(l) + 8, 1);
-    EXPECT_THROW((void)StateCodec::decode_plan(bytes), Error);
+    EXPECT_THROW((void)StateCodec::decode_spec(bytes), Error);
 }
 
 /// Any engine integer changed: refused, or a state that can be used without harm.
@@ -322,9 +322,9 @@ TEST(StateCodec, NoEngineIntegerCanDoHarm) {
         const Bytes good = counter.encode();
         int refused = 0;
         const std::size_t levels =
-            counter.state().plan().is_tree()
+            counter.state().spec().is_tree()
                 ? 0
-                : 2 + 16 * static_cast<std::size_t>(counter.state().plan().height - 1);
+                : 2 + 16 * static_cast<std::size_t>(counter.state().spec().height - 1);
         for (std::size_t at = kEngine + levels; at + 32 < good.size(); at += 8)
             for (const std::int64_t value : {kLeast, kLeast + 1, -1'000L, 1'000L, kMost}) {
                 try {

@@ -26,11 +26,11 @@ Request unbounded(double epsilon, std::optional<std::int32_t> k = {},
 TEST(StreamError, WithAHorizonIsThatOfThePlan) {
     const Request request{1000, Epsilon(0.5), {}, {}};
     StreamError errors(request);
-    const ReleaseError plan(make_plan(request));
+    const ReleaseError spec(make_mechanism(request));
     for (std::int64_t t = 0; t <= 1000; t += 37) {
-        EXPECT_EQ(errors.variance_at(t), plan.variance_at(t));
-        EXPECT_EQ(errors.half_width(t, 0.9), WeightedLaplace(plan.noise_at(t)).half_width(0.9));
-        EXPECT_EQ(errors.noise_class(t), plan.noise_class(t));
+        EXPECT_EQ(errors.variance_at(t), spec.variance_at(t));
+        EXPECT_EQ(errors.half_width(t, 0.9), NoiseDistribution(spec.noise_at(t)).half_width(0.9));
+        EXPECT_EQ(errors.noise_class(t), spec.noise_class(t));
     }
     EXPECT_THROW((void)errors.variance_at(1001), Error);
 }
@@ -64,9 +64,9 @@ TEST(StreamError, IntervalsHoldAsOftenAsTheySay) {
     // one less does not, within 6 standard errors (false alarm below 1e-8 each).
     constexpr int kRuns = 20000;
     Keystream random;
-    PlanCache cache;
-    EXPECT_FALSE(make_plan(unbounded(5), 1).is_fractional()); // whole noise is carried
-    EXPECT_TRUE(make_plan(unbounded(5), 2).is_fractional());
+    MechanismCache cache;
+    EXPECT_FALSE(make_mechanism(unbounded(5), 1).is_fractional()); // whole noise is carried
+    EXPECT_TRUE(make_mechanism(unbounded(5), 2).is_fractional());
     for (const Request& request : {unbounded(0.5), unbounded(0.5, 7), unbounded(5)})
         for (const std::int64_t t : {10, 50, 700}) {
             StreamError errors(request);
@@ -75,9 +75,9 @@ TEST(StreamError, IntervalsHoldAsOftenAsTheySay) {
             int held = 0;
             int narrower = 0;
             for (int run = 0; run < kRuns; ++run) {
-                ExactNoise noise = 0;
+                FixedPoint noise = 0;
                 for (int epoch = 0; epoch <= last; ++epoch) {
-                    const PreparedPlan& prepared = cache.prepare(request, epoch);
+                    const PreparedMechanism& prepared = cache.prepare(request, epoch);
                     const std::int64_t step =
                         epoch < last ? epoch_length(epoch) : t - epoch_begin(last);
                     noise += sample_noise(prepared, step, [&](int level) {
@@ -100,24 +100,24 @@ struct Response {
     std::vector<double> variance;            ///< of that node's noise
 
     Response(const Request& request, std::int64_t steps) {
-        std::vector<PreparedPlan> epochs;
+        std::vector<PreparedMechanism> epochs;
         for (int e = 0; e < epochs_begun(request.horizon, steps); ++e)
-            epochs.emplace_back(make_plan(request, e));
+            epochs.emplace_back(make_mechanism(request, e));
         std::int64_t draws = 1;
         for (std::int64_t one = 0; one < draws; ++one) {
             std::vector<double> out{0};
-            ExactNoise carried = 0;
+            FixedPoint carried = 0;
             std::int64_t drawn = 0;
-            for (const PreparedPlan& prepared : epochs) {
+            for (const PreparedMechanism& prepared : epochs) {
                 std::vector<uint128> block(NoiseEngine::bytes(prepared) / sizeof(uint128) + 1);
                 NoiseEngine* engine = NoiseEngine::create(block.data(), prepared);
                 const std::int64_t end =
-                    static_cast<std::int64_t>(out.size()) - 1 + prepared.plan().horizon;
-                ExactNoise noise = 0;
+                    static_cast<std::int64_t>(out.size()) - 1 + prepared.spec().horizon;
+                FixedPoint noise = 0;
                 while (static_cast<std::int64_t>(out.size()) <= std::min(end, steps)) {
                     noise = carried + engine->advance([&](int level) -> std::int64_t {
                         if (drawn == one)
-                            variance.push_back(prepared.plan().scale(level).variance());
+                            variance.push_back(prepared.spec().scale(level).variance());
                         return drawn++ == one ? 1 : 0;
                     });
                     out.push_back(std::ldexp(static_cast<double>(noise), -64));
@@ -156,7 +156,7 @@ TEST(StreamError, DifferencesHaveTheVarianceOfTheStreamsOwnNoise) {
         StreamError errors(request);
         const auto is_rounded = [&](std::int64_t t) {
             return t > 0 &&
-                   make_plan(request, epochs_begun(request.horizon, t) - 1).is_fractional();
+                   make_mechanism(request, epochs_begun(request.horizon, t) - 1).is_fractional();
         };
         for (std::int64_t t = 0; t <= steps; ++t)
             for (std::int64_t since = 0; since <= t; since += t < 20 ? 1 : 3) {
@@ -181,14 +181,14 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
     // two releases with the confidence; where both are rounded it may be 1 more than it must.
     constexpr int kRuns = 20000;
     Keystream random;
-    PlanCache cache;
+    MechanismCache cache;
     const double error = 6 * std::sqrt(0.09 / kRuns);
     for (const Request& request :
          {Request{60, Epsilon(0.5), 5, Mechanism::subtraction},
           Request{60, Epsilon(1), 3, Mechanism::plain}, Request{150, Epsilon(0.5), {}, {}},
           Request{150, Epsilon(3), {}, Mechanism::hat},
           Request{60, Epsilon(0.3), 7, Mechanism::bridge}}) {
-        const PreparedPlan& prepared = cache.prepare(request);
+        const PreparedMechanism& prepared = cache.prepare(request);
         StreamError errors(request);
         std::vector<uint128> block(NoiseEngine::bytes(prepared) / sizeof(uint128) + 1);
         constexpr std::int64_t kPairs[][2] = {{8, 7}, {30, 23}, {60, 1}, {60, 31}};
@@ -207,7 +207,7 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
                 const std::int64_t off = std::abs(noise[static_cast<std::size_t>(kPairs[i][0])] -
                                                   noise[static_cast<std::size_t>(kPairs[i][1])]);
                 held[i] += off <= width[i] ? 1 : 0;
-                narrower[i] += off < width[i] - (prepared.plan().is_fractional() ? 1 : 0) ? 1 : 0;
+                narrower[i] += off < width[i] - (prepared.spec().is_fractional() ? 1 : 0) ? 1 : 0;
             }
         }
         for (int i = 0; i < 4; ++i) {

@@ -11,7 +11,7 @@
 namespace dp_counter {
 namespace {
 
-TEST(TreeError, AgreesWithEnumeration) {
+TEST(TreeVariance, AgreesWithEnumeration) {
     for (const int k : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 19, 20, 64, 301})
         for (const DigitSystem& system : {DigitSystem::plain(k), DigitSystem::offset(k)}) {
             std::uint64_t total = 0;
@@ -33,7 +33,7 @@ std::int64_t power(std::int64_t k, int h) {
     return h == 0 ? 1 : k * power(k, h - 1);
 }
 
-TEST(TreeError, MeetsThePapersClosedForms) {
+TEST(TreeVariance, MeetsThePapersClosedForms) {
     // In exact integers: mean nodes x T.
     for (const int h : {1, 2, 3, 4}) {
         for (const int k :
@@ -88,7 +88,7 @@ constexpr Row kTable[] = {
     {10000000, 1848.2, 3528, 17, 1776.8, 3384, 18, 1800.0, 3528, 15, 2952.1, 5904, 13183, 26496},
 };
 
-TEST(TreeError, ReproducesTheTableOfBestRadices) {
+TEST(TreeVariance, ReproducesTheTableOfBestRadices) {
     for (const Row& row : kTable) {
         const auto expect = [&](const DigitSystem& system, double mse, double most) {
             const auto [actual, actual_max] = continuous_error(system, row.horizon);
@@ -103,7 +103,7 @@ TEST(TreeError, ReproducesTheTableOfBestRadices) {
     }
 }
 
-TEST(TreeError, TheTablesRadicesAreTheBest) {
+TEST(TreeVariance, TheTablesRadicesAreTheBest) {
     for (const Row& row : kTable)
         for (int k = 2; k <= 400; ++k) {
             const double offset = continuous_error(DigitSystem::offset(k), row.horizon).first;
@@ -112,7 +112,7 @@ TEST(TreeError, TheTablesRadicesAreTheBest) {
         }
 }
 
-TEST(TreeError, HoldsAtTheGreatestHorizon) {
+TEST(TreeVariance, HoldsAtTheGreatestHorizon) {
     // T = 2^62: close to the asymptotic k h / 4 nodes of odd k = 19.
     const DigitSystem system = DigitSystem::offset(19);
     const double mean = static_cast<double>(total_nodes(system, kMaxHorizon)) / 0x1p62;
@@ -120,7 +120,7 @@ TEST(TreeError, HoldsAtTheGreatestHorizon) {
     EXPECT_LT(mean, 19 * 15 / 4.0 + 19);
 }
 
-TEST(TreeError, NodesBetweenAreThoseOfOneReleaseAlone) {
+TEST(TreeVariance, NodesBetweenAreThoseOfOneReleaseAlone) {
     for (const int k : {2, 3, 4, 5, 8, 19})
         for (const bool plain : {true, false}) {
             const DigitSystem system = plain ? DigitSystem::plain(k) : DigitSystem::offset(k);

@@ -21,42 +21,42 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
 
 } // namespace
 
-Planner::Entry& Planner::entry(const Request& request) {
+Forecast::Entry& Forecast::entry(const Request& request) {
     auto& entry = plans_[static_cast<std::size_t>(request.horizon) % kPlans];
     if (!entry || !(entry->request == request))
         entry.emplace(Entry{request, StreamError(request, &cache_), {}});
     return *entry;
 }
 
-StreamError& Planner::errors(const Request& request) {
+StreamError& Forecast::errors(const Request& request) {
     return entry(request).errors;
 }
 
-PlanReport report_of(StreamError& errors, int epoch) {
+ForecastReport report_of(StreamError& errors, int epoch) {
     const ReleaseError& own = errors.epoch(epoch);
     const double carried = errors.carried_variance(epoch);
     const double mse = carried + own.mse();
     return {own.radices(),
-            own.plan().scale().value(),
+            own.spec().scale().value(),
             mse,
             std::sqrt(mse),
             std::sqrt(carried + own.max_variance()),
             own.state_bytes()};
 }
 
-const PlanReport& Planner::report(const Request& request, int epoch) {
+const ForecastReport& Forecast::report(const Request& request, int epoch) {
     Entry& found = entry(request);
     const auto index = static_cast<std::size_t>(epoch);
     if (index >= found.reports.size())
         found.reports.resize(index + 1);
-    std::optional<PlanReport>& report = found.reports[index];
+    std::optional<ForecastReport>& report = found.reports[index];
     if (!report)
         report = report_of(found.errors, epoch);
     return *report;
 }
 
-std::int64_t Planner::half_width(const Request& request, std::int64_t t, double confidence,
-                                 std::int64_t since) {
+std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
+                                  std::int64_t since) {
     StreamError& release = errors(request);
     const NoiseClass noise = release.noise_class(t, since);
     if (widths_.empty())

@@ -1,4 +1,4 @@
-// Answers about plans, remembered: a query asks the same thing once per row.
+// Answers about mechanisms, remembered: a query asks the same thing once per row.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace dp_counter {
 
-/// What a plan promises.
-struct PlanReport {
+/// What a mechanism promises.
+struct ForecastReport {
     std::vector<std::int32_t> radices;
     double scale; ///< of the noise of one node
     double mse;
@@ -24,20 +24,20 @@ struct PlanReport {
 
 /// The report of one epoch of a stream, or of all of a stream with a horizon. mse, rmse and
 /// max_stddev hold what is carried over from the epochs before.
-[[nodiscard]] PlanReport report_of(StreamError& errors, int epoch);
+[[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
-/// A cache of public values of bounded size, on top of one of plans, which must live as long: up to
-/// 64 plans and 16384 half widths (1 MB). A remembered answer costs 30 to 100 nanoseconds.
-/// References are good until a call with another request.
-class Planner {
+/// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
+/// up to 64 mechanisms and 16384 half widths (1 MB). A remembered answer costs 30 to 100
+/// nanoseconds. References are good until a call with another request.
+class Forecast {
 public:
-    constexpr explicit Planner(PlanCache& plans) : cache_(plans) {}
+    constexpr explicit Forecast(MechanismCache& plans) : cache_(plans) {}
 
     /// StreamError(request). Throws Error as it does.
     [[nodiscard]] StreamError& errors(const Request& request);
 
     /// report_of(errors(request), epoch)
-    [[nodiscard]] const PlanReport& report(const Request& request, int epoch = 0);
+    [[nodiscard]] const ForecastReport& report(const Request& request, int epoch = 0);
 
     /// errors(request).half_width(t, confidence, since)
     [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
@@ -47,7 +47,7 @@ private:
     struct Entry {
         Request request;
         StreamError errors;
-        std::deque<std::optional<PlanReport>> reports; ///< of epochs 0, 1, ...
+        std::deque<std::optional<ForecastReport>> reports; ///< of epochs 0, 1, ...
     };
     struct Width {
         NoiseClass noise;
@@ -60,7 +60,7 @@ private:
 
     Entry& entry(const Request& request);
 
-    PlanCache& cache_;
+    MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
     std::vector<Width> widths_; ///< empty before the first use, then kWidths, found by hashing
 };

@@ -151,7 +151,7 @@ std::int64_t half_width_of_one(double scale, double confidence) {
 }
 
 void check_confidence(double confidence) {
-    if (confidence > 0 && confidence <= WeightedLaplace::kMaxConfidence)
+    if (confidence > 0 && confidence <= NoiseDistribution::kMaxConfidence)
         return;
     char message[96];
     (void)std::snprintf(message, sizeof message,
@@ -162,8 +162,8 @@ void check_confidence(double confidence) {
 
 } // namespace
 
-WeightedLaplace::Enclosure WeightedLaplace::probability_within(std::int64_t width,
-                                                               double tolerance) const {
+NoiseDistribution::Enclosure NoiseDistribution::probability_within(std::int64_t width,
+                                                                   double tolerance) const {
     Enclosure result{0, 1};
     if (width < 0)
         return {0, 0};
@@ -180,7 +180,7 @@ WeightedLaplace::Enclosure WeightedLaplace::probability_within(std::int64_t widt
     return result;
 }
 
-std::int64_t WeightedLaplace::half_width(double confidence) const {
+std::int64_t NoiseDistribution::half_width(double confidence) const {
     check_confidence(confidence);
     if (phi_.groups() == 0)
         return 0;

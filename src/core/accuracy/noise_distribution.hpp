@@ -17,11 +17,11 @@ enum class Rounding : std::uint8_t {
 /// The noise N of a release, or of the difference of two. N of a difference is off S by less than
 /// 1, and an event of S stands for one of N: abs(S) <= width implies abs(N) <= width, which implies
 /// abs(S) < width + 1. So widths are right, and at most 1 more than needed.
-class WeightedLaplace {
+class NoiseDistribution {
 public:
     static constexpr double kMaxConfidence = 1 - 1e-9;
 
-    explicit WeightedLaplace(const NoiseSum& sum, Rounding rounding = Rounding::once)
+    explicit NoiseDistribution(const NoiseSum& sum, Rounding rounding = Rounding::once)
         : phi_(sum), rounding_(rounding) {}
 
     /// Variance of S (rounding adds at most 1/4 to that of N, mostly 1/12, nothing for integers).

@@ -25,15 +25,15 @@ void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
                     "since is the number of rows counted at the earlier release.");
 }
 
-ReleaseError::ReleaseError(std::shared_ptr<const PreparedPlan> prepared)
+ReleaseError::ReleaseError(std::shared_ptr<const PreparedMechanism> prepared)
     : prepared_(std::move(prepared)) {}
 
-ReleaseError::ReleaseError(const Plan& plan)
-    : ReleaseError(
-          std::make_shared<const PreparedPlan>(plan, std::vector<PreparedPlan::Sampler>())) {}
+ReleaseError::ReleaseError(const MechanismSpec& spec)
+    : ReleaseError(std::make_shared<const PreparedMechanism>(
+          spec, std::vector<PreparedMechanism::Sampler>())) {}
 
 double ReleaseError::rounding() const noexcept {
-    return plan().is_fractional() ? kRoundingVariance : 0;
+    return spec().is_fractional() ? kRoundingVariance : 0;
 }
 
 double ReleaseError::variance_at(std::int64_t t) const {
@@ -41,26 +41,26 @@ double ReleaseError::variance_at(std::int64_t t) const {
 }
 
 double ReleaseError::exact_variance_at(std::int64_t t, std::int64_t since) const {
-    check_steps(t, since, plan().horizon);
+    check_steps(t, since, spec().horizon);
     return prepared_->exact_variance_at(t, since);
 }
 
 double ReleaseError::max_variance() const {
-    if (!plan().is_tree())
-        return hat_max_variance(*prepared_->hats(), plan().unit) + rounding();
-    return plan().scale().variance() *
-           static_cast<double>(max_nodes(plan().digits(), plan().horizon));
+    if (!spec().is_tree())
+        return hat_max_variance(*prepared_->hats(), spec().unit) + rounding();
+    return spec().scale().variance() *
+           static_cast<double>(max_nodes(spec().digits(), spec().horizon));
 }
 
 /// Of what counts whole nodes.
 std::int64_t ReleaseError::nodes(std::int64_t t, std::int64_t since) const {
-    return plan().is_tree() ? nodes_between(plan().digits(), since, t) : t - since;
+    return spec().is_tree() ? nodes_between(spec().digits(), since, t) : t - since;
 }
 
 NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
-    check_steps(t, since, plan().horizon);
-    if (!plan().is_fractional() || t == since) // the noise is symmetric: no sign matters
-        return {{{1, plan().scale(), nodes(t, since)}}, 1};
+    check_steps(t, since, spec().horizon);
+    if (!spec().is_fractional() || t == since) // the noise is symmetric: no sign matters
+        return {{{1, spec().scale(), nodes(t, since)}}, 1};
     NoiseSum sum{{}, int128{1} << 64};
     sum.terms.reserve(512);
     int last_level = -1;
@@ -68,30 +68,30 @@ NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
         if (level == last_level && sum.terms.back().coefficient == coefficient)
             ++sum.terms.back().multiplicity;
         else
-            sum.terms.push_back({coefficient, plan().scale(level), 1});
+            sum.terms.push_back({coefficient, spec().scale(level), 1});
         last_level = level;
     }
     return sum;
 }
 
 NoiseClass ReleaseError::noise_class(std::int64_t t, std::int64_t since) const {
-    check_steps(t, since, plan().horizon);
-    const bool whole = !plan().is_fractional();
-    return {plan().unit.epsilon.value(),
-            plan().unit.sensitivity,
-            whole ? 0 : fingerprint(plan().levels),
-            static_cast<std::uint64_t>(plan().height),
+    check_steps(t, since, spec().horizon);
+    const bool whole = !spec().is_fractional();
+    return {spec().unit.epsilon.value(),
+            spec().unit.sensitivity,
+            whole ? 0 : fingerprint(spec().levels),
+            static_cast<std::uint64_t>(spec().height),
             static_cast<std::uint64_t>(whole ? nodes(t, since) : t),
             static_cast<std::uint64_t>(whole ? 0 : since)};
 }
 
 std::vector<std::int32_t> ReleaseError::radices() const {
     std::vector<std::int32_t> result;
-    if (plan().is_tree())
-        result.assign(static_cast<std::size_t>(plan().height), plan().radix);
+    if (spec().is_tree())
+        result.assign(static_cast<std::size_t>(spec().height), spec().radix);
     else
-        for (int l = 0; l + 1 < plan().height; ++l)
-            result.push_back(plan().levels.level[l].radix);
+        for (int l = 0; l + 1 < spec().height; ++l)
+            result.push_back(spec().levels.level[l].radix);
     return result;
 }
 

@@ -1,4 +1,5 @@
-// How wrong the releases of a plan are: public values alone, so reporting them costs no privacy.
+// How wrong the releases of a mechanism are: public values alone, so reporting them costs no
+// privacy.
 #pragma once
 
 #include <cstddef>
@@ -24,31 +25,31 @@ struct NoiseClass {
     friend bool operator==(const NoiseClass&, const NoiseClass&) = default;
 };
 
-/// The errors of one plan's releases and of their differences, release(t) - release(since), 0 <=
-/// since <= t <= horizon; at step 0 nothing has been counted and the release is exact. Other steps
-/// throw Error (parameter).
+/// The errors of one mechanism's releases and of their differences, release(t) - release(since), 0
+/// <= since <= t <= horizon; at step 0 nothing has been counted and the release is exact. Other
+/// steps throw Error (parameter).
 ///
 /// Bridge and hat round a fraction to an integer. That is counted as 1/12 in every variance, which
 /// is right wherever the noise is spread over several integers; it is less where epsilon is so
 /// large that most releases have no noise at all.
 class ReleaseError {
 public:
-    explicit ReleaseError(std::shared_ptr<const PreparedPlan> prepared);
+    explicit ReleaseError(std::shared_ptr<const PreparedMechanism> prepared);
 
     /// For bridge and hat it computes the tables of weights: some microseconds to milliseconds.
-    explicit ReleaseError(const Plan& plan);
+    explicit ReleaseError(const MechanismSpec& spec);
 
-    [[nodiscard]] const Plan& plan() const noexcept { return prepared_->plan(); }
+    [[nodiscard]] const MechanismSpec& spec() const noexcept { return prepared_->spec(); }
 
     /// Variance of the release at step t, rounding included.
     [[nodiscard]] double variance_at(std::int64_t t) const;
 
-    /// PreparedPlan::exact_variance_at, checked.
+    /// PreparedMechanism::exact_variance_at, checked.
     [[nodiscard]] double exact_variance_at(std::int64_t t, std::int64_t since = 0) const;
 
     /// Mean and greatest variance over steps 1 .. horizon: exact for trees and, for the others, as
     /// good as hat_variance.hpp says.
-    [[nodiscard]] double mse() const { return plan().mse(); }
+    [[nodiscard]] double mse() const { return spec().mse(); }
     [[nodiscard]] double max_variance() const;
 
     /// What the noise at step t less that at `since` consists of, before either is rounded.
@@ -66,7 +67,7 @@ private:
     [[nodiscard]] std::int64_t nodes(std::int64_t t, std::int64_t since) const;
     [[nodiscard]] double rounding() const noexcept;
 
-    std::shared_ptr<const PreparedPlan> prepared_;
+    std::shared_ptr<const PreparedMechanism> prepared_;
 };
 
 /// Throws Error (parameter) unless 0 <= since <= t <= last.

@@ -8,7 +8,7 @@
 
 namespace dp_counter {
 
-StreamError::StreamError(const Request& request, PlanCache* plans)
+StreamError::StreamError(const Request& request, MechanismCache* plans)
     : request_(request), plans_(plans), carried_{0.0} {
     (void)epoch(0);
 }
@@ -19,7 +19,7 @@ const ReleaseError& StreamError::epoch(int number) {
         if (plans_ != nullptr)
             epochs_.emplace_back(plans_->describe(request_, next));
         else
-            epochs_.emplace_back(make_plan(request_, next));
+            epochs_.emplace_back(make_mechanism(request_, next));
     }
     return epochs_[static_cast<std::size_t>(number)];
 }
@@ -30,7 +30,7 @@ void StreamError::check(std::int64_t t, std::int64_t since) const {
 
 bool StreamError::is_rounded(std::int64_t t) {
     const int begun = epochs_begun(request_.horizon, t);
-    return begun > 0 && epoch(begun - 1).plan().is_fractional();
+    return begun > 0 && epoch(begun - 1).spec().is_fractional();
 }
 
 template <class Visit>
@@ -44,7 +44,7 @@ void StreamError::for_each_epoch(std::int64_t t, std::int64_t since, Visit&& vis
 double StreamError::carried_variance(int number) {
     while (static_cast<std::size_t>(number) >= carried_.size()) {
         const ReleaseError& last = epoch(static_cast<int>(carried_.size()) - 1);
-        carried_.push_back(carried_.back() + last.exact_variance_at(last.plan().horizon));
+        carried_.push_back(carried_.back() + last.exact_variance_at(last.spec().horizon));
     }
     return carried_[static_cast<std::size_t>(number)];
 }
@@ -90,7 +90,7 @@ std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int
         noise = sum_of(errors.noise_at(now, then), std::move(noise));
     });
     const bool twice = t != since && is_rounded(t) && is_rounded(since);
-    return WeightedLaplace(noise, twice ? Rounding::both_ends : Rounding::once)
+    return NoiseDistribution(noise, twice ? Rounding::both_ends : Rounding::once)
         .half_width(confidence);
 }
 

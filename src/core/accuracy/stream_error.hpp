@@ -11,17 +11,17 @@
 namespace dp_counter {
 
 /// The errors of the releases that a request leads to, and of their differences, release(t) -
-/// release(since). With a horizon that is one plan; without one a plan for every epoch
+/// release(since). With a horizon that is one mechanism; without one a mechanism for every epoch
 /// (epochs.hpp): a release carries the noise of the closed epochs' totals and that of its own
-/// epoch. Plans are made as they are asked for.
+/// epoch. Mechanisms are made as they are asked for.
 ///
 /// Steps are 0 <= since <= t <= horizon; others throw Error (parameter). Release 0 is exact, so the
 /// default, since = 0, is about the release at t itself.
 class StreamError {
 public:
-    /// With plans of a cache, which must live as long, or of its own. Throws Error (parameter) as
-    /// make_plan does.
-    explicit StreamError(const Request& request, PlanCache* plans = nullptr);
+    /// With mechanisms of a cache, which must live as long, or of its own. Throws Error (parameter)
+    /// as make_mechanism does.
+    explicit StreamError(const Request& request, MechanismCache* plans = nullptr);
 
     /// The errors of one epoch by itself; epoch 0 is all there is of a stream with a horizon.
     [[nodiscard]] const ReleaseError& epoch(int number);
@@ -35,7 +35,7 @@ public:
 
     /// The least width, good to 1e-6 in probability, with P(abs(noise of the difference) <= width)
     /// >= confidence; where both releases are rounded at most 1 more. Throws as
-    /// WeightedLaplace::half_width does.
+    /// NoiseDistribution::half_width does.
     [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
                                           std::int64_t since = 0);
 
@@ -51,7 +51,7 @@ private:
     void for_each_epoch(std::int64_t t, std::int64_t since, Visit&& visit);
 
     Request request_;
-    PlanCache* plans_;
+    MechanismCache* plans_;
     std::deque<ReleaseError> epochs_; ///< as far as they have been asked for
     std::vector<double> carried_;     ///< carried_variance() of epochs 0, 1, ..., likewise
 };

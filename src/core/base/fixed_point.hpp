@@ -9,17 +9,17 @@
 namespace dp_counter {
 
 /// A sum of weighted noise, in units of 2^-64.
-using ExactNoise = int128;
+using FixedPoint = int128;
 
-[[nodiscard]] constexpr ExactNoise exact_noise(std::int64_t whole) noexcept {
-    return static_cast<ExactNoise>(whole) << 64;
+[[nodiscard]] constexpr FixedPoint fixed_point(std::int64_t whole) noexcept {
+    return static_cast<FixedPoint>(whole) << 64;
 }
 
 /// The nearest integer, halves upwards: floor(x + 1/2). Throws Error (overflow) at the upper end:
 /// that depends on noise alone and, with the largest scale that there is, has a probability below
 /// exp(-140).
-[[nodiscard]] inline std::int64_t rounded(ExactNoise noise) {
-    return static_cast<std::int64_t>(checked_add(noise, ExactNoise{1} << 63) >> 64);
+[[nodiscard]] inline std::int64_t rounded(FixedPoint noise) {
+    return static_cast<std::int64_t>(checked_add(noise, FixedPoint{1} << 63) >> 64);
 }
 
 /// What rounding adds to the variance of noise with fractions in it that is spread over several

@@ -7,19 +7,19 @@
 
 namespace dp_counter {
 
-Plan CounterState::first_plan(const Request& request) {
-    return make_plan(request);
+MechanismSpec CounterState::first_spec(const Request& request) {
+    return make_mechanism(request);
 }
 
 CounterState* CounterState::create(void* block, const Request& request,
-                                   const PreparedPlan& prepared) noexcept {
-    auto* state = new (block) CounterState(request, prepared.plan());
+                                   const PreparedMechanism& prepared) noexcept {
+    auto* state = new (block) CounterState(request, prepared.spec());
     NoiseEngine::create(&state->engine(), prepared);
     return state;
 }
 
-std::optional<Plan> CounterState::next_epoch() const {
-    if (step_of_epoch() < plan_.horizon)
+std::optional<MechanismSpec> CounterState::next_epoch() const {
+    if (step_of_epoch() < spec_.horizon)
         return std::nullopt;
     if (is_bounded())
         throw Error(Fault::data,
@@ -29,10 +29,10 @@ std::optional<Plan> CounterState::next_epoch() const {
                     "counter, with a horizon that is long enough or without one.");
     if (epoch_ + 1 >= kEpochs) // 10^11 years of steps a second
         throw_overflow();
-    return make_plan(request_, static_cast<int>(epoch_ + 1));
+    return make_mechanism(request_, static_cast<int>(epoch_ + 1));
 }
 
-CounterState* CounterState::open_epoch(void* block, const PreparedPlan& prepared,
+CounterState* CounterState::open_epoch(void* block, const PreparedMechanism& prepared,
                                        const CounterState& before) noexcept {
     CounterState* state = create(block, before.request_, prepared);
     state->step_ = before.step_;

@@ -45,46 +45,47 @@ struct StepNoise {
 /// added to a release costs no privacy.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
-/// that may be moved with memcpy. Its size follows from the plan, never from the counts. Before
-/// advance() an epoch that is over must be followed by open_epoch(), in another block.
+/// that may be moved with memcpy. Its size follows from the mechanism, never from the counts.
+/// Before advance() an epoch that is over must be followed by open_epoch(), in another block.
 class alignas(NoiseEngine::kAlignment) CounterState {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    /// The plan of a counter's first epoch. Throws Error (parameter).
-    [[nodiscard]] static Plan first_plan(const Request& request);
+    /// The mechanism of a counter's first epoch. Throws Error (parameter).
+    [[nodiscard]] static MechanismSpec first_spec(const Request& request);
 
-    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared) noexcept {
+    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept {
         return sizeof(CounterState) + NoiseEngine::bytes(prepared);
     }
 
-    /// Lays a counter at step 0 into block; the plan is first_plan(request).
+    /// Lays a counter at step 0 into block; the mechanism is first_spec(request).
     static CounterState* create(void* block, const Request& request,
-                                const PreparedPlan& prepared) noexcept;
+                                const PreparedMechanism& prepared) noexcept;
 
-    /// The plan of the next epoch if the current one is over and the counter goes on. Throws Error
-    /// (data) at the horizon of a counter that has one.
-    [[nodiscard]] std::optional<Plan> next_epoch() const;
+    /// The mechanism of the next epoch if the current one is over and the counter goes on. Throws
+    /// Error (data) at the horizon of a counter that has one.
+    [[nodiscard]] std::optional<MechanismSpec> next_epoch() const;
 
     /// Lays the counter `before`, whose epoch is over, into block, with a fresh tree.
-    static CounterState* open_epoch(void* block, const PreparedPlan& prepared,
+    static CounterState* open_epoch(void* block, const PreparedMechanism& prepared,
                                     const CounterState& before) noexcept;
 
     /// Closes a step. `prepared` is that of the epoch; draw(level) gives the noise of one node,
-    /// from plan().scale(level). Throws Error (data) past the epoch, (overflow) as rounded() does;
+    /// from spec().scale(level). Throws Error (data) past the epoch, (overflow) as rounded() does;
     /// the state must not be used after a throw.
     template <class Draw>
-    [[nodiscard]] StepNoise advance(const PreparedPlan& prepared, Draw&& draw);
+    [[nodiscard]] StepNoise advance(const PreparedMechanism& prepared, Draw&& draw);
 
     [[nodiscard]] bool is_bounded() const noexcept { return request_.horizon != kUnbounded; }
     [[nodiscard]] const Request& request() const noexcept { return request_; }
-    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] const MechanismSpec& spec() const noexcept { return spec_; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
 private:
     friend class StateCodec;
 
-    CounterState(const Request& request, const Plan& plan) : request_(request), plan_(plan) {}
+    CounterState(const Request& request, const MechanismSpec& spec)
+        : request_(request), spec_(spec) {}
 
     [[nodiscard]] NoiseEngine& engine() noexcept {
         return *reinterpret_cast<NoiseEngine*>(this + 1);
@@ -93,9 +94,9 @@ private:
     [[noreturn]] static void throw_past_epoch();
 
     Request request_;
-    Plan plan_;              ///< of the current epoch
-    ExactNoise noise_ = 0;   ///< of the last release; secret
-    ExactNoise carried_ = 0; ///< of the last release before the current epoch; secret
+    MechanismSpec spec_;     ///< of the current epoch
+    FixedPoint noise_ = 0;   ///< of the last release; secret
+    FixedPoint carried_ = 0; ///< of the last release before the current epoch; secret
     std::int64_t step_ = 0;
     std::int64_t epoch_ = 0;       ///< number of the current epoch
     std::int64_t epoch_start_ = 0; ///< steps before it
@@ -108,13 +109,13 @@ static_assert(alignof(CounterState) <= CounterState::kAlignment);
 static_assert(sizeof(CounterState) % NoiseEngine::kAlignment == 0);
 
 template <class Draw>
-StepNoise CounterState::advance(const PreparedPlan& prepared, Draw&& draw) {
-    if (step_of_epoch() >= plan_.horizon) [[unlikely]]
+StepNoise CounterState::advance(const PreparedMechanism& prepared, Draw&& draw) {
+    if (step_of_epoch() >= spec_.horizon) [[unlikely]]
         throw_past_epoch();
     noise_ = checked_add(carried_, engine().advance(draw));
     ++step_;
     variance_ = carried_variance_ + prepared.exact_variance_at(step_of_epoch());
-    const double rounding = plan_.is_fractional() ? kRoundingVariance : 0;
+    const double rounding = spec_.is_fractional() ? kRoundingVariance : 0;
     return {step_, rounded(noise_), __builtin_sqrt(variance_ + rounding)};
 }
 

@@ -51,23 +51,23 @@ constexpr Shapes kShapes[] = {
 };
 constexpr int kSearched = sizeof kShapes / sizeof *kShapes;
 
-HatSpec usual_spec(int epoch, PrivacyUnit unit) {
+HatLevels usual_levels(int epoch, PrivacyUnit unit) {
     const std::int64_t length = epoch_length(epoch);
     if (epoch < kSearched)
-        return fitted_hat_spec(length, {kShapes[epoch].shape, kShapes[epoch].levels}, unit);
+        return fitted_hat_levels(length, {kShapes[epoch].shape, kShapes[epoch].levels}, unit);
     // Three knots on top, radices near 22.
     const double blocks = static_cast<double>(length) / 3;
     const double levels = std::round(std::log(blocks) / std::log(22.0));
     const auto radix = static_cast<std::int32_t>(std::ceil(std::pow(blocks, 1 / levels)));
     std::vector<HatShape> shapes(static_cast<std::size_t>(levels), HatShape{radix, radix * 7 / 10});
     shapes.back().offset = radix * 9 / 20;
-    return fitted_hat_spec(length, shapes, unit);
+    return fitted_hat_levels(length, shapes, unit);
 }
 
 /// What an epoch costs itself and those after it.
-double cost(const HatSpec& spec, PrivacyUnit unit) {
-    const HatPlanBlock plan(spec);
-    return hat_spec_mse(spec, unit) + hat_variance_at(plan.get(), unit, spec.horizon) +
+double cost(const HatLevels& spec, PrivacyUnit unit) {
+    const HatWeightsBlock weights(spec);
+    return hat_levels_mse(spec, unit) + hat_variance_at(weights.get(), unit, spec.horizon) +
            (spec.height > 1 ? kRoundingVariance : 0);
 }
 
@@ -97,12 +97,12 @@ std::int64_t steps_of_epoch(std::int64_t horizon, int epoch, std::int64_t t) noe
     return std::clamp<std::int64_t>(t - epoch_begin(epoch), 0, epoch_length(epoch));
 }
 
-HatSpec epoch_spec(int epoch, PrivacyUnit unit) {
-    const HatSpec usual = usual_spec(epoch, unit);
+HatLevels epoch_levels(int epoch, PrivacyUnit unit) {
+    const HatLevels usual = usual_levels(epoch, unit);
     const bool fits = hat_fits(usual, unit);
     if (fits && is_nearly_continuous(unit))
         return usual;
-    const HatSpec bridge = choose_bridge(epoch_length(epoch), unit);
+    const HatLevels bridge = choose_bridge(epoch_length(epoch), unit);
     return fits && cost(usual, unit) <= cost(bridge, unit) ? usual : bridge;
 }
 

@@ -7,38 +7,38 @@
 
 namespace dp_counter {
 
-const std::shared_ptr<PreparedPlan>& PlanCache::entry(const Request& request, int epoch) {
+const std::shared_ptr<PreparedMechanism>& MechanismCache::entry(const Request& request, int epoch) {
     const auto place =
         static_cast<std::uint64_t>(request.horizon) + static_cast<std::uint64_t>(epoch);
     auto& entry = plans_[place % kPlans];
     if (!entry || !(entry->request == request) || entry->epoch != epoch) {
-        auto made = std::make_shared<PreparedPlan>(make_plan(request, epoch),
-                                                   std::vector<PreparedPlan::Sampler>());
+        auto made = std::make_shared<PreparedMechanism>(make_mechanism(request, epoch),
+                                                        std::vector<PreparedMechanism::Sampler>());
         entry.emplace(Entry{request, epoch, std::move(made)});
     }
     return entry->prepared;
 }
 
-const PreparedPlan& PlanCache::prepare(const Request& request, int epoch) {
-    PreparedPlan& prepared = *entry(request, epoch);
+const PreparedMechanism& MechanismCache::prepare(const Request& request, int epoch) {
+    PreparedMechanism& prepared = *entry(request, epoch);
     if (!prepared.has_samplers()) {
-        const Plan& plan = prepared.plan();
-        std::vector<PreparedPlan::Sampler> samplers;
-        samplers.reserve(static_cast<std::size_t>(plan.scales()));
-        for (int level = 0; level < plan.scales(); ++level) {
+        const MechanismSpec& spec = prepared.spec();
+        std::vector<PreparedMechanism::Sampler> samplers;
+        samplers.reserve(static_cast<std::size_t>(spec.scales()));
+        for (int level = 0; level < spec.scales(); ++level) {
             checkpoint();
-            samplers.push_back(sampler(plan.scale(level)));
+            samplers.push_back(sampler(spec.scale(level)));
         }
         prepared.add_samplers(std::move(samplers));
     }
     return prepared;
 }
 
-PreparedPlan::Sampler PlanCache::sampler(const LaplaceScale& scale) {
-    for (const PreparedPlan::Sampler& known : samplers_)
+PreparedMechanism::Sampler MechanismCache::sampler(const LaplaceScale& scale) {
+    for (const PreparedMechanism::Sampler& known : samplers_)
         if (known && known->scale() == scale)
             return known;
-    PreparedPlan::Sampler made = std::make_shared<const DiscreteLaplace>(scale);
+    PreparedMechanism::Sampler made = std::make_shared<const DiscreteLaplace>(scale);
     samplers_[oldest_sampler_] = made;
     oldest_sampler_ = (oldest_sampler_ + 1) % kSamplers;
     return made;

@@ -26,7 +26,7 @@ constexpr std::array<Name, 4> kNames{{
     {Mechanism::plain, "plain"},
 }};
 
-DigitSystem digit_system(Mechanism mechanism, std::int32_t radix) {
+DigitSystem digits_of(Mechanism mechanism, std::int32_t radix) {
     return mechanism == Mechanism::plain ? DigitSystem::plain(radix) : DigitSystem::offset(radix);
 }
 
@@ -43,44 +43,45 @@ void check(const Request& request) {
                     "Leave k out to have the most accurate one chosen.");
 }
 
-/// Keeps the best of the plans offered to it.
+/// Keeps the best of the mechanisms offered to it.
 class Best {
 public:
-    void offer(const Plan& plan) {
-        const double mse = plan.mse();
-        if (!plan_ || std::tuple(mse, plan.height, plan.radix) <
-                          std::tuple(mse_, plan_->height, plan_->radix)) {
-            plan_ = plan;
+    void offer(const MechanismSpec& spec) {
+        const double mse = spec.mse();
+        if (!spec_ || std::tuple(mse, spec.height, spec.radix) <
+                          std::tuple(mse_, spec_->height, spec_->radix)) {
+            spec_ = spec;
             mse_ = mse;
         }
     }
-    [[nodiscard]] const Plan& plan() const { return *plan_; }
+    [[nodiscard]] const MechanismSpec& spec() const { return *spec_; }
 
 private:
-    std::optional<Plan> plan_;
+    std::optional<MechanismSpec> spec_;
     double mse_ = 0;
 };
 
-Plan best_tree(const Request& request, Mechanism mechanism) {
+MechanismSpec best_tree(const Request& request, Mechanism mechanism) {
     const auto digits = mechanism == Mechanism::plain ? &DigitSystem::plain : &DigitSystem::offset;
     const DigitSystem best = choose_tree(digits, request.horizon, request.unit);
     return {mechanism,       best.radix(), best.height(request.horizon),
             request.horizon, request.unit, {}};
 }
 
-Plan with_levels(const Request& request, std::int32_t radix, const HatSpec& levels) {
+MechanismSpec with_levels(const Request& request, std::int32_t radix, const HatLevels& levels) {
     const Mechanism mechanism =
-        levels.rule == HatSpec::Rule::hat ? Mechanism::hat : Mechanism::bridge;
+        levels.rule == HatLevels::Rule::hat ? Mechanism::hat : Mechanism::bridge;
     return {mechanism, radix, levels.height, request.horizon, request.unit, levels};
 }
 
-Plan with_radix(const Request& request, std::int32_t radix) {
+MechanismSpec with_radix(const Request& request, std::int32_t radix) {
     const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
     if (mechanism == Mechanism::bridge || mechanism == Mechanism::hat) {
-        const auto rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+        const auto rule =
+            mechanism == Mechanism::hat ? HatLevels::Rule::hat : HatLevels::Rule::bridge;
         return with_levels(request, radix, uniform_hat(rule, request.horizon, radix, request.unit));
     }
-    const int height = digit_system(mechanism, radix).height(request.horizon);
+    const int height = digits_of(mechanism, radix).height(request.horizon);
     return {mechanism, radix, height, request.horizon, request.unit, {}};
 }
 
@@ -88,9 +89,9 @@ Plan with_radix(const Request& request, std::int32_t radix) {
 /// (tests hold this at many horizons). Above, noise of few integers may favour a tree.
 constexpr double kHatsWin = 0.5;
 
-Plan best_of_all(const Request& request) {
+MechanismSpec best_of_all(const Request& request) {
     Best best;
-    std::optional<Plan> hats;
+    std::optional<MechanismSpec> hats;
     try {
         hats = with_levels(request, 0, choose_hat(request.horizon, request.unit));
     } catch (const Error&) { // their lattices are too fine for this epsilon: the trees are left
@@ -101,7 +102,7 @@ Plan best_of_all(const Request& request) {
         best.offer(best_tree(request, mechanism));
     if (hats && (hats->height > 1 || request.horizon > kMaxRadix)) // one level is plain already
         best.offer(*hats);
-    return best.plan();
+    return best.spec();
 }
 
 } // namespace
@@ -124,25 +125,25 @@ Mechanism mechanism_from_name(std::string_view text) {
                 "The mechanisms are " + known + "; leave it out to have the best one chosen.");
 }
 
-DigitSystem Plan::digits() const {
-    return digit_system(mechanism, radix);
+DigitSystem MechanismSpec::digits() const {
+    return digits_of(mechanism, radix);
 }
 
-LaplaceScale Plan::scale(int level) const noexcept {
+LaplaceScale MechanismSpec::scale(int level) const noexcept {
     if (is_tree())
         return tree_scale(height, unit);
     return hat_scale(levels, unit, level);
 }
 
-double Plan::mse() const {
+double MechanismSpec::mse() const {
     if (!is_tree())
-        return hat_spec_mse(levels, unit) + (is_fractional() ? kRoundingVariance : 0);
+        return hat_levels_mse(levels, unit) + (is_fractional() ? kRoundingVariance : 0);
     return tree_mse(digits(), horizon, scale().variance());
 }
 
 namespace {
 
-Plan make_bounded_plan(const Request& request) {
+MechanismSpec make_bounded_plan(const Request& request) {
     check(request);
     if (request.radix)
         return with_radix(request, *request.radix);
@@ -160,12 +161,12 @@ Plan make_bounded_plan(const Request& request) {
     return best_tree(request, *request.mechanism);
 }
 
-Plan make_epoch_plan(const Request& request, int epoch) {
+MechanismSpec make_epoch_mechanism(const Request& request, int epoch) {
     Request bounded = request;
     bounded.horizon = epoch_length(epoch);
     const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
     if (!request.radix && hats) {
-        const HatSpec levels = epoch_spec(epoch, request.unit);
+        const HatLevels levels = epoch_levels(epoch, request.unit);
         if (hat_fits(levels, request.unit))
             return with_levels(bounded, 0, levels);
     }
@@ -174,12 +175,12 @@ Plan make_epoch_plan(const Request& request, int epoch) {
 
 } // namespace
 
-Plan make_plan(const Request& request, int epoch) {
+MechanismSpec make_mechanism(const Request& request, int epoch) {
     request.unit.require_scale(1); // before any mechanism has to do with it
-    Plan plan = request.horizon != kUnbounded ? make_bounded_plan(request)
-                                              : make_epoch_plan(request, epoch);
-    plan.unit.require_scale(plan.height);
-    return plan;
+    MechanismSpec spec = request.horizon != kUnbounded ? make_bounded_plan(request)
+                                                       : make_epoch_mechanism(request, epoch);
+    spec.unit.require_scale(spec.height);
+    return spec;
 }
 
 } // namespace dp_counter

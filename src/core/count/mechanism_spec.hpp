@@ -39,13 +39,13 @@ struct Request {
 /// epsilon-differentially private: each bit has weight 1 on each of `height` levels of nodes, so
 /// the l1 sensitivity is the height, and each node carries discrete Laplace noise of scale height /
 /// epsilon.
-struct Plan {
+struct MechanismSpec {
     Mechanism mechanism;
     std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
     int height;
     std::int64_t horizon;
     PrivacyUnit unit;
-    HatSpec levels; ///< of bridge and hat
+    HatLevels levels; ///< of bridge and hat
 
     /// Whether it is one of the paper's mechanisms, described by digits().
     [[nodiscard]] bool is_tree() const noexcept {
@@ -73,9 +73,10 @@ struct Plan {
 
 /// Completes a request. Without k and mechanism: the least exact MSE of all; without k: the least
 /// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
-/// the smaller radix, then to the smaller state: equal requests always have equal plans. Throws
-/// Error (parameter) for values out of range. Of an unbounded request it is the plan of epoch
-/// number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp); others have epoch 0 alone.
-[[nodiscard]] Plan make_plan(const Request& request, int epoch = 0);
+/// the smaller radix, then to the smaller state: equal requests always have equal mechanisms.
+/// Throws Error (parameter) for values out of range. Of an unbounded request it is the mechanism of
+/// epoch number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp); others have epoch 0
+/// alone.
+[[nodiscard]] MechanismSpec make_mechanism(const Request& request, int epoch = 0);
 
 } // namespace dp_counter

@@ -1,8 +1,8 @@
 // The noise of a stream whose mechanism is known at run time only.
 //
 // One engine per family of mechanisms. An engine is a trivially copyable object in a block whose
-// size follows from the plan alone; TreeNoise serves the paper's mechanisms, HatNoise bridge and
-// hat.
+// size follows from the mechanism alone; TreeNoise serves the paper's mechanisms, HatNoise bridge
+// and hat.
 #pragma once
 
 #include <cstddef>
@@ -16,38 +16,39 @@
 namespace dp_counter {
 
 /// The head of a block of bytes(prepared) bytes, aligned to kAlignment, that may be moved with
-/// memcpy: this object, the tables of a hat plan if there is one, the engine's state.
+/// memcpy: this object, the tables of a hat mechanism if there is one, the engine's state.
 class NoiseEngine {
 public:
     static constexpr std::size_t kAlignment = 16;
 
-    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared) noexcept;
+    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept;
 
     /// Lays the noise at step 0 into block.
-    static NoiseEngine* create(void* block, const PreparedPlan& prepared) noexcept;
+    static NoiseEngine* create(void* block, const PreparedMechanism& prepared) noexcept;
 
     /// Goes to the next step and returns the noise of its release. draw(level) gives the noise of
-    /// one node, from plan.scale(level). Throws as TreeNoise and HatNoise do.
+    /// one node, from spec.scale(level). Throws as TreeNoise and HatNoise do.
     template <class Draw>
-    [[nodiscard]] ExactNoise advance(Draw&& draw) {
+    [[nodiscard]] FixedPoint advance(Draw&& draw) {
         if (is_tree_ != 0)
-            return exact_noise(at<TreeNoise>(state_)->advance([&] { return draw(0); }));
-        return at<HatNoise>(state_)->advance(*at<const HatPlan>(sizeof(NoiseEngine)), draw);
+            return fixed_point(at<TreeNoise>(state_)->advance([&] { return draw(0); }));
+        return at<HatNoise>(state_)->advance(*at<const HatWeights>(sizeof(NoiseEngine)), draw);
     }
 
-    /// Calls visit(std::int64_t&) for every integer of the state in an order that the plan fixes,
-    /// to write or to read it. Those of an equal plan make the same state.
+    /// Calls visit(std::int64_t&) for every integer of the state in an order that the mechanism
+    /// fixes, to write or to read it. Those of an equal mechanism make the same state.
     template <class Visit>
     void for_each_integer(Visit&& visit) {
         if (is_tree_ != 0)
             at<TreeNoise>(state_)->for_each_integer(visit);
         else
-            at<HatNoise>(state_)->for_each_integer(*at<const HatPlan>(sizeof(NoiseEngine)), visit);
+            at<HatNoise>(state_)->for_each_integer(*at<const HatWeights>(sizeof(NoiseEngine)),
+                                                   visit);
     }
 
-    /// Whether the integers can be those of a stream with this plan at step t. To be asked before a
-    /// state that was read from storage is used.
-    [[nodiscard]] bool is_state_at(const Plan& plan, std::int64_t t) noexcept;
+    /// Whether the integers can be those of a stream with this mechanism at step t. To be asked
+    /// before a state that was read from storage is used.
+    [[nodiscard]] bool is_state_at(const MechanismSpec& spec, std::int64_t t) noexcept;
 
 private:
     template <class Object>

@@ -14,23 +14,23 @@ void Progress::throw_beyond(std::int64_t horizon) {
                 "Declare a horizon that is at least the number of rows of every partition.");
 }
 
-std::size_t NoiseStream::bytes(const PreparedPlan& prepared) {
+std::size_t NoiseStream::bytes(const PreparedMechanism& prepared) {
     std::size_t total = align_up(sizeof(NoiseStream), kAlignment);
-    for (int level = 0; level < prepared.plan().scales(); ++level)
-        total += align_up(DiscreteLaplace::bytes(prepared.plan().scale(level)), kAlignment);
+    for (int level = 0; level < prepared.spec().scales(); ++level)
+        total += align_up(DiscreteLaplace::bytes(prepared.spec().scale(level)), kAlignment);
     return total + NoiseEngine::bytes(prepared);
 }
 
-NoiseStream* NoiseStream::create(void* block, const PreparedPlan& prepared) noexcept {
-    const Plan& plan = prepared.plan();
+NoiseStream* NoiseStream::create(void* block, const PreparedMechanism& prepared) noexcept {
+    const MechanismSpec& spec = prepared.spec();
     auto* stream = new (block) NoiseStream;
     stream->next_ = kAhead;
     stream->drawn_ = 0;
-    stream->end_ = plan.horizon;
+    stream->end_ = spec.horizon;
     stream->carried_ = 0;
     stream->noise_ = 0;
     std::size_t offset = align_up(sizeof(NoiseStream), kAlignment);
-    for (int level = 0; level < plan.scales(); ++level) {
+    for (int level = 0; level < spec.scales(); ++level) {
         const DiscreteLaplace& sampler = prepared.sampler(level);
         std::memcpy(stream->at<void>(offset), static_cast<const void*>(&sampler), sampler.bytes());
         stream->sampler_[level] = static_cast<std::uint32_t>(offset);
@@ -41,11 +41,11 @@ NoiseStream* NoiseStream::create(void* block, const PreparedPlan& prepared) noex
     return stream;
 }
 
-NoiseStream* NoiseStream::create_next(void* block, const PreparedPlan& prepared,
+NoiseStream* NoiseStream::create_next(void* block, const PreparedMechanism& prepared,
                                       const NoiseStream& previous) noexcept {
     NoiseStream* stream = create(block, prepared);
     stream->drawn_ = previous.drawn_;
-    stream->end_ = previous.end_ + prepared.plan().horizon; // epochs end at kMaxHorizon
+    stream->end_ = previous.end_ + prepared.spec().horizon; // epochs end at kMaxHorizon
     stream->carried_ = previous.noise_;
     stream->noise_ = previous.noise_;
     return stream;
@@ -59,7 +59,7 @@ void NoiseStream::look_ahead(RandomSource& random) {
         return at<const DiscreteLaplace>(sampler_[level])->draw(random);
     };
     NoiseEngine& engine = *at<NoiseEngine>(engine_);
-    ExactNoise noise = 0;
+    FixedPoint noise = 0;
     // As many as have passed: a short stream shall not draw for rows that never come.
     const auto rows = std::min(std::clamp<std::int64_t>(step, 8, kAhead), end_ - step);
     const std::size_t first = kAhead - static_cast<std::size_t>(rows);

@@ -47,17 +47,17 @@ class NoiseStream {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    [[nodiscard]] static std::size_t bytes(const PreparedPlan& prepared);
+    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared);
 
     /// Lays a stream at step 0 into block.
-    static NoiseStream* create(void* block, const PreparedPlan& prepared) noexcept;
+    static NoiseStream* create(void* block, const PreparedMechanism& prepared) noexcept;
 
     /// Lays the next epoch of an unbounded stream into another block; `previous` is over. The total
     /// of the closed epoch is carried on with the noise of its last step, before it is rounded.
-    static NoiseStream* create_next(void* block, const PreparedPlan& prepared,
+    static NoiseStream* create_next(void* block, const PreparedMechanism& prepared,
                                     const NoiseStream& previous) noexcept;
 
-    /// Whether all steps of the plan have been taken: of the horizon, or of the epoch.
+    /// Whether all steps of the mechanism have been taken: of the horizon, or of the epoch.
     [[nodiscard]] bool is_over() const noexcept { return !is_ready() && drawn_ == end_; }
 
     /// Takes the next step: look_ahead() where it is needed, then take().
@@ -86,12 +86,12 @@ private:
         return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
     }
 
-    ExactNoise carried_;                  ///< of the closed epochs' totals
-    ExactNoise noise_;                    ///< of the last step whose noise is drawn
+    FixedPoint carried_;                  ///< of the closed epochs' totals
+    FixedPoint noise_;                    ///< of the last step whose noise is drawn
     std::size_t next_;                    ///< the place of the next step in ahead_, to its end
     std::int64_t ahead_[kAhead]{};        ///< noise of the steps to come, rounded; else 0
     std::int64_t drawn_;                  ///< the last step whose noise is drawn
-    std::int64_t end_;                    ///< the step at which the plan ends
+    std::int64_t end_;                    ///< the step at which the mechanism ends
     std::size_t engine_;                  ///< offset from the head of the block
     std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
 };
@@ -102,15 +102,15 @@ static_assert(std::is_trivially_copyable_v<NoiseStream>);
 /// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one
 /// node.
 template <class Draw>
-[[nodiscard]] ExactNoise sample_noise(const PreparedPlan& prepared, std::int64_t step,
+[[nodiscard]] FixedPoint sample_noise(const PreparedMechanism& prepared, std::int64_t step,
                                       Draw&& draw) {
-    const Plan& plan = prepared.plan();
+    const MechanismSpec& spec = prepared.spec();
     if (step == 0)
         return 0;
-    if (!plan.is_tree())
+    if (!spec.is_tree())
         return HatNoise::sample(*prepared.hats(), step, draw);
-    return exact_noise(
-        TreeNoise::sample(plan.digits(), plan.height, step, [&] { return draw(0); }));
+    return fixed_point(
+        TreeNoise::sample(spec.digits(), spec.height, step, [&] { return draw(0); }));
 }
 
 } // namespace dp_counter

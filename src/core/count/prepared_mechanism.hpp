@@ -1,4 +1,4 @@
-// A plan with everything that can be computed before the first row.
+// A mechanism with everything that can be computed before the first row.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace dp_counter {
 
-/// A plan, the samplers of its levels and, for bridge and hat, the tables of its weights: what the
-/// noise is made of and what its errors are computed from. Public values alone, shared by all
+/// A mechanism, the samplers of its levels and, for bridge and hat, the tables of its weights: what
+/// the noise is made of and what its errors are computed from. Public values alone, shared by all
 /// streams of one shape. Making one takes from some ten microseconds to some milliseconds (horizons
 /// near 1e9); see mechanism_cache.hpp.
-class PreparedPlan {
+class PreparedMechanism {
 public:
     using Sampler = std::shared_ptr<const DiscreteLaplace>;
 
-    /// samplers[l] serves plan.scale(l), l = 0 .. plan.scales() - 1. Without any no noise can be
+    /// samplers[l] serves spec.scale(l), l = 0 .. spec.scales() - 1. Without any no noise can be
     /// drawn, but its errors can be told; they may be added later.
-    PreparedPlan(const Plan& plan, std::vector<Sampler> samplers);
+    PreparedMechanism(const MechanismSpec& spec, std::vector<Sampler> samplers);
     void add_samplers(std::vector<Sampler> samplers) noexcept { samplers_ = std::move(samplers); }
 
     /// With samplers of its own. Throws Error (parameter) where a scale is too large.
-    explicit PreparedPlan(const Plan& plan);
+    explicit PreparedMechanism(const MechanismSpec& spec);
 
-    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] const MechanismSpec& spec() const noexcept { return spec_; }
     [[nodiscard]] bool has_samplers() const noexcept { return !samplers_.empty(); }
     [[nodiscard]] const DiscreteLaplace& sampler(int level) const noexcept {
-        return *samplers_[plan_.is_tree() ? 0 : static_cast<std::size_t>(level)];
+        return *samplers_[spec_.is_tree() ? 0 : static_cast<std::size_t>(level)];
     }
 
     /// The variance of the noise at step t less that at step `since`, 0 <= since <= t <= horizon,
@@ -39,13 +39,13 @@ public:
     [[nodiscard]] double exact_variance_at(std::int64_t t, std::int64_t since = 0) const;
 
     /// Null for the paper's mechanisms.
-    [[nodiscard]] const HatPlan* hats() const noexcept {
-        return reinterpret_cast<const HatPlan*>(tables_.get());
+    [[nodiscard]] const HatWeights* hats() const noexcept {
+        return reinterpret_cast<const HatWeights*>(tables_.get());
     }
     [[nodiscard]] std::size_t hats_bytes() const noexcept { return tables_bytes_; }
 
 private:
-    Plan plan_;
+    MechanismSpec spec_;
     std::vector<Sampler> samplers_;
     std::vector<double> node_variances_; ///< by scale
     std::size_t tables_bytes_ = 0;

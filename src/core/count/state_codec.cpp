@@ -39,23 +39,23 @@ bool is_mechanism(std::uint8_t value) {
 }
 
 /// The spec that has these levels, made as every spec is: what cannot be made is refused.
-HatSpec make_spec(HatSpec::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
-    if (rule == HatSpec::Rule::bridge) {
+HatLevels make_spec(HatLevels::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
+    if (rule == HatLevels::Rule::bridge) {
         std::vector<std::int32_t> radices;
         radices.reserve(levels.size());
         for (const HatLevel& level : levels)
             radices.push_back(level.radix);
-        return bridge_spec(horizon, radices);
+        return bridge_levels(horizon, radices);
     }
     std::vector<HatShape> shapes;
     for (const HatLevel& level : levels) {
         shapes.push_back({level.radix, level.offset});
-        const HatSpec usual = hat_spec(horizon, shapes);
+        const HatLevels usual = hat_levels(horizon, shapes);
         const auto extra = checked_sub(level.knots, usual.level[shapes.size() - 1].knots);
         constexpr std::int64_t refused = kMostExtra + 1;
         shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -refused, refused));
     }
-    return hat_spec(horizon, shapes);
+    return hat_levels(horizon, shapes);
 }
 
 /// The bits of a number, room for shifts by a byte included.
@@ -171,17 +171,17 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.integer(request.radix.value_or(0));
     writer.integer(request.mechanism ? static_cast<std::uint8_t>(*request.mechanism) : kChosen);
 
-    const Plan& plan = state.plan_;
-    writer.integer(static_cast<std::uint8_t>(plan.mechanism));
-    writer.integer(plan.radix);
-    writer.integer(plan.horizon);
-    if (!plan.is_tree()) {
-        writer.integer(static_cast<std::uint8_t>(plan.levels.lattice_bits));
-        writer.integer(static_cast<std::uint8_t>(plan.height - 1));
-        for (int l = 0; l + 1 < plan.height; ++l) {
-            writer.integer(plan.levels.level[l].radix);
-            writer.integer(plan.levels.level[l].offset);
-            writer.integer(plan.levels.level[l].knots);
+    const MechanismSpec& spec = state.spec_;
+    writer.integer(static_cast<std::uint8_t>(spec.mechanism));
+    writer.integer(spec.radix);
+    writer.integer(spec.horizon);
+    if (!spec.is_tree()) {
+        writer.integer(static_cast<std::uint8_t>(spec.levels.lattice_bits));
+        writer.integer(static_cast<std::uint8_t>(spec.height - 1));
+        for (int l = 0; l + 1 < spec.height; ++l) {
+            writer.integer(spec.levels.level[l].radix);
+            writer.integer(spec.levels.level[l].offset);
+            writer.integer(spec.levels.level[l].knots);
         }
     }
 
@@ -210,34 +210,34 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     writer.raw(sum);
 }
 
-Plan StateCodec::read_plan(Reader& reader, const PrivacyUnit& unit) {
+MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
     const auto mechanism = reader.mechanism();
     const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
     const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
-    Plan plan{mechanism, radix, 0, horizon, unit, {}};
-    if (plan.is_tree()) {
+    MechanismSpec spec{mechanism, radix, 0, horizon, unit, {}};
+    if (spec.is_tree()) {
         require(radix >= kMinRadix);
-        plan.height = plan.digits().height(horizon);
-        unit.require_scale(plan.height);
-        return plan;
+        spec.height = spec.digits().height(horizon);
+        unit.require_scale(spec.height);
+        return spec;
     }
-    HatSpec stored{};
-    stored.rule = mechanism == Mechanism::hat ? HatSpec::Rule::hat : HatSpec::Rule::bridge;
+    HatLevels stored{};
+    stored.rule = mechanism == Mechanism::hat ? HatLevels::Rule::hat : HatLevels::Rule::bridge;
     stored.horizon = horizon;
     stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
-    stored.height = reader.integer<std::uint8_t>(0, HatSpec::kMaxHeight - 1) + 1;
+    stored.height = reader.integer<std::uint8_t>(0, HatLevels::kMaxHeight - 1) + 1;
     for (int l = 0; l + 1 < stored.height; ++l) {
         stored.level[l].radix = reader.integer<std::int32_t>();
         stored.level[l].offset = reader.integer<std::int32_t>();
         stored.level[l].knots = reader.integer<std::int64_t>();
     }
     const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
-    plan.levels = make_spec(stored.rule, horizon, levels);
-    require(plan.levels == stored);
-    require_hat_fits(plan.levels, unit);
+    spec.levels = make_spec(stored.rule, horizon, levels);
+    require(spec.levels == stored);
+    require_hat_fits(spec.levels, unit);
     unit.require_scale(stored.height);
-    plan.height = stored.height;
-    return plan;
+    spec.height = stored.height;
+    return spec;
 }
 
 /// A counter at step 0 with the parameters of the stored one: nothing in it is secret.
@@ -250,7 +250,7 @@ CounterState StateCodec::read_public(Reader& reader) {
     const auto mechanism = reader.chosen_mechanism();
     const Request request{horizon, unit, radix, mechanism};
 
-    return {request, read_plan(reader, unit)};
+    return {request, read_spec(reader, unit)};
 }
 
 /// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.
@@ -258,36 +258,36 @@ void StateCodec::read_progress(Reader& reader, CounterState& state) {
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
-    state.noise_ = reader.integer<ExactNoise>();
-    state.carried_ = reader.integer<ExactNoise>();
+    state.noise_ = reader.integer<FixedPoint>();
+    state.carried_ = reader.integer<FixedPoint>();
     state.variance_ = reader.real(0, std::numeric_limits<double>::max());
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
 
-    require(state.step_of_epoch() <= state.plan_.horizon);
+    require(state.step_of_epoch() <= state.spec_.horizon);
     if (state.is_bounded())
-        require(state.plan_.horizon == state.request_.horizon && state.epoch_start_ == 0);
+        require(state.spec_.horizon == state.request_.horizon && state.epoch_start_ == 0);
     require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
 }
 
-Plan StateCodec::decode_plan(Bytes bytes) {
+MechanismSpec StateCodec::decode_spec(Bytes bytes) {
     Reader reader(bytes);
     try {
-        return read_public(reader).plan_;
-    } catch (const Error&) { // parameters that no plan can have
+        return read_public(reader).spec_;
+    } catch (const Error&) { // parameters that no mechanism can have
         throw_corrupt();
     }
 }
 
-CounterState* StateCodec::decode(Bytes bytes, const PreparedPlan& prepared, void* block) {
+CounterState* StateCodec::decode(Bytes bytes, const PreparedMechanism& prepared, void* block) {
     Reader reader(bytes);
     auto* state = CounterState::create(block, read_public(reader).request_, prepared);
     read_progress(reader, *state);
     state->engine().for_each_integer(
         [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
     require(reader.at_end());
-    require(state->engine().is_state_at(state->plan_, state->step_of_epoch()));
+    require(state->engine().is_state_at(state->spec_, state->step_of_epoch()));
     return state;
 }
 

@@ -4,17 +4,18 @@
 //   4 bytes  "DPCS"            2 bytes  version
 //   the request: horizon i64 (0: none), epsilon as its IEEE double, radix i32 (0: chosen),
 //     mechanism u8 (255: chosen)
-//   the plan of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for bridge and
+//   the mechanism of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for
+//   bridge and
 //     hat also lattice bits u8, levels above the steps u8, and each one's radix i32, offset i32,
 //     knots i64
 //   step, number of the epoch, steps before it: i64 each; noise, carried noise: i128 each;
 //     variance and carried variance: double each
-//   the engine's integers, i64 each: the number and order follow from the plan
+//   the engine's integers, i64 each: the number and order follow from the mechanism
 //   32 bytes BLAKE2b of all that comes before
 // The length follows from public parameters alone: it tells nothing about the noise.
 //
-// The plan is kept whole, so that a release of dp_counter that would choose another one goes on
-// with this. An engine whose integers or weights change their meaning needs a new version here.
+// The mechanism is kept whole, so that a release of dp_counter that would choose another one goes
+// on with this. An engine whose integers or weights change their meaning needs a new version here.
 #pragma once
 
 #include <cstddef>
@@ -35,19 +36,19 @@ public:
     /// Writes encoded_bytes(state) bytes to `out`.
     static void encode(CounterState& state, unsigned char* out);
 
-    /// The plan of the state in these bytes, which tells how large a block decode() needs.
-    [[nodiscard]] static Plan decode_plan(Bytes bytes);
+    /// The mechanism of the state in these bytes, which tells how large a block decode() needs.
+    [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes);
 
-    /// Lays the state into block, of CounterState::bytes(prepared) bytes; the plan is
-    /// decode_plan(bytes).
-    static CounterState* decode(Bytes bytes, const PreparedPlan& prepared, void* block);
+    /// Lays the state into block, of CounterState::bytes(prepared) bytes; the mechanism is
+    /// decode_spec(bytes).
+    static CounterState* decode(Bytes bytes, const PreparedMechanism& prepared, void* block);
 
 private:
     class Reader;
     class Writer;
 
     static void write(CounterState& state, Writer& writer);
-    static Plan read_plan(Reader& reader, const PrivacyUnit& unit);
+    static MechanismSpec read_spec(Reader& reader, const PrivacyUnit& unit);
     static CounterState read_public(Reader& reader);
     static void read_progress(Reader& reader, CounterState& state);
 };

@@ -27,7 +27,7 @@ constexpr TableEntry kTable[] = {
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
 
 /// The table's hats for this horizon.
-HatSpec table_hat(std::int64_t horizon, PrivacyUnit unit) {
+HatLevels table_hat(std::int64_t horizon, PrivacyUnit unit) {
     // Past the table: levels of radix 18 below those for a smaller horizon.
     constexpr HatShape usual{18, 13};
     std::vector<HatShape> shapes;
@@ -40,11 +40,11 @@ HatSpec table_hat(std::int64_t horizon, PrivacyUnit unit) {
     if (entry != std::begin(kTable))
         --entry;
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
-    return fitted_hat_spec(horizon, shapes, unit);
+    return fitted_hat_levels(horizon, shapes, unit);
 }
 
-double cost(const HatSpec& spec, PrivacyUnit unit) {
-    return hat_spec_mse(spec, unit) + (spec.height > 1 ? kRoundingVariance : 0);
+double cost(const HatLevels& spec, PrivacyUnit unit) {
+    return hat_levels_mse(spec, unit) + (spec.height > 1 ? kRoundingVariance : 0);
 }
 
 /// Keeps the better one.
@@ -53,7 +53,7 @@ public:
     explicit Best(PrivacyUnit unit) : unit_(unit) {}
 
     /// Whether it is better than all before.
-    bool offer(const HatSpec& spec) {
+    bool offer(const HatLevels& spec) {
         checkpoint();
         if (!hat_fits(spec, unit_))
             return false;
@@ -64,7 +64,7 @@ public:
         cost_ = here;
         return true;
     }
-    [[nodiscard]] const HatSpec& get() const {
+    [[nodiscard]] const HatLevels& get() const {
         if (!spec_)
             throw Error(Fault::parameter, "epsilon is too small for this horizon",
                         "Choose a larger epsilon or a smaller horizon.");
@@ -73,25 +73,25 @@ public:
 
 private:
     PrivacyUnit unit_;
-    std::optional<HatSpec> spec_;
+    std::optional<HatLevels> spec_;
     double cost_ = 0;
 };
 
 } // namespace
 
-double hat_spec_mse(const HatSpec& spec, PrivacyUnit unit) {
+double hat_levels_mse(const HatLevels& spec, PrivacyUnit unit) {
     if (spec.height == 1)
         return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, unit, 0);
-    if (spec.rule == HatSpec::Rule::bridge)
-        return bridge_mean_energy(spec).variance(spec, unit);
+    if (spec.rule == HatLevels::Rule::bridge)
+        return bridge_mean_row_norms(spec).variance(spec, unit);
     if (const KnownEnergy* known = known_energy(spec))
         return known->mean.variance(spec, unit);
-    return hat_mse(HatPlanBlock(spec).get(), unit);
+    return hat_mse(HatWeightsBlock(spec).get(), unit);
 }
 
-HatSpec choose_hat(std::int64_t horizon, PrivacyUnit unit) {
-    const HatSpec flat = bridge_spec(horizon, {});
-    const HatSpec hat = table_hat(horizon, unit);
+HatLevels choose_hat(std::int64_t horizon, PrivacyUnit unit) {
+    const HatLevels flat = bridge_levels(horizon, {});
+    const HatLevels hat = table_hat(horizon, unit);
     const bool fits = hat_fits(hat, unit);
     if (fits && horizon > kAlwaysCompared && is_nearly_continuous(unit))
         return hat;
@@ -103,11 +103,11 @@ HatSpec choose_hat(std::int64_t horizon, PrivacyUnit unit) {
     return best.get();
 }
 
-HatSpec choose_bridge(std::int64_t horizon, PrivacyUnit unit) {
+HatLevels choose_bridge(std::int64_t horizon, PrivacyUnit unit) {
     Best best(unit);
-    best.offer(bridge_spec(horizon, {}));
+    best.offer(bridge_levels(horizon, {}));
     const auto t = static_cast<double>(horizon);
-    for (int levels = 1; levels < HatSpec::kMaxHeight; ++levels) {
+    for (int levels = 1; levels < HatLevels::kMaxHeight; ++levels) {
         // Radix r leaves t / r^levels top nodes: from 2 to 2 r.
         const double most = std::min(std::pow(t / 2, 1.0 / levels), double{kMaxRadix});
         const double least = std::max(2.0, std::pow(t / 2, 1.0 / (levels + 1)));
@@ -121,7 +121,7 @@ HatSpec choose_bridge(std::int64_t horizon, PrivacyUnit unit) {
             std::vector<std::int32_t> radices(static_cast<std::size_t>(levels), radix);
             std::fill(radices.end() - greater, radices.end(), radix + 1);
             if (radix >= kMinRadix && radix + 1 <= kMaxRadix &&
-                best.offer(bridge_spec(horizon, radices)))
+                best.offer(bridge_levels(horizon, radices)))
                 found = radix;
         };
         const int candidates =
@@ -145,13 +145,14 @@ HatSpec choose_bridge(std::int64_t horizon, PrivacyUnit unit) {
     return best.get();
 }
 
-HatSpec uniform_hat(HatSpec::Rule rule, std::int64_t horizon, std::int32_t k, PrivacyUnit unit) {
+HatLevels uniform_hat(HatLevels::Rule rule, std::int64_t horizon, std::int32_t k,
+                      PrivacyUnit unit) {
     // The tower up to at most k knots on top, one level less, and one more.
     const auto make = [&](int levels) {
         const auto n = static_cast<std::size_t>(levels);
-        if (rule == HatSpec::Rule::bridge)
-            return bridge_spec(horizon, std::vector<std::int32_t>(n, k));
-        return fitted_hat_spec(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}), unit);
+        if (rule == HatLevels::Rule::bridge)
+            return bridge_levels(horizon, std::vector<std::int32_t>(n, k));
+        return fitted_hat_levels(horizon, std::vector<HatShape>(n, HatShape{k, k * 7 / 10}), unit);
     };
     int levels = 1;
     while (make(levels).level[levels - 1].knots > k)

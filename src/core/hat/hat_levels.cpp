@@ -28,12 +28,12 @@ void require_range(const char* what, std::int64_t value, std::int64_t low, std::
         throw_range(what, value, low, high);
 }
 
-HatSpec base_spec(HatSpec::Rule rule, std::int64_t horizon, std::size_t levels) {
+HatLevels base_levels(HatLevels::Rule rule, std::int64_t horizon, std::size_t levels) {
     require_range("horizon", horizon, 1, kMaxHorizon);
-    if (levels >= static_cast<std::size_t>(HatSpec::kMaxHeight))
+    if (levels >= static_cast<std::size_t>(HatLevels::kMaxHeight))
         throw Error(Fault::parameter, "too many levels for the tree of a running count",
                     "Choose a larger k or a smaller horizon.");
-    HatSpec spec{};
+    HatLevels spec{};
     spec.rule = rule;
     spec.height = static_cast<std::int32_t>(levels) + 1;
     spec.horizon = horizon;
@@ -47,7 +47,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-bool operator==(const HatSpec& a, const HatSpec& b) noexcept {
+bool operator==(const HatLevels& a, const HatLevels& b) noexcept {
     const auto same = [](const HatLevel& x, const HatLevel& y) {
         return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
     };
@@ -55,7 +55,7 @@ bool operator==(const HatSpec& a, const HatSpec& b) noexcept {
            a.horizon == b.horizon && std::equal(a.level, a.level + a.height - 1, b.level, same);
 }
 
-std::uint64_t fingerprint(const HatSpec& spec) noexcept {
+std::uint64_t fingerprint(const HatLevels& spec) noexcept {
     std::uint64_t h = static_cast<std::uint64_t>(spec.rule) + 1;
     const auto add = [&h](std::int64_t word) {
         h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
@@ -71,8 +71,8 @@ std::uint64_t fingerprint(const HatSpec& spec) noexcept {
     return h | 1;
 }
 
-HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices) {
-    HatSpec spec = base_spec(HatSpec::Rule::bridge, horizon, radices.size());
+HatLevels bridge_levels(std::int64_t horizon, std::span<const std::int32_t> radices) {
+    HatLevels spec = base_levels(HatLevels::Rule::bridge, horizon, radices.size());
     std::int64_t children = horizon;
     for (std::size_t i = 0; i < radices.size(); ++i) {
         require_range("k", radices[i], kMinRadix, kMaxRadix);
@@ -86,8 +86,9 @@ HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices)
     return spec;
 }
 
-HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int most_lattice_bits) {
-    HatSpec spec = base_spec(HatSpec::Rule::hat, horizon, shapes.size());
+HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
+                     int most_lattice_bits) {
+    HatLevels spec = base_levels(HatLevels::Rule::hat, horizon, shapes.size());
     const int levels = spec.height - 1;
     if (levels > 0)
         spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
@@ -114,23 +115,24 @@ HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, int mos
     return spec;
 }
 
-HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes, PrivacyUnit unit) {
-    HatSpec spec = hat_spec(horizon, shapes);
+HatLevels fitted_hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
+                            PrivacyUnit unit) {
+    HatLevels spec = hat_levels(horizon, shapes);
     while (!hat_fits(spec, unit) && spec.lattice_bits > kLeastLatticeBits)
         --spec.lattice_bits;
     return spec;
 }
 
-LaplaceScale hat_scale(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+LaplaceScale hat_scale(const HatLevels& spec, PrivacyUnit unit, int level) noexcept {
     return unit.scale(spec.height, spec.lattice_bits * level);
 }
 
-double hat_node_variance(const HatSpec& spec, PrivacyUnit unit, int level) noexcept {
+double hat_node_variance(const HatLevels& spec, PrivacyUnit unit, int level) noexcept {
     const double step = std::ldexp(1.0, -spec.lattice_bits * level);
     return hat_scale(spec, unit, level).variance() * step * step;
 }
 
-bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept {
+bool hat_fits(const HatLevels& spec, PrivacyUnit unit) noexcept {
     if (spec.height == 1) { // the sum of all noise: 20 standard deviations
         const double spread = 20 * std::sqrt(2 * static_cast<double>(spec.horizon));
         return hat_scale(spec, unit, 0).value() * spread <= kMaxTotal;
@@ -140,7 +142,7 @@ bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept {
     return hat_scale(spec, unit, spec.height - 1).value() <= kMaxNodeScale;
 }
 
-void require_hat_fits(const HatSpec& spec, PrivacyUnit unit) {
+void require_hat_fits(const HatLevels& spec, PrivacyUnit unit) {
     if (hat_fits(spec, unit))
         return;
     char message[96];

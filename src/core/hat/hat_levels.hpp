@@ -21,9 +21,9 @@ struct HatLevel {
     std::int64_t knots;
 };
 
-/// A mechanism. Make one with bridge_spec(), hat_spec() or uniform_spec(): they keep the contract
-/// that the levels cover the horizon.
-struct HatSpec {
+/// A mechanism. Make one with bridge_levels(), hat_levels() or uniform_levels(): they keep the
+/// contract that the levels cover the horizon.
+struct HatLevels {
     enum class Rule : std::int32_t {
         bridge, ///< a child belongs to the one knot whose block it lies in
         hat,    ///< a child is shared by the knots left and right of it, in proportion
@@ -38,13 +38,13 @@ struct HatSpec {
     std::int64_t horizon;
     HatLevel level[kMaxHeight - 1]; ///< level[l - 1] is level l; height - 1 are in use
 
-    friend bool operator==(const HatSpec& a, const HatSpec& b) noexcept;
+    friend bool operator==(const HatLevels& a, const HatLevels& b) noexcept;
 };
 
-static_assert(std::is_trivially_copyable_v<HatSpec>);
+static_assert(std::is_trivially_copyable_v<HatLevels>);
 
 /// A 64-bit name of the levels, odd: that two of one session have the same is out of the question.
-[[nodiscard]] std::uint64_t fingerprint(const HatSpec& spec) noexcept;
+[[nodiscard]] std::uint64_t fingerprint(const HatLevels& spec) noexcept;
 
 /// Distance, place and number of the knots of one hat level.
 struct HatShape {
@@ -57,13 +57,13 @@ struct HatShape {
 /// Throws Error (parameter) unless 1 <= horizon <= kMaxHorizon, every radix is in
 /// [kMinRadix, kMaxRadix] and the height is at most kMaxHeight, Error (overflow) for towers far
 /// beyond the horizon.
-[[nodiscard]] HatSpec bridge_spec(std::int64_t horizon, std::span<const std::int32_t> radices);
+[[nodiscard]] HatLevels bridge_levels(std::int64_t horizon, std::span<const std::int32_t> radices);
 
 /// Hats. The usual number of knots is the least of which the last is at most half a radix before
 /// the end; it is changed by `extra` as far as there are children for them.
-/// Throws Error (parameter) where bridge_spec does, for radices above kMaxHatRadix, offsets outside
-/// [0, 4 * radix], an `extra` beyond +-kMostExtra and towers so high that no lattice is left for
-/// them.
+/// Throws Error (parameter) where bridge_levels does, for radices above kMaxHatRadix, offsets
+/// outside [0, 4 * radix], an `extra` beyond +-kMostExtra and towers so high that no lattice is
+/// left for them.
 ///
 /// The lattice has at most the given bits, and fewer in high towers. Six make the error that of an
 /// unrounded hat within 0.01 %, three within 1 %.
@@ -71,19 +71,19 @@ inline constexpr std::int32_t kMaxHatRadix = 4096;
 inline constexpr std::int32_t kMostExtra = 2; ///< so the last cell is not much longer than others
 inline constexpr int kMostLatticeBits = 6;
 inline constexpr int kLeastLatticeBits = 2;
-[[nodiscard]] HatSpec hat_spec(std::int64_t horizon, std::span<const HatShape> shapes,
-                               int most_lattice_bits = kMostLatticeBits);
+[[nodiscard]] HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
+                                   int most_lattice_bits = kMostLatticeBits);
 
 /// The same with as many lattice bits as hat_fits() allows; with the fewest if it allows none.
-[[nodiscard]] HatSpec fitted_hat_spec(std::int64_t horizon, std::span<const HatShape> shapes,
-                                      PrivacyUnit unit);
+[[nodiscard]] HatLevels fitted_hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
+                                          PrivacyUnit unit);
 
 /// What one noise value of a level is drawn from: P(Z) proportional to exp(-|Z| epsilon /
 /// (height * 2^(lattice_bits * level))); the node gets the noise Z / 2^(lattice_bits * level).
-[[nodiscard]] LaplaceScale hat_scale(const HatSpec& spec, PrivacyUnit unit, int level) noexcept;
+[[nodiscard]] LaplaceScale hat_scale(const HatLevels& spec, PrivacyUnit unit, int level) noexcept;
 
 /// The variance of a node's noise: that of Z / 2^(lattice_bits * level). For reports.
-[[nodiscard]] double hat_node_variance(const HatSpec& spec, PrivacyUnit unit, int level) noexcept;
+[[nodiscard]] double hat_node_variance(const HatLevels& spec, PrivacyUnit unit, int level) noexcept;
 
 /// Whether discrete noise is so much like continuous noise, on integers as on finer lattices, that
 /// one order of the mechanisms, and one greatest error of each, serves all such units.
@@ -93,9 +93,9 @@ inline constexpr int kLeastLatticeBits = 2;
 
 /// True if every noise value and every sum of them fits the integers of HatNoise, except with
 /// probability below exp(-100).
-[[nodiscard]] bool hat_fits(const HatSpec& spec, PrivacyUnit unit) noexcept;
+[[nodiscard]] bool hat_fits(const HatLevels& spec, PrivacyUnit unit) noexcept;
 
 /// Throws Error (parameter) unless hat_fits.
-void require_hat_fits(const HatSpec& spec, PrivacyUnit unit);
+void require_hat_fits(const HatLevels& spec, PrivacyUnit unit);
 
 } // namespace dp_counter

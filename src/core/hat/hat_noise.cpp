@@ -6,57 +6,59 @@
 
 namespace dp_counter {
 
-std::size_t HatNoise::bytes(const HatPlan& plan) noexcept {
+std::size_t HatNoise::bytes(const HatWeights& weights) noexcept {
     std::size_t size = sizeof(HatNoise);
-    for (int l = 1; l < plan.height(); ++l)
+    for (int l = 1; l < weights.height(); ++l)
         size +=
-            sizeof(Level) + static_cast<std::size_t>(plan.level(l).queue) * sizeof(std::int64_t);
+            sizeof(Level) + static_cast<std::size_t>(weights.level(l).queue) * sizeof(std::int64_t);
     return size;
 }
 
-HatNoise* HatNoise::create(void* block, const HatPlan& plan) noexcept {
-    std::memset(block, 0, bytes(plan));
+HatNoise* HatNoise::create(void* block, const HatWeights& weights) noexcept {
+    std::memset(block, 0, bytes(weights));
     auto* noise = new (block) HatNoise;
     noise->settled_ = 0;
     noise->held_ = 0;
     noise->slope_ = 0;
     noise->step_ = 0;
-    noise->horizon_ = plan.horizon();
-    noise->leaf_shift_ = 48 - plan.lattice_bits();
-    noise->levels_ = plan.height() - 1;
+    noise->horizon_ = weights.horizon();
+    noise->leaf_shift_ = 48 - weights.lattice_bits();
+    noise->levels_ = weights.height() - 1;
     std::size_t end = sizeof(HatNoise) + static_cast<std::size_t>(noise->levels_) * sizeof(Level);
-    for (int l = 1; l < plan.height(); ++l) {
+    for (int l = 1; l < weights.height(); ++l) {
         Level& level = noise->level(l);
         level.queue = static_cast<std::int64_t>(end);
-        level.queue_size = plan.level(l).queue;
+        level.queue_size = weights.level(l).queue;
         end += static_cast<std::size_t>(level.queue_size) * sizeof(std::int64_t);
     }
     return noise;
 }
 
-void HatNoise::enter(const HatPlan& plan, int l) noexcept {
-    const HatPlanLevel& shape = plan.level(l);
+void HatNoise::enter(const HatWeights& weights, int l) noexcept {
+    const HatWeightsLevel& shape = weights.level(l);
     Level& here = level(l);
     here.tick = 0;
     here.ticks = shape.ticks(here.cell);
     here.row = shape.rows + shape.row_of(here.cell) * static_cast<std::int64_t>(sizeof(HatRow));
 }
 
-void HatNoise::settle(const HatPlan& plan, int l, std::int64_t value) noexcept {
-    settled_ += static_cast<uint128>(static_cast<int128>(value)) << (64 - plan.lattice_bits() * l);
+void HatNoise::settle(const HatWeights& weights, int l, std::int64_t value) noexcept {
+    settled_ += static_cast<uint128>(static_cast<int128>(value))
+                << (64 - weights.lattice_bits() * l);
 }
 
 /// The windows above level 1, for the steps of the level-1 cell that begins.
-void HatNoise::interpolate(const HatPlan& plan) noexcept {
-    const int q = plan.lattice_bits();
+void HatNoise::interpolate(const HatWeights& weights) noexcept {
+    const int q = weights.lattice_bits();
     held_ = settled_;
     slope_ = 0;
     HatProgress progress = HatProgress::of_leaf_cell(level(1).ticks);
-    for (int l = 2; l < plan.height(); ++l) {
+    for (int l = 2; l < weights.height(); ++l) {
         const Level& here = level(l);
         const std::int64_t w = here.tick - 1;
-        const HatRow* const weights = row(plan, here) + w;
-        const HatRamp ramp = hat_ramp(weights[0], weights[1], progress, hat_ramp_bits(q, l));
+        const HatRow* const row_weights = row(weights, here) + w;
+        const HatRamp ramp =
+            hat_ramp(row_weights[0], row_weights[1], progress, hat_ramp_bits(q, l));
         int128 base = 0;
         int128 slope = 0;
         for (int m = 0; m < kHatWindow; ++m) {
@@ -65,29 +67,29 @@ void HatNoise::interpolate(const HatPlan& plan) noexcept {
         }
         const int shift = hat_ramp_shift(q, l);
         // advance() adds slope_ before it reads: start one step before the first tick's place.
-        held_ += static_cast<uint128>(base + slope * (plan.phase() - 2)) << shift;
+        held_ += static_cast<uint128>(base + slope * (weights.phase() - 2)) << shift;
         slope_ += static_cast<uint128>(slope * 2) << shift;
         progress = progress.above(w, here.ticks);
     }
 }
 
 /// All weights are 1 at the last step of a hat mechanism.
-ExactNoise HatNoise::close(const HatPlan& plan) noexcept {
-    for (int l = 1; l < plan.height(); ++l) {
+FixedPoint HatNoise::close(const HatWeights& weights) noexcept {
+    for (int l = 1; l < weights.height(); ++l) {
         for (std::int64_t& value : level(l).window) {
-            settle(plan, l, value);
+            settle(weights, l, value);
             value = 0;
         }
     }
-    return static_cast<ExactNoise>(settled_);
+    return static_cast<FixedPoint>(settled_);
 }
 
 /// The integers that tell where in the tree the stream is follow from the step alone.
-bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
+bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
     std::int64_t tick = t - 1; // of the level in turn
     std::int64_t passed = t;   // children of the level in turn that have been used
-    for (int l = 1; l < plan.height(); ++l) {
-        const HatPlanLevel& shape = plan.level(l);
+    for (int l = 1; l < weights.height(); ++l) {
+        const HatWeightsLevel& shape = weights.level(l);
         const Level& here = level(l);
         if (t == 0) {
             if ((here.cell | here.tick | here.ticks | here.row | here.head | here.tail) != 0)
@@ -95,7 +97,7 @@ bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
             continue;
         }
         const std::int64_t cell = shape.cell_of(tick);
-        const std::int64_t drawn = cell + plan.reach(); // the last cell with children drawn
+        const std::int64_t drawn = cell + weights.reach(); // the last cell with children drawn
         const std::int64_t row =
             shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
         const std::int64_t begun = tick - shape.start(cell) + 1;
@@ -111,12 +113,12 @@ bool HatNoise::is_place_at(const HatPlan& plan, std::int64_t t) noexcept {
     return true;
 }
 
-bool HatNoise::is_state_at(const HatPlan& plan, std::int64_t t) noexcept {
-    if (step_ != t || !is_place_at(plan, t))
+bool HatNoise::is_state_at(const HatWeights& weights, std::int64_t t) noexcept {
+    if (step_ != t || !is_place_at(weights, t))
         return false;
     if (levels_ == 0)
         return settled_ >> 64 == 0 && held_ == 0 && slope_ == 0;
-    for (int l = 1; l < plan.height(); ++l)
+    for (int l = 1; l < weights.height(); ++l)
         for (const std::int64_t value : level(l).window)
             if (value >= kWindowLimit || value <= -kWindowLimit)
                 return false;

@@ -23,37 +23,37 @@ namespace dp_counter {
 /// only the result has to fit.
 ///
 /// Contract: the object is the head of a block of bytes(plan) bytes, aligned to 16, that may be
-/// moved with memcpy. Every call gets the plan that created it. draw(level) gives one fresh
+/// moved with memcpy. Every call gets the weights that created it. draw(level) gives one fresh
 /// noise value from hat_scale(spec, epsilon, level), a std::int64_t; hat_fits() must hold. The
 /// number of draws depends on the step alone: about (1 + 1/radix) a step, a cell of children at a
 /// time and two cells ahead (bridge: none).
 class HatNoise {
 public:
-    [[nodiscard]] static std::size_t bytes(const HatPlan& plan) noexcept;
+    [[nodiscard]] static std::size_t bytes(const HatWeights& weights) noexcept;
 
     /// Lays the state at step 0 into block; nothing is drawn yet.
-    static HatNoise* create(void* block, const HatPlan& plan) noexcept;
+    static HatNoise* create(void* block, const HatWeights& weights) noexcept;
 
     /// Goes to the next step and returns the noise of its release. Throws Error (data) past the
     /// horizon, and Error (overflow) where a sum leaves its integer.
     template <class Draw>
-    ExactNoise advance(const HatPlan& plan, Draw&& draw);
+    FixedPoint advance(const HatWeights& weights, Draw&& draw);
 
     /// The noise of a release at step t alone, 1 <= t <= horizon, for a stream that releases
     /// nothing else: one draw for each node whose weight at t is not zero.
     template <class Draw>
-    [[nodiscard]] static ExactNoise sample(const HatPlan& plan, std::int64_t t, Draw&& draw);
+    [[nodiscard]] static FixedPoint sample(const HatWeights& weights, std::int64_t t, Draw&& draw);
 
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
     /// Calls visit(std::int64_t&) for every integer of the state in a fixed order, to write or to
     /// read it. It suffices to keep these: the state of an equal plan becomes the same.
     template <class Visit>
-    void for_each_integer(const HatPlan& plan, Visit&& visit);
+    void for_each_integer(const HatWeights& weights, Visit&& visit);
 
     /// Whether the integers can be those of a stream at step t. To be asked before a state that was
     /// read from storage is used: otherwise it could do harm.
-    [[nodiscard]] bool is_state_at(const HatPlan& plan, std::int64_t t) noexcept;
+    [[nodiscard]] bool is_state_at(const HatWeights& weights, std::int64_t t) noexcept;
 
 private:
     static constexpr std::int64_t kWindowLimit = std::int64_t{1} << 58;
@@ -64,7 +64,7 @@ private:
         std::int64_t cell;               ///< J
         std::int64_t tick;               ///< ticks of the cell that have begun
         std::int64_t ticks;              ///< of the cell; 0 before the first step
-        std::int64_t row;                ///< byte offset of the cell's rows in the plan
+        std::int64_t row;                ///< byte offset of the cell's rows in the weights
         std::int64_t queue;              ///< byte offset of the queue in this block
         std::int64_t queue_size;
         std::int64_t head; ///< of the queue, a ring
@@ -76,8 +76,8 @@ private:
         return reinterpret_cast<std::int64_t*>(reinterpret_cast<unsigned char*>(this) +
                                                level.queue);
     }
-    [[nodiscard]] static const HatRow* row(const HatPlan& plan, const Level& level) noexcept {
-        return reinterpret_cast<const HatRow*>(reinterpret_cast<const unsigned char*>(&plan) +
+    [[nodiscard]] static const HatRow* row(const HatWeights& weights, const Level& level) noexcept {
+        return reinterpret_cast<const HatRow*>(reinterpret_cast<const unsigned char*>(&weights) +
                                                level.row);
     }
 
@@ -91,18 +91,18 @@ private:
     }
 
     template <class Draw>
-    void open(const HatPlan& plan, Draw& draw);
+    void open(const HatWeights& weights, Draw& draw);
     template <class Draw>
-    void next_cell(const HatPlan& plan, int l, Draw& draw);
+    void next_cell(const HatWeights& weights, int l, Draw& draw);
     template <class Draw>
-    void draw_children(const HatPlan& plan, int l, std::int64_t cell, Draw& draw);
+    void draw_children(const HatWeights& weights, int l, std::int64_t cell, Draw& draw);
     template <class Draw>
-    ExactNoise advance_flat(const HatPlan& plan, Draw& draw);
-    void enter(const HatPlan& plan, int l) noexcept;
-    [[nodiscard]] bool is_place_at(const HatPlan& plan, std::int64_t t) noexcept;
-    void settle(const HatPlan& plan, int l, std::int64_t value) noexcept;
-    void interpolate(const HatPlan& plan) noexcept;
-    [[nodiscard]] ExactNoise close(const HatPlan& plan) noexcept;
+    FixedPoint advance_flat(const HatWeights& weights, Draw& draw);
+    void enter(const HatWeights& weights, int l) noexcept;
+    [[nodiscard]] bool is_place_at(const HatWeights& weights, std::int64_t t) noexcept;
+    void settle(const HatWeights& weights, int l, std::int64_t value) noexcept;
+    void interpolate(const HatWeights& weights) noexcept;
+    [[nodiscard]] FixedPoint close(const HatWeights& weights) noexcept;
     [[noreturn]] static void throw_past_horizon();
 
     uint128 settled_; ///< noise of the steps passed and W of the knots left of the windows
@@ -117,58 +117,58 @@ private:
 static_assert(std::is_trivially_copyable_v<HatNoise>);
 
 template <class Draw>
-ExactNoise HatNoise::advance(const HatPlan& plan, Draw&& draw) {
+FixedPoint HatNoise::advance(const HatWeights& weights, Draw&& draw) {
     if (levels_ == 0)
-        return advance_flat(plan, draw);
+        return advance_flat(weights, draw);
     Level& leaf = level(1);
     if (leaf.tick == leaf.ticks) [[unlikely]] {
         if (step_ == horizon_)
             throw_past_horizon();
         if (step_ == 0)
-            open(plan, draw);
+            open(weights, draw);
         else
-            next_cell(plan, 1, draw);
-        interpolate(plan);
+            next_cell(weights, 1, draw);
+        interpolate(weights);
     }
     const uint128 passed = static_cast<uint128>(static_cast<std::uint64_t>(pop(leaf))) << 64;
     settled_ += passed;
     held_ += passed + slope_;
-    const HatRow& weights = row(plan, leaf)[leaf.tick];
+    const HatRow& row_weights = row(weights, leaf)[leaf.tick];
     ++leaf.tick;
     if (++step_ == horizon_) [[unlikely]] {
         leaf.ticks = leaf.tick; // no step may follow, though the last block of a bridge goes on
-        if (plan.is_closing(step_))
-            return close(plan);
+        if (weights.is_closing(step_))
+            return close(weights);
     }
     int128 window = 0;
     for (int m = 0; m < kHatWindow; ++m)
-        window += static_cast<int128>(leaf.window[m]) * weights.weight[m];
-    return static_cast<ExactNoise>(held_ + (static_cast<uint128>(window) << leaf_shift_));
+        window += static_cast<int128>(leaf.window[m]) * row_weights.weight[m];
+    return static_cast<FixedPoint>(held_ + (static_cast<uint128>(window) << leaf_shift_));
 }
 
 template <class Draw>
-ExactNoise HatNoise::advance_flat(const HatPlan& plan, Draw& draw) {
-    if (step_ == plan.horizon())
+FixedPoint HatNoise::advance_flat(const HatWeights& weights, Draw& draw) {
+    if (step_ == weights.horizon())
         throw_past_horizon();
     const auto total = static_cast<std::int64_t>(static_cast<std::uint64_t>(settled_));
     const auto next = checked_add<std::int64_t>(total, draw(0));
     settled_ = static_cast<std::uint64_t>(next);
     ++step_;
-    return exact_noise(next);
+    return fixed_point(next);
 }
 
 /// Draws the noise of a cell's children and gives it to the knots at its two ends: the one to the
 /// left, whose W is complete with this, is moved into the window slot that is next.
 template <class Draw>
-void HatNoise::draw_children(const HatPlan& plan, int l, std::int64_t cell, Draw& draw) {
-    const HatPlanLevel& shape = plan.level(l);
+void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell, Draw& draw) {
+    const HatWeightsLevel& shape = weights.level(l);
     Level& here = level(l);
-    const int bits = plan.lattice_bits();
+    const int bits = weights.lattice_bits();
     int128 all = 0;
     int128 right = 0;
     if (cell <= shape.last_cell) {
         const std::int64_t count = shape.end_child(cell) - shape.first_child(cell);
-        const std::int32_t* const share = plan.shares(l);
+        const std::int32_t* const share = weights.shares(l);
         const bool shared = bits > 0 && cell >= 0 && cell < shape.knots - 1;
         std::int64_t* const slots = queue(here);
         for (std::int64_t w = 0; w < count; ++w) {
@@ -187,66 +187,66 @@ void HatNoise::draw_children(const HatPlan& plan, int l, std::int64_t cell, Draw
     // Knot `cell`: its noise less that of its children.
     std::int64_t difference = 0;
     if (cell >= 0 && cell < shape.knots) {
-        const std::int64_t own = l < plan.height() - 1 ? pop(level(l + 1)) : draw(l);
+        const std::int64_t own = l < weights.height() - 1 ? pop(level(l + 1)) : draw(l);
         const int128 w = own - (here.partial + (all - right));
         if (w >= kWindowLimit || w <= -kWindowLimit) [[unlikely]]
             throw_overflow();
         difference = static_cast<std::int64_t>(w);
     }
-    here.window[kHatLeft + plan.reach()] = difference;
+    here.window[kHatLeft + weights.reach()] = difference;
     here.partial = static_cast<std::int64_t>(right);
 }
 
 /// Before the first step: from the top down, since a knot is a child of the level above.
 template <class Draw>
-void HatNoise::open(const HatPlan& plan, Draw& draw) {
-    for (int l = plan.height() - 1; l >= 1; --l) {
-        const std::int64_t first = plan.level(l).first_cell;
-        for (int ahead = 0; ahead <= plan.reach(); ++ahead) {
+void HatNoise::open(const HatWeights& weights, Draw& draw) {
+    for (int l = weights.height() - 1; l >= 1; --l) {
+        const std::int64_t first = weights.level(l).first_cell;
+        for (int ahead = 0; ahead <= weights.reach(); ++ahead) {
             for (int m = 0; m + 1 < kHatWindow; ++m)
                 level(l).window[m] = level(l).window[m + 1];
-            draw_children(plan, l, first + ahead, draw);
+            draw_children(weights, l, first + ahead, draw);
         }
         level(l).cell = first;
-        enter(plan, l);
+        enter(weights, l);
         level(l).tick = l > 1 ? 1 : 0; // the first tick of an upper level has begun
     }
 }
 
 template <class Draw>
-void HatNoise::next_cell(const HatPlan& plan, int l, Draw& draw) {
-    if (l + 1 < plan.height()) {
+void HatNoise::next_cell(const HatWeights& weights, int l, Draw& draw) {
+    if (l + 1 < weights.height()) {
         if (level(l + 1).tick == level(l + 1).ticks)
-            next_cell(plan, l + 1, draw);
+            next_cell(weights, l + 1, draw);
         ++level(l + 1).tick;
     }
     Level& here = level(l);
-    settle(plan, l, here.window[0]);
+    settle(weights, l, here.window[0]);
     for (int m = 0; m + 1 < kHatWindow; ++m)
         here.window[m] = here.window[m + 1];
     ++here.cell;
-    draw_children(plan, l, here.cell + plan.reach(), draw);
-    enter(plan, l);
+    draw_children(weights, l, here.cell + weights.reach(), draw);
+    enter(weights, l);
 }
 
 template <class Draw>
-ExactNoise HatNoise::sample(const HatPlan& plan, std::int64_t t, Draw&& draw) {
-    if (plan.height() == 1) {
+FixedPoint HatNoise::sample(const HatWeights& weights, std::int64_t t, Draw&& draw) {
+    if (weights.height() == 1) {
         std::int64_t total = 0;
         for (std::int64_t i = 0; i < t; ++i)
             total = checked_add<std::int64_t>(total, draw(0));
-        return exact_noise(total);
+        return fixed_point(total);
     }
     uint128 total = 0; // modulo 2^128: only the result has to fit
-    hat_weights(plan, t, [&](int l, std::int64_t, int128 coefficient) {
+    hat_weights(weights, t, [&](int l, std::int64_t, int128 coefficient) {
         total +=
             static_cast<uint128>(coefficient) * static_cast<uint128>(static_cast<int128>(draw(l)));
     });
-    return static_cast<ExactNoise>(total);
+    return static_cast<FixedPoint>(total);
 }
 
 template <class Visit>
-void HatNoise::for_each_integer(const HatPlan& plan, Visit&& visit) {
+void HatNoise::for_each_integer(const HatWeights& weights, Visit&& visit) {
     const auto wide = [&](uint128& value) {
         auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(value >> 64));
         auto low = static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
@@ -259,7 +259,7 @@ void HatNoise::for_each_integer(const HatPlan& plan, Visit&& visit) {
     wide(settled_);
     wide(held_);
     wide(slope_);
-    for (int l = 1; l < plan.height(); ++l) {
+    for (int l = 1; l < weights.height(); ++l) {
         Level& here = level(l);
         for (std::int64_t& value : here.window)
             visit(value);

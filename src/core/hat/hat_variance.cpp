@@ -35,9 +35,9 @@ struct ShareSums {
 /// The energy of one level, given its own weights and those of the level above.
 class LevelEnergy {
 public:
-    LevelEnergy(const HatPlan& plan, int above)
-        : plan_(plan), above_(above), here_(plan.level(above)),
-          unit_(std::ldexp(1.0, -plan.lattice_bits())), share_sums_(plan.share_sums(above)) {}
+    LevelEnergy(const HatWeights& weights, int above)
+        : plan_(weights), above_(above), here_(weights.level(above)),
+          unit_(std::ldexp(1.0, -weights.lattice_bits())), share_sums_(weights.share_sums(above)) {}
 
     /// `passed` children count 1 and the others 0, except in their window (null: nowhere).
     [[nodiscard]] double operator()(std::int64_t passed, const Window* children,
@@ -83,7 +83,7 @@ private:
         if (cell < 0)
             return parents(0);
         const double left = parents(cell);
-        if (cell >= here_.knots - 1 || plan_.spec().rule == HatSpec::Rule::bridge)
+        if (cell >= here_.knots - 1 || plan_.spec().rule == HatLevels::Rule::bridge)
             return left;
         return left +
                plan_.shares(above_)[k - here_.start(cell)] * unit_ * (parents(cell + 1) - left);
@@ -93,7 +93,7 @@ private:
         const auto n = static_cast<double>(count);
         if (cell < 0)
             return {0, n, 0, 0, n};
-        if (cell >= here_.knots - 1 || plan_.spec().rule == HatSpec::Rule::bridge)
+        if (cell >= here_.knots - 1 || plan_.spec().rule == HatLevels::Rule::bridge)
             return {n, 0, n, 0, 0};
         const double right = static_cast<double>(share_sums_[count].right) * unit_;
         const double right_right =
@@ -101,15 +101,15 @@ private:
         return {n - right, right, n - 2 * right + right_right, right - right_right, right_right};
     }
 
-    const HatPlan& plan_;
+    const HatWeights& plan_;
     int above_;
-    const HatPlanLevel& here_;
+    const HatWeightsLevel& here_;
     double unit_;
     const HatShareSum* share_sums_;
 };
 
-double top_energy(const HatPlan& plan, const Window& window) {
-    const std::int64_t knots = plan.level(plan.height() - 1).knots;
+double top_energy(const HatWeights& weights, const Window& window) {
+    const std::int64_t knots = weights.level(weights.height() - 1).knots;
     double energy = static_cast<double>(std::clamp<std::int64_t>(window.first, 0, knots));
     for (int m = 0; m < kHatWindow; ++m)
         if (window.first + m >= 0 && window.first + m < knots)
@@ -117,45 +117,45 @@ double top_energy(const HatPlan& plan, const Window& window) {
     return energy;
 }
 
-Window window_of(const HatPlan& plan, int l, const HatPosition& position) {
+Window window_of(const HatWeights& weights, int l, const HatPosition& position) {
     Window window{position.level[l].first, {}};
-    const double unit = std::ldexp(1.0, plan.lattice_bits() * l - 64);
+    const double unit = std::ldexp(1.0, weights.lattice_bits() * l - 64);
     for (int m = 0; m < kHatWindow; ++m)
         window.weight[m] = static_cast<double>(position.level[l].weight[m]) * unit;
     return window;
 }
 
 /// The energies at step t for weights as located.
-HatEnergy energy_at(const HatPlan& plan, std::int64_t t, bool closing) {
-    HatEnergy energy{};
-    const int top = plan.height() - 1;
+HatRowNorms energy_at(const HatWeights& weights, std::int64_t t, bool closing) {
+    HatRowNorms energy{};
+    const int top = weights.height() - 1;
     if (top == 0) {
         energy.level[0] = static_cast<double>(t);
         return energy;
     }
     HatPosition position;
-    hat_locate(plan, t, closing, position);
-    Window above = window_of(plan, 1, position);
-    energy.level[0] = LevelEnergy(plan, 1)(t, nullptr, above);
+    hat_locate(weights, t, closing, position);
+    Window above = window_of(weights, 1, position);
+    energy.level[0] = LevelEnergy(weights, 1)(t, nullptr, above);
     for (int l = 1; l < top; ++l) {
         const Window here = above;
-        above = window_of(plan, l + 1, position);
-        energy.level[l] = LevelEnergy(plan, l + 1)(here.first + kHatLeft, &here, above);
+        above = window_of(weights, l + 1, position);
+        energy.level[l] = LevelEnergy(weights, l + 1)(here.first + kHatLeft, &here, above);
     }
-    energy.level[top] = top_energy(plan, above);
+    energy.level[top] = top_energy(weights, above);
     return energy;
 }
 
 /// The cells of a level stand for classes of cells that are alike in everything below them.
-std::int64_t class_count(const HatPlanLevel& level) {
+std::int64_t class_count(const HatWeightsLevel& level) {
     const std::int64_t cells = level.last_cell - level.first_cell + 1;
     return std::min(cells, level.left_classes + level.right_classes + 1);
 }
-std::int64_t cell_of_class(const HatPlanLevel& level, std::int64_t c) {
+std::int64_t cell_of_class(const HatWeightsLevel& level, std::int64_t c) {
     const std::int64_t count = class_count(level);
     return c <= level.left_classes ? level.first_cell + c : level.last_cell + 1 - (count - c);
 }
-std::size_t class_of(const HatPlanLevel& level, std::int64_t cell) {
+std::size_t class_of(const HatWeightsLevel& level, std::int64_t cell) {
     return static_cast<std::size_t>(level.row_of(cell) / level.stride);
 }
 
@@ -168,8 +168,8 @@ struct Spread {
 /// Per class of cells of a level.
 using Spreads = std::vector<Spread>;
 
-Spreads spreads(const HatPlan& plan, int l, const Spreads& below) {
-    const HatPlanLevel& level = plan.level(l);
+Spreads spreads(const HatWeights& weights, int l, const Spreads& below) {
+    const HatWeightsLevel& level = weights.level(l);
     Spreads result;
     for (std::int64_t c = 0; c < class_count(level); ++c) {
         const std::int64_t cell = cell_of_class(level, c);
@@ -183,7 +183,7 @@ Spreads spreads(const HatPlan& plan, int l, const Spreads& below) {
             first = n * 0.5;
             second = n * (1.0 / 3 - 1 / (12 * n * n));
         } else {
-            const HatPlanLevel& children = plan.level(l - 1);
+            const HatWeightsLevel& children = weights.level(l - 1);
             for (std::int64_t w = 0; w < ticks; ++w) {
                 const Spread& tick = below[class_of(children, level.start(cell) + w)];
                 const double mean = (static_cast<double>(w) + tick.mean) / n;
@@ -204,9 +204,9 @@ Spreads spreads(const HatPlan& plan, int l, const Spreads& below) {
 }
 
 /// The window of level l, fraction f of its tick w in a cell having passed; level 1 stands still.
-Window window_in(const HatPlan& plan, int l, std::int64_t cell, std::int64_t w, double f) {
-    const HatPlanLevel& level = plan.level(l);
-    const HatRow* const row = plan.rows(l) + level.row_of(cell) + w;
+Window window_in(const HatWeights& weights, int l, std::int64_t cell, std::int64_t w, double f) {
+    const HatWeightsLevel& level = weights.level(l);
+    const HatRow* const row = weights.rows(l) + level.row_of(cell) + w;
     Window window{cell - kHatLeft, {}};
     for (int m = 0; m < kHatWindow; ++m) {
         const double from = row[0].weight[m] * kUnit;
@@ -231,18 +231,18 @@ void for_each_tick(std::int64_t count, Visit&& visit) {
 
 /// Sum of the energy of level l over the steps; `here` are the spreads of level l's ticks, that is
 /// of the cells of level l - 1.
-double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
-    const int top = plan.height() - 1;
-    const HatPlanLevel& level = plan.level(l);
+double total_energy(const HatWeights& weights, int l, const Spreads& ticks) {
+    const int top = weights.height() - 1;
+    const HatWeightsLevel& level = weights.level(l);
     // Of a tick w of a cell: the mean over its steps of visit(f), visit being quadratic in f.
     const auto mean_over_tick = [&](std::int64_t cell, std::int64_t w, auto&& visit) {
         if (l == 1)
             return visit(0.5);
-        const Spread& tick = ticks[class_of(plan.level(l - 1), level.start(cell) + w)];
+        const Spread& tick = ticks[class_of(weights.level(l - 1), level.start(cell) + w)];
         return tick.steps * 0.5 *
                (visit(tick.mean - tick.deviation) + visit(tick.mean + tick.deviation));
     };
-    const auto multiplicity = [](const HatPlanLevel& of, std::int64_t c) {
+    const auto multiplicity = [](const HatWeightsLevel& of, std::int64_t c) {
         const std::int64_t cells = of.last_cell - of.first_cell + 1;
         return c == of.left_classes ? static_cast<double>(cells - class_count(of) + 1) : 1.0;
     };
@@ -255,7 +255,7 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
                 checkpoint();
                 sum += mean_over_tick(cell, w, [&](double f) {
-                    return top_energy(plan, window_in(plan, l, cell, w, f));
+                    return top_energy(weights, window_in(weights, l, cell, w, f));
                 });
                 steps += mean_over_tick(cell, w, [](double) { return 1.0; });
             }
@@ -265,8 +265,8 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
         }
         return total;
     }
-    const HatPlanLevel& above = plan.level(l + 1);
-    const LevelEnergy energy(plan, l + 1);
+    const HatWeightsLevel& above = weights.level(l + 1);
+    const LevelEnergy energy(weights, l + 1);
     for (std::int64_t c = 0; c < class_count(above); ++c) {
         const std::int64_t parent = cell_of_class(above, c);
         double sum = 0;
@@ -276,12 +276,13 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
             const std::int64_t count = level.ticks(cell);
             double inner = 0;
             for_each_tick(count, [&](std::int64_t w, double cell_ticks) {
-                inner += cell_ticks * mean_over_tick(cell, w, [&](double f) {
-                             const Window here = window_in(plan, l, cell, w, f);
-                             const double passed =
-                                 (static_cast<double>(w) + f) / static_cast<double>(count);
-                             return energy(cell, &here, window_in(plan, l + 1, parent, v, passed));
-                         });
+                inner +=
+                    cell_ticks * mean_over_tick(cell, w, [&](double f) {
+                        const Window here = window_in(weights, l, cell, w, f);
+                        const double passed =
+                            (static_cast<double>(w) + f) / static_cast<double>(count);
+                        return energy(cell, &here, window_in(weights, l + 1, parent, v, passed));
+                    });
             });
             sum += parent_ticks * inner;
         });
@@ -290,16 +291,16 @@ double total_energy(const HatPlan& plan, int l, const Spreads& ticks) {
     return total;
 }
 
-double total_step_energy(const HatPlan& plan) {
-    const HatPlanLevel& level = plan.level(1);
-    const LevelEnergy energy(plan, 1);
+double total_step_energy(const HatWeights& weights) {
+    const HatWeightsLevel& level = weights.level(1);
+    const LevelEnergy energy(weights, 1);
     double total = 0;
     for (std::int64_t c = 0; c < class_count(level); ++c) {
         checkpoint();
         const std::int64_t cell = cell_of_class(level, c);
         double sum = 0;
         for (std::int64_t w = 0; w < level.ticks(cell); ++w)
-            sum += energy(level.start(cell) + w + 1, nullptr, window_in(plan, 1, cell, w, 0));
+            sum += energy(level.start(cell) + w + 1, nullptr, window_in(weights, 1, cell, w, 0));
         const std::int64_t cells = level.last_cell - level.first_cell + 1;
         total += c == level.left_classes ? sum * static_cast<double>(cells - class_count(level) + 1)
                                          : sum;
@@ -342,7 +343,7 @@ double bridge_level_sum(double horizon, double r, double block) {
 /// them: found from the top down, digit by digit, keeping the most promising beginnings.
 class BridgePeak {
 public:
-    explicit BridgePeak(const HatSpec& spec) : spec_(spec), top_(spec.height - 1) {
+    explicit BridgePeak(const HatLevels& spec) : spec_(spec), top_(spec.height - 1) {
         for (int l = 0; l < top_; ++l)
             block_[l + 1] = checked_mul<std::int64_t>(block_[l], spec.level[l].radix);
     }
@@ -398,18 +399,18 @@ private:
         return sum;
     }
 
-    const HatSpec& spec_;
+    const HatLevels& spec_;
     int top_;
-    std::int64_t block_[HatSpec::kMaxHeight] = {1}; ///< steps in a node of a level
+    std::int64_t block_[HatLevels::kMaxHeight] = {1}; ///< steps in a node of a level
 };
 
 /// The step of a great variance of hats, found from the bottom up: for every tick of every class of
 /// cells, the place below it where the levels below have the greatest sum.
 class MaxSearch {
 public:
-    MaxSearch(const HatPlan& plan, PrivacyUnit unit) : plan_(plan) {
-        for (int l = 0; l < plan.height(); ++l)
-            variance_[l] = hat_node_variance(plan.spec(), unit, l);
+    MaxSearch(const HatWeights& weights, PrivacyUnit unit) : plan_(weights) {
+        for (int l = 0; l < weights.height(); ++l)
+            variance_[l] = hat_node_variance(weights.spec(), unit, l);
     }
 
     std::int64_t find() {
@@ -417,7 +418,7 @@ public:
         std::vector<Best> below = leaf();
         for (int l = 1; l < top; ++l)
             below = step_up(l, below);
-        const HatPlanLevel& level = plan_.level(top);
+        const HatWeightsLevel& level = plan_.level(top);
         double best = -1;
         std::int64_t step = 1;
         for (std::int64_t c = 0; c < class_count(level); ++c) {
@@ -461,7 +462,7 @@ private:
     }
 
     [[nodiscard]] std::vector<Best> leaf() const {
-        const HatPlanLevel& level = plan_.level(1);
+        const HatWeightsLevel& level = plan_.level(1);
         const LevelEnergy energy(plan_, 1);
         std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
         for (std::int64_t c = 0; c < class_count(level); ++c) {
@@ -477,8 +478,8 @@ private:
     }
 
     [[nodiscard]] std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
-        const HatPlanLevel& level = plan_.level(l);
-        const HatPlanLevel& above = plan_.level(l + 1);
+        const HatWeightsLevel& level = plan_.level(l);
+        const HatWeightsLevel& above = plan_.level(l + 1);
         const LevelEnergy energy(plan_, l + 1);
         std::vector<Best> result(static_cast<std::size_t>(class_count(above) * above.stride));
         for (std::int64_t c = 0; c < class_count(above); ++c) {
@@ -507,32 +508,32 @@ private:
         return result;
     }
 
-    const HatPlan& plan_;
-    double variance_[HatSpec::kMaxHeight];
+    const HatWeights& plan_;
+    double variance_[HatLevels::kMaxHeight];
 };
 
 } // namespace
 
-double HatEnergy::variance(std::span<const double> nodes) const noexcept {
+double HatRowNorms::variance(std::span<const double> nodes) const noexcept {
     double sum = 0;
     for (std::size_t l = 0; l < nodes.size(); ++l)
         sum += level[l] * nodes[l];
     return sum;
 }
 
-double HatEnergy::variance(const HatSpec& spec, PrivacyUnit unit) const noexcept {
-    double nodes[HatSpec::kMaxHeight];
+double HatRowNorms::variance(const HatLevels& spec, PrivacyUnit unit) const noexcept {
+    double nodes[HatLevels::kMaxHeight];
     for (int l = 0; l < spec.height; ++l)
         nodes[l] = hat_node_variance(spec, unit, l);
     return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
 }
 
-HatEnergy hat_energy_at(const HatPlan& plan, std::int64_t t) {
-    return energy_at(plan, t, plan.is_closing(t));
+HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t) {
+    return energy_at(weights, t, weights.is_closing(t));
 }
 
-HatEnergy bridge_mean_energy(const HatSpec& spec) {
-    HatEnergy energy{};
+HatRowNorms bridge_mean_row_norms(const HatLevels& spec) {
+    HatRowNorms energy{};
     const auto horizon = static_cast<double>(spec.horizon);
     double block = 1;
     for (int l = 0; l < spec.height; ++l) {
@@ -543,37 +544,37 @@ HatEnergy bridge_mean_energy(const HatSpec& spec) {
     return energy;
 }
 
-HatEnergy hat_mean_energy(const HatPlan& plan) {
-    if (plan.spec().rule == HatSpec::Rule::bridge || plan.height() == 1)
-        return bridge_mean_energy(plan.spec());
-    HatEnergy energy{};
-    energy.level[0] = total_step_energy(plan);
+HatRowNorms hat_mean_row_norms(const HatWeights& weights) {
+    if (weights.spec().rule == HatLevels::Rule::bridge || weights.height() == 1)
+        return bridge_mean_row_norms(weights.spec());
+    HatRowNorms energy{};
+    energy.level[0] = total_step_energy(weights);
     Spreads ticks;
-    for (int l = 1; l < plan.height(); ++l) {
-        energy.level[l] = total_energy(plan, l, ticks);
-        if (l < plan.height() - 1)
-            ticks = spreads(plan, l, ticks);
+    for (int l = 1; l < weights.height(); ++l) {
+        energy.level[l] = total_energy(weights, l, ticks);
+        if (l < weights.height() - 1)
+            ticks = spreads(weights, l, ticks);
     }
     // The last step, whose weights are not those of the tables.
-    const HatEnergy table = energy_at(plan, plan.horizon(), false);
-    const HatEnergy closing = energy_at(plan, plan.horizon(), true);
-    for (int l = 0; l < plan.height(); ++l)
+    const HatRowNorms table = energy_at(weights, weights.horizon(), false);
+    const HatRowNorms closing = energy_at(weights, weights.horizon(), true);
+    for (int l = 0; l < weights.height(); ++l)
         energy.level[l] = (energy.level[l] + closing.level[l] - table.level[l]) /
-                          static_cast<double>(plan.horizon());
+                          static_cast<double>(weights.horizon());
     return energy;
 }
 
-double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t) {
-    return hat_energy_at(plan, t).variance(plan.spec(), unit);
+double hat_variance_at(const HatWeights& weights, PrivacyUnit unit, std::int64_t t) {
+    return hat_row_norms_at(weights, t).variance(weights.spec(), unit);
 }
 
-double hat_mse(const HatPlan& plan, PrivacyUnit unit) {
-    return hat_mean_energy(plan).variance(plan.spec(), unit);
+double hat_mse(const HatWeights& weights, PrivacyUnit unit) {
+    return hat_mean_row_norms(weights).variance(weights.spec(), unit);
 }
 
-std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
-    const HatSpec& spec = plan.spec();
-    if (plan.height() == 1)
+std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit) {
+    const HatLevels& spec = weights.spec();
+    if (weights.height() == 1)
         return spec.horizon;
     double best = 0;
     std::int64_t peak = 1;
@@ -581,7 +582,7 @@ std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
         checkpoint();
         if (t < 1 || t > spec.horizon)
             return;
-        const double variance = hat_variance_at(plan, unit, t);
+        const double variance = hat_variance_at(weights, unit, t);
         if (variance > best) {
             best = variance;
             peak = t;
@@ -592,16 +593,17 @@ std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
             try_step(t);
         return peak;
     }
-    const bool is_bridge = spec.rule == HatSpec::Rule::bridge;
-    const std::int64_t found = is_bridge ? BridgePeak(spec).find() : MaxSearch(plan, unit).find();
+    const bool is_bridge = spec.rule == HatLevels::Rule::bridge;
+    const std::int64_t found =
+        is_bridge ? BridgePeak(spec).find() : MaxSearch(weights, unit).find();
     std::int64_t t = std::min(found, spec.horizon);
     try_step(t);
     // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
     for (bool better = true; better;) {
         better = false;
         std::int64_t size = 1;
-        for (int l = 0; l < plan.height(); ++l) {
-            const std::int64_t radix = l + 1 < plan.height() ? plan.level(l + 1).radix : 2;
+        for (int l = 0; l < weights.height(); ++l) {
+            const std::int64_t radix = l + 1 < weights.height() ? weights.level(l + 1).radix : 2;
             const std::int64_t reach = std::min(radix, kSampledTicks);
             const std::int64_t center = t;
             for (std::int64_t i = -reach; i <= reach; ++i) {
@@ -620,11 +622,11 @@ std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit) {
     return peak;
 }
 
-double hat_max_variance(const HatPlan& plan, PrivacyUnit unit) {
-    const KnownEnergy* known = known_energy(plan.spec());
+double hat_max_variance(const HatWeights& weights, PrivacyUnit unit) {
+    const KnownEnergy* known = known_energy(weights.spec());
     if (known != nullptr && is_nearly_continuous(unit))
-        return known->peak.variance(plan.spec(), unit);
-    return hat_variance_at(plan, unit, hat_peak(plan, unit));
+        return known->peak.variance(weights.spec(), unit);
+    return hat_variance_at(weights, unit, hat_peak(weights, unit));
 }
 
 namespace {
@@ -635,7 +637,7 @@ constexpr KnownEnergy kKnown[] = {
 
 } // namespace
 
-const KnownEnergy* known_energy(const HatSpec& spec) noexcept {
+const KnownEnergy* known_energy(const HatLevels& spec) noexcept {
     const std::uint64_t wanted = fingerprint(spec);
     const auto* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
                                            [&](const auto& k) { return k.fingerprint == wanted; });

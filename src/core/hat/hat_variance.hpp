@@ -11,48 +11,48 @@
 namespace dp_counter {
 
 /// One number per level, the steps first.
-struct HatEnergy {
-    double level[HatSpec::kMaxHeight];
+struct HatRowNorms {
+    double level[HatLevels::kMaxHeight];
 
     /// The variance that these energies make, with the exact variances of the discrete noise.
-    [[nodiscard]] double variance(const HatSpec& spec, PrivacyUnit unit) const noexcept;
+    [[nodiscard]] double variance(const HatLevels& spec, PrivacyUnit unit) const noexcept;
 
     /// The same with the variances of the levels' nodes (hat_node_variance).
     [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
 };
 
 /// The energies at step t, from the weights that the code uses, in O(height).
-[[nodiscard]] HatEnergy hat_energy_at(const HatPlan& plan, std::int64_t t);
+[[nodiscard]] HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t);
 
 /// Their means over t = 1 .. horizon. Sums over the tree's periods, exact up to rounding (relative
 /// 1e-6) for radices up to 64; above, the places within a cell are sampled (relative 1e-3).
-[[nodiscard]] HatEnergy hat_mean_energy(const HatPlan& plan);
+[[nodiscard]] HatRowNorms hat_mean_row_norms(const HatWeights& weights);
 
-/// The same for a bridge, from its closed form, without a plan.
-[[nodiscard]] HatEnergy bridge_mean_energy(const HatSpec& spec);
+/// The same for a bridge, from its closed form, without a set of weights.
+[[nodiscard]] HatRowNorms bridge_mean_row_norms(const HatLevels& spec);
 
 /// The energies of a mechanism that streams without a horizon use, found by
 /// tools/make_energy_table.cpp: epochs are too many to find them at the first question.
 struct KnownEnergy {
     std::uint64_t fingerprint; ///< of the spec
     std::int64_t peak_step;    ///< hat_peak()
-    HatEnergy mean;
-    HatEnergy peak; ///< at that step
+    HatRowNorms mean;
+    HatRowNorms peak; ///< at that step
 };
 
 /// Null for all other mechanisms.
-[[nodiscard]] const KnownEnergy* known_energy(const HatSpec& spec) noexcept;
+[[nodiscard]] const KnownEnergy* known_energy(const HatLevels& spec) noexcept;
 
-[[nodiscard]] double hat_variance_at(const HatPlan& plan, PrivacyUnit unit, std::int64_t t);
+[[nodiscard]] double hat_variance_at(const HatWeights& weights, PrivacyUnit unit, std::int64_t t);
 
 /// The mean over t of the variance of a release.
-[[nodiscard]] double hat_mse(const HatPlan& plan, PrivacyUnit unit);
+[[nodiscard]] double hat_mse(const HatWeights& weights, PrivacyUnit unit);
 
 /// The step of the greatest variance over t = 1 .. horizon: exactly so up to 4096 steps; above it
 /// is found level by level, and its variance lies at most 0.1 % below the greatest.
-[[nodiscard]] std::int64_t hat_peak(const HatPlan& plan, PrivacyUnit unit);
+[[nodiscard]] std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit);
 
 /// The variance at hat_peak().
-[[nodiscard]] double hat_max_variance(const HatPlan& plan, PrivacyUnit unit);
+[[nodiscard]] double hat_max_variance(const HatWeights& weights, PrivacyUnit unit);
 
 } // namespace dp_counter

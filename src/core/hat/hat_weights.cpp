@@ -21,10 +21,10 @@ std::int64_t scaled(int128 value, int bits) noexcept {
     return static_cast<std::int64_t>(bits >= 0 ? value >> bits : value << -bits);
 }
 
-HatPlanLevel lay_out(const HatSpec& spec, int l, const HatPlanLevel* below) {
+HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* below) {
     const HatLevel& shape = spec.level[l - 1];
-    const bool hat = spec.rule == HatSpec::Rule::hat;
-    HatPlanLevel level{};
+    const bool hat = spec.rule == HatLevels::Rule::hat;
+    HatWeightsLevel level{};
     level.knots = shape.knots;
     level.radix = shape.radix;
     level.offset = shape.offset;
@@ -51,17 +51,17 @@ HatPlanLevel lay_out(const HatSpec& spec, int l, const HatPlanLevel* below) {
     return level;
 }
 
-std::int64_t classes(const HatPlanLevel& level) {
+std::int64_t classes(const HatWeightsLevel& level) {
     const std::int64_t cells = level.last_cell - level.first_cell + 1;
     return std::min(cells, level.left_classes + level.right_classes + 1);
 }
 
 /// Lays out all levels; the result is the size of the block.
-std::size_t lay_out(const HatSpec& spec, HatPlanLevel* levels) {
+std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
     const auto count = static_cast<std::size_t>(spec.height - 1);
-    std::size_t end = sizeof(HatPlan) + count * sizeof(HatPlanLevel);
+    std::size_t end = sizeof(HatWeights) + count * sizeof(HatWeightsLevel);
     for (int l = 1; l < spec.height; ++l) {
-        HatPlanLevel& level = levels[l - 1];
+        HatWeightsLevel& level = levels[l - 1];
         level = lay_out(spec, l, l > 1 ? &levels[l - 2] : nullptr);
         level.rows = static_cast<std::int64_t>(end);
         end += static_cast<std::size_t>(classes(level) * level.stride) * sizeof(HatRow);
@@ -75,31 +75,31 @@ std::size_t lay_out(const HatSpec& spec, HatPlanLevel* levels) {
 
 } // namespace
 
-std::size_t HatPlan::bytes(const HatSpec& spec) {
-    HatPlanLevel levels[HatSpec::kMaxHeight];
+std::size_t HatWeights::bytes(const HatLevels& spec) {
+    HatWeightsLevel levels[HatLevels::kMaxHeight];
     return lay_out(spec, levels);
 }
 
-HatPlan* HatPlan::create(void* block, const HatSpec& spec) {
-    auto* plan = new (block) HatPlan;
-    plan->spec_ = spec;
-    lay_out(spec, reinterpret_cast<HatPlanLevel*>(plan + 1));
+HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
+    auto* weights = new (block) HatWeights;
+    weights->spec_ = spec;
+    lay_out(spec, reinterpret_cast<HatWeightsLevel*>(weights + 1));
     for (int l = 1; l < spec.height; ++l) {
-        plan->fill_shares(l);
-        if (spec.rule == HatSpec::Rule::bridge)
-            plan->fill_bridge_rows(l);
+        weights->fill_shares(l);
+        if (spec.rule == HatLevels::Rule::bridge)
+            weights->fill_bridge_rows(l);
         else
-            plan->fill_hat_rows(l);
+            weights->fill_hat_rows(l);
     }
-    return plan;
+    return weights;
 }
 
 /// w / radix, rounded to the lattice; nothing for bridges.
-void HatPlan::fill_shares(int l) {
-    const HatPlanLevel& here = level(l);
+void HatWeights::fill_shares(int l) {
+    const HatWeightsLevel& here = level(l);
     auto* const share = reinterpret_cast<std::int32_t*>(bytes_at(here.shares));
     auto* const sum = reinterpret_cast<HatShareSum*>(bytes_at(here.sums));
-    const bool hat = spec_.rule == HatSpec::Rule::hat;
+    const bool hat = spec_.rule == HatLevels::Rule::hat;
     sum[0] = {0, 0};
     for (std::int64_t w = 0; w < here.radix; ++w) {
         const std::int64_t twice = (w << lattice_bits()) * 2;
@@ -111,7 +111,7 @@ void HatPlan::fill_shares(int l) {
 
 /// The knot's block has been passed to a fraction u: its noise counts u (the straight line between
 /// the sums at the block's ends).
-void HatPlan::fill_bridge_rows(int l) {
+void HatWeights::fill_bridge_rows(int l) {
     const std::int64_t radix = level(l).radix;
     const std::int64_t passed = l == 1 ? 1 : 0; // rows of level 1 stand for the end of their tick
     for (std::int64_t w = 0; w < level(l).stride; ++w) {
@@ -133,10 +133,11 @@ namespace {
 /// add: nothing is expected of the top, and elsewhere a line through 1/2 at the stream's place.
 class WindowSolver {
 public:
-    WindowSolver(const HatPlan& plan, int l)
-        : plan_(plan), l_(l), here_(plan.level(l)), one_(std::int64_t{1} << plan.lattice_bits()),
-          top_(l == plan.height() - 1), above_radix_(top_ ? 1 : plan.spec().level[l].radix),
-          share_sums_(plan.share_sums(l)) {}
+    WindowSolver(const HatWeights& weights, int l)
+        : plan_(weights), l_(l), here_(weights.level(l)),
+          one_(std::int64_t{1} << weights.lattice_bits()), top_(l == weights.height() - 1),
+          above_radix_(top_ ? 1 : weights.spec().level[l].radix),
+          share_sums_(weights.share_sums(l)) {}
 
     /// Prepares for the rows of one cell.
     void enter(std::int64_t cell) {
@@ -252,9 +253,9 @@ private:
         return kOne / 2 - distance * kOne / (4 * here_.radix * above_radix_);
     }
 
-    const HatPlan& plan_;
+    const HatWeights& plan_;
     int l_;
-    const HatPlanLevel& here_;
+    const HatWeightsLevel& here_;
     std::int64_t one_;
     bool top_;
     std::int64_t above_radix_;
@@ -270,8 +271,8 @@ private:
 
 } // namespace
 
-void HatPlan::fill_hat_rows(int l) {
-    const HatPlanLevel& here = level(l);
+void HatWeights::fill_hat_rows(int l) {
+    const HatWeightsLevel& here = level(l);
     WindowSolver solver(*this, l);
     const std::int64_t count = classes(here);
     for (std::int64_t c = 0; c < count; ++c) {
@@ -290,7 +291,7 @@ void HatPlan::fill_hat_rows(int l) {
             continue;
         }
         // The start of a tick is the start of a cell of the level below: between two of its rows.
-        const HatPlanLevel& below = level(l - 1);
+        const HatWeightsLevel& below = level(l - 1);
         const HatRow* const below_rows = rows(l - 1);
         for (std::int64_t w = 0; w <= ticks; ++w) {
             const std::int64_t tick = start + w;
@@ -320,12 +321,12 @@ void HatPlan::fill_hat_rows(int l) {
     }
 }
 
-std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since, std::int64_t t) {
+std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since, std::int64_t t) {
     const auto row = [&](std::int64_t at) {
         std::vector<HatTerm> terms;
         terms.reserve(512);
         if (at > 0)
-            hat_weights(plan, at, [&](int level, std::int64_t node, int128 coefficient) {
+            hat_weights(weights, at, [&](int level, std::int64_t node, int128 coefficient) {
                 terms.push_back({level, node, coefficient});
             });
         return terms;
@@ -365,16 +366,17 @@ HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progre
     return ramp;
 }
 
-void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& position) noexcept {
-    const int q = plan.lattice_bits();
+void hat_locate(const HatWeights& weights, std::int64_t t, bool closing,
+                HatPosition& position) noexcept {
+    const int q = weights.lattice_bits();
     std::int64_t tick = t - 1;
     HatProgress progress{};
     std::int64_t leaf_phase = 0;
-    for (int l = 1; l < plan.height(); ++l) {
-        const HatPlanLevel& level = plan.level(l);
+    for (int l = 1; l < weights.height(); ++l) {
+        const HatWeightsLevel& level = weights.level(l);
         const std::int64_t cell = level.cell_of(tick);
         const std::int64_t w = tick - level.start(cell);
-        const HatRow* const row = plan.rows(l) + level.row_of(cell) + w;
+        const HatRow* const row = weights.rows(l) + level.row_of(cell) + w;
         HatPosition::Level& out = position.level[l];
         out.first = cell - kHatLeft;
         if (closing) {
@@ -391,7 +393,7 @@ void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& 
         }
         if (l == 1) {
             progress = HatProgress::of_leaf_cell(level.ticks(cell));
-            leaf_phase = 2 * w + plan.phase();
+            leaf_phase = 2 * w + weights.phase();
         } else {
             progress = progress.above(w, level.ticks(cell));
         }

@@ -1,5 +1,5 @@
 // The weights of a bridge or hat mechanism: how much each node's noise counts in the release at t.
-// Public values alone, so a plan may be cached and shared by all streams of one shape.
+// Public values alone, so a set of weights may be cached and shared by all streams of one shape.
 //
 // The engine keeps, per level, the cell between two knots in which the stream is (its "tick" is the
 // cell of the level below, or the step). The weights lambda of the knots are 1 left of the cell's
@@ -36,7 +36,7 @@ struct HatShareSum {
 };
 
 /// One level: how its knots lie over its children, and where its tables are.
-struct HatPlanLevel {
+struct HatWeightsLevel {
     std::int64_t knots;
     std::int64_t children;   ///< nodes of the level below
     std::int64_t first_cell; ///< -1 if there are ticks before knot 0, otherwise 0
@@ -48,7 +48,7 @@ struct HatPlanLevel {
     std::int64_t left_classes;  ///< cells at the left end that have rows of their own
     std::int64_t right_classes; ///< and at the right end; all others share one set
     std::int64_t stride;        ///< rows from one class to the next
-    std::int64_t rows;          ///< byte offset of the rows in the plan
+    std::int64_t rows;          ///< byte offset of the rows in the block
     std::int64_t shares;        ///< byte offset of the shares: of the right-hand knot, per child
     std::int64_t sums;          ///< byte offset of the share sums of the first 0 .. radix children
     std::int64_t queue;         ///< children that can be drawn and not yet used
@@ -86,38 +86,38 @@ struct HatPlanLevel {
     }
 };
 
-/// A plan is the head of a block of bytes(spec) bytes and may be moved with memcpy. create() takes
-/// some microseconds for small trees, about 50 ns per row of the tables.
-class HatPlan {
+/// A set of weights is the head of a block of bytes(spec) bytes and may be moved with memcpy.
+/// create() takes some microseconds for small trees, about 50 ns per row of the tables.
+class HatWeights {
 public:
-    [[nodiscard]] static std::size_t bytes(const HatSpec& spec);
+    [[nodiscard]] static std::size_t bytes(const HatLevels& spec);
 
     /// Fills the block. Throws bad_alloc.
-    static HatPlan* create(void* block, const HatSpec& spec);
+    static HatWeights* create(void* block, const HatLevels& spec);
 
-    [[nodiscard]] const HatSpec& spec() const noexcept { return spec_; }
+    [[nodiscard]] const HatLevels& spec() const noexcept { return spec_; }
     [[nodiscard]] int height() const noexcept { return spec_.height; }
     [[nodiscard]] int lattice_bits() const noexcept { return spec_.lattice_bits; }
     [[nodiscard]] std::int64_t horizon() const noexcept { return spec_.horizon; }
 
     /// Cells ahead of the current one whose children have been drawn.
     [[nodiscard]] int reach() const noexcept {
-        return spec_.rule == HatSpec::Rule::hat ? kHatAhead : 0;
+        return spec_.rule == HatLevels::Rule::hat ? kHatAhead : 0;
     }
 
     /// Within a cell of level 1, the half steps from its start to the end of its first tick as the
     /// interpolation of the levels above counts them.
-    [[nodiscard]] int phase() const noexcept { return spec_.rule == HatSpec::Rule::hat ? 1 : 2; }
+    [[nodiscard]] int phase() const noexcept { return spec_.rule == HatLevels::Rule::hat ? 1 : 2; }
 
     /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of
     /// the top nodes, which takes the fewest draws.
     [[nodiscard]] bool is_closing(std::int64_t t) const noexcept {
-        return t == spec_.horizon && spec_.rule == HatSpec::Rule::hat;
+        return t == spec_.horizon && spec_.rule == HatLevels::Rule::hat;
     }
 
     /// Level 1 .. height - 1.
-    [[nodiscard]] const HatPlanLevel& level(int l) const noexcept {
-        return reinterpret_cast<const HatPlanLevel*>(this + 1)[l - 1];
+    [[nodiscard]] const HatWeightsLevel& level(int l) const noexcept {
+        return reinterpret_cast<const HatWeightsLevel*>(this + 1)[l - 1];
     }
     [[nodiscard]] const HatRow* rows(int l) const noexcept {
         return reinterpret_cast<const HatRow*>(bytes_at(level(l).rows));
@@ -140,7 +140,9 @@ private:
     [[nodiscard]] const unsigned char* bytes_at(std::int64_t offset) const noexcept {
         return reinterpret_cast<const unsigned char*>(this) + offset;
     }
-    HatPlanLevel& level(int l) noexcept { return reinterpret_cast<HatPlanLevel*>(this + 1)[l - 1]; }
+    HatWeightsLevel& level(int l) noexcept {
+        return reinterpret_cast<HatWeightsLevel*>(this + 1)[l - 1];
+    }
     [[nodiscard]] unsigned char* bytes_at(std::int64_t offset) noexcept {
         return reinterpret_cast<unsigned char*>(this) + offset;
     }
@@ -149,22 +151,22 @@ private:
     void fill_bridge_rows(int l);
     void fill_hat_rows(int l);
 
-    HatSpec spec_;
+    HatLevels spec_;
 };
 
-static_assert(std::is_trivially_copyable_v<HatPlan>);
-static_assert(sizeof(HatPlan) % alignof(HatPlanLevel) == 0);
+static_assert(std::is_trivially_copyable_v<HatWeights>);
+static_assert(sizeof(HatWeights) % alignof(HatWeightsLevel) == 0);
 
 template <class Give>
-void HatPlan::for_each_parent(int l, std::int64_t k, Give&& give) const {
-    const HatPlanLevel& here = level(l);
+void HatWeights::for_each_parent(int l, std::int64_t k, Give&& give) const {
+    const HatWeightsLevel& here = level(l);
     const std::int32_t one = std::int32_t{1} << lattice_bits();
     if (k < here.offset) {
         give(std::int64_t{0}, one);
         return;
     }
     const std::int64_t knot = here.cell_of(k);
-    if (knot >= here.knots - 1 || spec_.rule == HatSpec::Rule::bridge) {
+    if (knot >= here.knots - 1 || spec_.rule == HatLevels::Rule::bridge) {
         give(knot, one);
         return;
     }
@@ -175,15 +177,15 @@ void HatPlan::for_each_parent(int l, std::int64_t k, Give&& give) const {
         give(knot + 1, right);
 }
 
-/// A plan with the block it lies in.
-class HatPlanBlock {
+/// A set of weights with the block it lies in.
+class HatWeightsBlock {
 public:
-    explicit HatPlanBlock(const HatSpec& spec)
-        : words_(new uint128[HatPlan::bytes(spec) / sizeof(uint128) + 1]) {
-        HatPlan::create(words_.get(), spec);
+    explicit HatWeightsBlock(const HatLevels& spec)
+        : words_(new uint128[HatWeights::bytes(spec) / sizeof(uint128) + 1]) {
+        HatWeights::create(words_.get(), spec);
     }
-    [[nodiscard]] const HatPlan& get() const noexcept {
-        return *reinterpret_cast<const HatPlan*>(words_.get());
+    [[nodiscard]] const HatWeights& get() const noexcept {
+        return *reinterpret_cast<const HatWeights*>(words_.get());
     }
 
 private:
@@ -198,7 +200,7 @@ struct HatPosition {
         std::int64_t first; ///< J - kHatLeft, may be negative
         int128 weight[kHatWindow];
     };
-    Level level[HatSpec::kMaxHeight];
+    Level level[HatLevels::kMaxHeight];
 };
 
 /// The interpolation of the weights of level l >= 2 within one cell of level 1: the weight of
@@ -240,15 +242,16 @@ struct HatProgress {
                                int bits) noexcept;
 
 /// Where the stream is at step t, 1 <= t <= horizon, and with which weights; `closing` is
-/// plan.is_closing(t) except where the error of the tables alone is asked for.
-void hat_locate(const HatPlan& plan, std::int64_t t, bool closing, HatPosition& position) noexcept;
+/// weights.is_closing(t) except where the error of the tables alone is asked for.
+void hat_locate(const HatWeights& weights, std::int64_t t, bool closing,
+                HatPosition& position) noexcept;
 
 /// Calls emit(level, node, coefficient) for every node whose coefficient in the release at t is not
 /// zero, steps first, from left to right. The coefficient counts the node's noise as an integer Z
 /// of its lattice, so that the row of L has the entry coefficient / 2^(64 - lattice_bits * level);
 /// it is an int128 in units of 2^-64. This is the very row that HatNoise uses.
 template <class Emit>
-void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit);
+void hat_weights(const HatWeights& weights, std::int64_t t, Emit&& emit);
 
 /// A node and what its noise counts, as hat_weights() says.
 struct HatTerm {
@@ -259,12 +262,12 @@ struct HatTerm {
 
 /// The row of the release at t less that of the release at `since`, 0 <= since <= t, without
 /// zeros: what the noise of their difference consists of before either is rounded.
-[[nodiscard]] std::vector<HatTerm> hat_difference(const HatPlan& plan, std::int64_t since,
+[[nodiscard]] std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since,
                                                   std::int64_t t);
 
 template <class Emit>
-void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {
-    const int top = plan.height() - 1;
+void hat_weights(const HatWeights& weights, std::int64_t t, Emit&& emit) {
+    const int top = weights.height() - 1;
     constexpr int128 one = int128{1} << 64;
     if (top == 0) {
         for (std::int64_t k = 0; k < t; ++k)
@@ -272,22 +275,22 @@ void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {
         return;
     }
     HatPosition position;
-    hat_locate(plan, t, plan.is_closing(t), position);
+    hat_locate(weights, t, weights.is_closing(t), position);
     const auto lambda = [&](int l, std::int64_t k) -> int128 {
         if (l == 0)
             return k < t ? one : 0;
         const HatPosition::Level& here = position.level[l];
-        const int128 full = one >> (plan.lattice_bits() * l);
+        const int128 full = one >> (weights.lattice_bits() * l);
         if (k < here.first)
             return full;
         return k < here.first + kHatWindow ? here.weight[k - here.first] : 0;
     };
-    const int q = plan.lattice_bits();
-    for (int l = 0; l < top && !plan.is_closing(t); ++l) {
+    const int q = weights.lattice_bits();
+    for (int l = 0; l < top && !weights.is_closing(t); ++l) {
         // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window
         // count.
-        const HatPlanLevel& above = plan.level(l + 1);
-        const std::int32_t* const share = plan.shares(l + 1);
+        const HatWeightsLevel& above = weights.level(l + 1);
+        const std::int32_t* const share = weights.shares(l + 1);
         const std::int64_t window = position.level[l + 1].first;
         const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
         const std::int64_t past = window + kHatWindow - 1;
@@ -310,7 +313,7 @@ void hat_weights(const HatPlan& plan, std::int64_t t, Emit&& emit) {
             }
         }
     }
-    for (std::int64_t k = 0; k < plan.level(top).knots; ++k) {
+    for (std::int64_t k = 0; k < weights.level(top).knots; ++k) {
         const int128 coefficient = lambda(top, k);
         if (coefficient == 0)
             break;

@@ -15,11 +15,11 @@ namespace dp_counter {
 
 namespace {
 
-Compared of_plan(const char* name, const Plan& plan) {
-    const ReleaseError errors(plan);
+Compared of_spec(const char* name, const MechanismSpec& spec) {
+    const ReleaseError errors(spec);
     std::optional<std::int32_t> radix;
-    if (plan.radix != 0)
-        radix = plan.radix;
+    if (spec.radix != 0)
+        radix = spec.radix;
     return {name, radix, true, errors.mse(), errors.max_variance()};
 }
 
@@ -30,19 +30,20 @@ Compared of_summary(const char* name, bool pure, const ErrorSummary& error) {
 } // namespace
 
 Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
-    std::optional<Plan> best;
+    std::optional<MechanismSpec> best;
     double best_mse = 0;
     for (std::int32_t k = 4; k <= kMaxRadix; k += 2) {
         checkpoint();
         const DigitSystem digits = DigitSystem::offset(k);
-        const Plan plan{Mechanism::subtraction, k, digits.height(horizon), horizon, epsilon, {}};
+        const MechanismSpec spec{
+            Mechanism::subtraction, k, digits.height(horizon), horizon, epsilon, {}};
         // In complete periods the last digit has a mean abs value of k/4: above some k of this
         // height, nothing can be won.
         const double periods = std::floor(static_cast<double>(horizon) / k);
         const double least =
-            plan.scale().variance() * k / 4 * periods * k / static_cast<double>(horizon);
+            spec.scale().variance() * k / 4 * periods * k / static_cast<double>(horizon);
         if (best && least >= best_mse) {
-            if (plan.height == 2 && digits.highest() < horizon) {
+            if (spec.height == 2 && digits.highest() < horizon) {
                 // Skip to the least k of one digit.
                 if (horizon > kMaxRadix / 2)
                     break;
@@ -50,15 +51,15 @@ Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
             }
             continue;
         }
-        const double mse = plan.mse();
+        const double mse = spec.mse();
         if (!best || mse < best_mse) {
-            best = plan;
+            best = spec;
             best_mse = mse;
         }
-        if (plan.height == 1)
+        if (spec.height == 1)
             break;
     }
-    return of_plan("subtraction, best even k", *best);
+    return of_spec("subtraction, best even k", *best);
 }
 
 ErrorSummary noise_per_step(std::int64_t horizon, Epsilon epsilon) noexcept {
@@ -85,7 +86,7 @@ std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
         throw Error(Fault::parameter, "horizon must be at least 1, not " + std::to_string(horizon));
     std::vector<Compared> rows;
     const auto add = [&](const char* name, Mechanism mechanism, std::optional<std::int32_t> k) {
-        rows.push_back(of_plan(name, make_plan({horizon, epsilon, k, mechanism})));
+        rows.push_back(of_spec(name, make_mechanism({horizon, epsilon, k, mechanism})));
     };
     add("subtraction, best k", Mechanism::subtraction, {}); // refuses a bad horizon, as all would
     for (const auto& [name, mechanism] :

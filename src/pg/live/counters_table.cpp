@@ -124,8 +124,8 @@ std::int32_t next_counter_number() {
         nextval_internal(secret_relation("counters_number_seq"), false));
 }
 
-void insert_counter(Oid releases, std::int32_t number, const Request& request, const Plan& plan,
-                    struct varlena* state) {
+void insert_counter(Oid releases, std::int32_t number, const Request& request,
+                    const MechanismSpec& spec, struct varlena* state) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
@@ -133,9 +133,9 @@ void insert_counter(Oid releases, std::int32_t number, const Request& request, c
     values[kEpsilon] = Float8GetDatum(request.unit.epsilon.value());
     values[kHorizon] = Int64GetDatum(request.horizon);
     nulls[kHorizon] = request.horizon == kUnbounded;
-    values[kMechanism] = CStringGetTextDatum(mechanism_name(plan.mechanism));
-    values[kK] = Int32GetDatum(plan.radix);
-    nulls[kK] = plan.radix == 0; // a bridge or hats with chosen radices
+    values[kMechanism] = CStringGetTextDatum(mechanism_name(spec.mechanism));
+    values[kK] = Int32GetDatum(spec.radix);
+    nulls[kK] = spec.radix == 0; // a bridge or hats with chosen radices
     values[kSteps] = Int64GetDatum(0);
     values[kPublished] = BoolGetDatum(true);
     for (const Column column : {kReleasedAt, kCount, kStddev, kLow, kHigh})
@@ -149,7 +149,7 @@ void insert_counter(Oid releases, std::int32_t number, const Request& request, c
     CommandCounterIncrement();
 }
 
-void update_counter(Oid releases, const Plan& plan, const CounterRow& row) {
+void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     bool replaces[kColumns] = {};
@@ -157,9 +157,9 @@ void update_counter(Oid releases, const Plan& plan, const CounterRow& row) {
         values[column] = value;
         replaces[column] = true;
     };
-    set(kMechanism, CStringGetTextDatum(mechanism_name(plan.mechanism)));
-    set(kK, Int32GetDatum(plan.radix));
-    nulls[kK] = plan.radix == 0;
+    set(kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism)));
+    set(kK, Int32GetDatum(spec.radix));
+    nulls[kK] = spec.radix == 0;
     set(kSteps, Int64GetDatum(row.steps));
     set(kReleasedAt, TimestampTzGetDatum(row.released_at));
     set(kCount, Int64GetDatum(row.count));

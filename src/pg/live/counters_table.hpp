@@ -40,11 +40,11 @@ void lock_counter(Oid releases);
 [[nodiscard]] std::int32_t next_counter_number();
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
-void insert_counter(Oid releases, std::int32_t number, const Request& request, const Plan& plan,
-                    struct varlena* state);
+void insert_counter(Oid releases, std::int32_t number, const Request& request,
+                    const MechanismSpec& spec, struct varlena* state);
 
 /// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
-void update_counter(Oid releases, const Plan& plan, const CounterRow& row);
+void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row);
 
 /// Stores that the release of the last step is in the table of releases.
 void mark_published(Oid releases);

@@ -33,7 +33,7 @@ DP_FUNCTION(dp_counter_create) {
     const StoredState state = new_state(CurrentMemoryContext, parameters, request);
     const std::int32_t number = next_counter_number();
     const Oid releases = create_releases_view(PG_GETARG_TEXT_PP(kReleases), number);
-    insert_counter(releases, number, request, state.plan, state.bytes);
+    insert_counter(releases, number, request, state.spec, state.bytes);
     create_event_slots(releases);
     PG_RETURN_OID(releases);
 }

@@ -86,7 +86,7 @@ void close(Oid releases, const CounterRow& row) {
     closed.low = interval.low;
     closed.high = interval.high;
     closed.published = false;
-    update_counter(releases, next.plan, closed);
+    update_counter(releases, next.spec, closed);
 }
 
 void explain_publication(void* argument) {

@@ -12,9 +12,9 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The plan in use, public values alone. It outlives the functions below, since errors that
+/// The mechanism in use, public values alone. It outlives the functions below, since errors that
 /// PostgreSQL raises in them would pass over its destructor.
-std::optional<PreparedPlan> prepared;
+std::optional<PreparedMechanism> prepared;
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
     return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
@@ -25,7 +25,7 @@ StoredState store(MemoryContext context, CounterState* state) {
     auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
     SET_VARSIZE(stored, size);
     StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
-    return {stored, state->plan()};
+    return {stored, state->spec()};
 }
 
 } // namespace
@@ -35,7 +35,7 @@ StoredState new_state(MemoryContext context, const Parameters& parameters, Reque
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
             request = to_request(parameters, parameters.horizon);
-            prepared.emplace(CounterState::first_plan(request));
+            prepared.emplace(CounterState::first_spec(request));
             bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
@@ -49,7 +49,7 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
     Failure failure;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared.emplace(StateCodec::decode_plan(bytes_of(stored)));
+            prepared.emplace(StateCodec::decode_spec(bytes_of(stored)));
             bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
@@ -63,7 +63,7 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
                 throw Error(Fault::corrupt,
                             "the stored state of the counter is not that of its last step",
                             "Restore the extension's tables from a backup, or drop the counter.");
-            const std::optional<Plan> next = state->next_epoch();
+            const std::optional<MechanismSpec> next = state->next_epoch();
             is_epoch_over = next.has_value();
             if (is_epoch_over) {
                 prepared.emplace(*next);

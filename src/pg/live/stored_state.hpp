@@ -10,10 +10,10 @@
 
 namespace dp_counter::pg {
 
-/// A state as a bytea, in secret memory, with the plan of its epoch.
+/// A state as a bytea, in secret memory, with the mechanism of its epoch.
 struct StoredState {
     struct varlena* bytes;
-    Plan plan;
+    MechanismSpec spec;
 };
 
 /// A counter at step 0. parameters.horizon is 0 for a counter without one. Raises

@@ -1,6 +1,6 @@
 // The planner's SQL functions: what the releases will be worth, from public values alone.
 //
-// Nothing here reads data, so nothing costs privacy. The answers are those of the core's Planner,
+// Nothing here reads data, so nothing costs privacy. The answers are those of the core's Forecast,
 // which remembers them: rows of one query ask for the same plan again and again.
 #include <algorithm>
 #include <cmath>
@@ -29,8 +29,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-constinit Planner
-    planner(backend_plans); // this backend's; constant-initialised, public values only
+constinit Forecast
+    forecast(backend_plans); // this backend's; constant-initialised, public values only
 
 /// Runs the core and returns its answer, of a trivially destructible type; raises what it throws.
 template <class Call>
@@ -106,22 +106,22 @@ Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
 
 /// What a row of dp_plan tells, as the planner remembers it.
 struct PlanRow {
-    const dp_counter::Plan* plan; // PostgreSQL has a Plan too
-    const PlanReport* report;
+    const MechanismSpec* spec;
+    const ForecastReport* report;
 };
 
 PlanRow plan_row(const Request& request, int epoch) {
     return run([&] {
-        return PlanRow{&planner.errors(request).epoch(epoch).plan(),
-                       &planner.report(request, epoch)};
+        return PlanRow{&forecast.errors(request).epoch(epoch).spec(),
+                       &forecast.report(request, epoch)};
     });
 }
 
 /// The same as PostgreSQL's values.
 struct PlanValues {
     PlanValues(const PlanRow& row, std::int64_t steps_before)
-        : value{PointerGetDatum(cstring_to_text(mechanism_name(row.plan->mechanism))),
-                Int32GetDatum(row.plan->height),
+        : value{PointerGetDatum(cstring_to_text(mechanism_name(row.spec->mechanism))),
+                Int32GetDatum(row.spec->height),
                 integer_array(row.report->radices.data(), row.report->radices.size()),
                 Float8GetDatum(row.report->scale),
                 Float8GetDatum(row.report->mse),
@@ -129,7 +129,7 @@ struct PlanValues {
                 Float8GetDatum(row.report->max_stddev),
                 Int64GetDatum(static_cast<std::int64_t>(row.report->state_bytes)),
                 Int64GetDatum(steps_before + 1),
-                Int64GetDatum(steps_before + row.plan->horizon)} {}
+                Int64GetDatum(steps_before + row.spec->horizon)} {}
 
     static constexpr int kColumns = 10;
     Datum value[kColumns];
@@ -230,7 +230,7 @@ DP_FUNCTION(dp_stddev) {
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
     PG_RETURN_FLOAT8(std::sqrt(run([&] {
-        return planner.errors(to_request(parameters, parameters.horizon)).variance_at(t);
+        return forecast.errors(to_request(parameters, parameters.horizon)).variance_at(t);
     })));
 }
 
@@ -243,7 +243,7 @@ DP_FUNCTION(dp_interval) {
     const std::int64_t released = PG_GETARG_INT64(0);
     const std::int64_t t = PG_GETARG_INT64(1);
     const std::int64_t width = run([&] {
-        return planner.half_width(to_request(parameters, parameters.horizon), t, confidence);
+        return forecast.half_width(to_request(parameters, parameters.horizon), t, confidence);
     });
     // Both ends are moved into [0, t], where the count is for certain: the interval never gets
     // empty, and holds the count wherever the unclamped one does.

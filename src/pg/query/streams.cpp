@@ -9,7 +9,7 @@
 
 namespace dp_counter::pg {
 
-constinit PlanCache backend_plans;
+constinit MechanismCache backend_plans;
 
 namespace {
 
@@ -17,7 +17,7 @@ namespace {
 /// is reset: epochs grow, so all of them together are hardly more than the last.
 void open_epoch(Stream& stream, const Parameters& parameters) {
     Failure failure;
-    const PreparedPlan* prepared = nullptr;
+    const PreparedMechanism* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
             prepared = &backend_plans.prepare(to_request(parameters, stream.horizon), stream.epoch);
@@ -37,10 +37,10 @@ void open_epoch(Stream& stream, const Parameters& parameters) {
 
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
 template <class Draw>
-ExactNoise sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
-    ExactNoise noise = 0;
+FixedPoint sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
+    FixedPoint noise = 0;
     for (int epoch = 0; epoch < epochs_begun(request.horizon, step); ++epoch) {
-        const PreparedPlan& prepared = backend_plans.prepare(request, epoch);
+        const PreparedMechanism& prepared = backend_plans.prepare(request, epoch);
         const std::int64_t at = steps_of_epoch(request.horizon, epoch, step);
         noise = checked_add(noise, sample_noise(prepared, at, [&](int level) {
                                 return draw(prepared.sampler(level));

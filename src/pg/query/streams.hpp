@@ -9,7 +9,7 @@
 namespace dp_counter::pg {
 
 /// The plans of this backend, for its streams and for what it tells of them: public values alone.
-extern PlanCache backend_plans;
+extern MechanismCache backend_plans;
 
 /// A running count and its noise in secret memory of one context, with what it takes to go on for
 /// ever.
