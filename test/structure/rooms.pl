@@ -1,0 +1,77 @@
+#!/usr/bin/perl
+# The rooms of src/ and the arrows between them: what a room may include is written here and nowhere else.
+# docs/architecture.md says what each promises. No server, no build: it reads the #includes.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Find qw(find);
+use Test::More;
+
+chdir dirname(abs_path($0)) . '/../..' or die $!;
+
+# From the ground up: a room may include itself and those that it names here, which stand above it in this
+# list. tree and hat are strangers, and so are query and live.
+my @core  = qw(core/base core/noise core/tree core/hat core/count core/accuracy core/literature);
+my @rooms = (
+    ['core/base'],
+    ['core/noise',      'core/base'],
+    ['core/tree',       'core/base', 'core/noise'],
+    ['core/hat',        'core/base', 'core/noise'],
+    ['core/count',      'core/base', 'core/noise', 'core/tree', 'core/hat'],
+    ['core/accuracy',   @core[0 .. 4]],
+    ['core/literature', @core[0 .. 5]],
+    ['pg/server',       @core[0 .. 4]],
+    ['pg/query',        'pg/server', @core],
+    ['pg/live',         'pg/server', @core],
+    ['pg',              'pg/server', 'pg/query', 'pg/live', @core],
+);
+
+my (%may, @order);
+for my $entry (@rooms) {
+    my ($room, @below) = @$entry;
+    my @unknown = grep { !$may{$_} } @below;
+    is("@unknown", '', "$room stands above what it may include");
+    $may{$room} = { map { $_ => 1 } $room, @below };
+    push @order, $room;
+}
+
+my @files;
+find({ no_chdir => 1, wanted => sub { push @files, $_ if /\.(?:[ch]pp|inc)$/ } }, 'src');
+s{^src/}{} for @files;
+
+my (%includes, %inhabitants, @strays, @upward, @foreign);
+for my $file (sort @files) {
+    my $room = dirname($file);
+    if (!$may{$room}) { push @strays, $file; next }
+    $inhabitants{$room}++;
+    open my $in, '<', "src/$file" or die "$file: $!";
+    while (my $line = <$in>) {
+        my ($included) = $line =~ /^\s*#\s*include\s+"([^"]+)"/ or next;
+        if ($included =~ m{^(?:core|pg)/}) {
+            push @{ $includes{$file} }, $included;
+            push @upward, "$file includes $included" if !$may{$room}{ dirname($included) };
+        } elsif ($room =~ m{^core}) {
+            push @foreign, "$file includes $included";
+        }
+    }
+}
+is(join("\n", @strays),  '', 'every file lies in a room');
+is(join("\n", @upward),  '', 'no include goes upwards or to a stranger');
+is(join("\n", @foreign), '', 'the core includes no header of the server');
+is(join(' ', grep { !$inhabitants{$_} } @order), '', 'no room is empty');
+
+# Files of one room may include each other, but not in a circle.
+my (%state, @circle);
+sub visit {
+    my ($file, @way) = @_;
+    return if @circle || ($state{$file} // '') eq 'done';
+    if (($state{$file} // '') eq 'open') { @circle = (@way, $file); return }
+    $state{$file} = 'open';
+    visit($_, @way, $file) for @{ $includes{$file} // [] };
+    $state{$file} = 'done';
+}
+visit($_) for sort keys %includes;
+is("@circle", '', 'no circle of includes');
+
+done_testing();
