@@ -1,10 +1,29 @@
 // The weights of a bridge or hat mechanism: how much each node's noise counts in the release at t.
 // Public values alone, so a set of weights may be cached and shared by all streams of one shape.
 //
-// The engine keeps, per level, the cell between two knots in which the stream is (its "tick" is the
-// cell of the level below, or the step). The weights lambda of the knots are 1 left of the cell's
-// window, 0 right of it and in a table inside: six knots, J-3 .. J+2 for the cell of knot J.
-// Whatever the table holds, L R = A exactly (docs/derivation.md); it decides the error alone.
+// One level. Knot j lies at child offset + radix * j; a child gives its weight to the knots left
+// and right of it, the nearer one more, together 1. The children between two knots are a cell.
+//
+//     knot        0       1       2       3
+//     share 1 ----*       *       *       *----
+//                 |\     /|\     /|\     /|
+//                 |  \ /  |  \ /  |  \ /  |
+//                 |  / \  |  / \  |  / \  |
+//     share 0     |/     \|/     \|/     \|
+//     cell     -1     0       1       2     3
+//
+// The stream at step t, in cell J = 5 of that level (its "tick" is the cell of the level below, or
+// the step). Each knot's noise has a weight lambda in the release:
+//
+//     knot         0   1 | 2   3   4   5   6   7 | 8   9
+//     lambda       1   1 | w0  w1  w2  w3  w4  w5| 0   0
+//                        |<- J-3 .. window .. J+2|
+//     passed       ========================>t
+//     drawn        ======================================>      to the end of cell J + 2
+//
+// The table holds a row w0 .. w5 for each tick of a cell: the next tick takes the next row, the
+// next cell moves the window by a knot. Whatever the table holds, L R = A exactly
+// (docs/derivation.md); it decides the error alone.
 #pragma once
 
 #include <cstddef>
