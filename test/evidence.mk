@@ -148,15 +148,15 @@ faults-small:
 	prove test/faults/cancel.pl :: 200
 	prove test/faults/memory.pl :: 0.02
 
-# --- timing (bench/timing.cpp) --------------------------------------------------------------------
+# --- timing (test/timing/timing.cpp) --------------------------------------------------------------------
 
-build/bench/timing: bench/timing.cpp $(CORE_OBJS)
-	@mkdir -p build/bench
+build/timing/timing: test/timing/timing.cpp $(CORE_OBJS)
+	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -o $@ $^ -lsodium
 
 .PHONY: timing
 # Whether the time of a draw tells its value. A busy machine blurs, and does not feign, a difference.
-timing: build/bench/timing
+timing: build/timing/timing
 	$<
 
 # --- updates (test/upgrade) -----------------------------------------------------------------------
