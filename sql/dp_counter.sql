@@ -22,7 +22,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_running_count_support';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_support(internal)
-IS 'internal: tells the planner that the window functions dp_running_count ignore the frame';
+IS 'internal: tells the planner that the window functions ignore the frame';
 
 CREATE FUNCTION dp_running_count(
     "bit" boolean,
@@ -49,6 +49,34 @@ AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
 IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
+
+-- Everybody's first try for numbers by period; it tells the way out.
+CREATE FUNCTION dp_running_count(
+    "bit" bigint,
+    epsilon double precision,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL,
+    horizon bigint DEFAULT NULL
+) RETURNS bigint
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_running_count_bigint';
+
+COMMENT ON FUNCTION dp_running_count(bigint, double precision, integer, pg_catalog.text, bigint)
+IS 'always an error, whose hint leads to dp_running_sum: a running count of numbers would not be epsilon-DP without their sensitivity';
+
+CREATE FUNCTION dp_running_sum(
+    addend bigint,
+    epsilon double precision,
+    sensitivity bigint,
+    horizon bigint DEFAULT NULL,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL
+) RETURNS bigint
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+AS 'MODULE_PATHNAME', 'dp_running_sum';
+
+COMMENT ON FUNCTION dp_running_sum(bigint, double precision, bigint, bigint, integer, pg_catalog.text)
+IS 'window function: differentially private running sum, a release for every row, in an order without ties; the query as a whole is epsilon-DP for neighbours whose addends differ by at most sensitivity in l1, over all rows of all partitions together. Over GROUP BY a row is a period: dp_running_sum(count(*) FILTER (WHERE late), 1.0, 1) OVER (ORDER BY day)';
 
 -- Aggregates ------------------------------------------------------------------------------------
 
@@ -137,6 +165,26 @@ COMMENT ON FUNCTION dp_counter_repair()
 IS 'for a superuser, in every database after pg_upgrade: marks the aggregates VOLATILE again, without which they refuse to run; the number of those that were not';
 
 SELECT dp_counter_repair();
+
+-- One exact number -------------------------------------------------------------------------------
+
+CREATE FUNCTION dp_laplace(value bigint, epsilon double precision, sensitivity bigint)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL RESTRICTED COST 10
+AS 'MODULE_PATHNAME', 'dp_laplace';
+
+COMMENT ON FUNCTION dp_laplace(bigint, double precision, bigint)
+IS 'the Laplace mechanism: value plus discrete Laplace noise of scale sensitivity/epsilon; epsilon-DP for neighbours whose values differ by at most sensitivity in l1, over all rows together. A NULL value is 0. Call it above a subquery with the GROUP BY, which then stays parallel';
+
+-- Post-processing --------------------------------------------------------------------------------
+
+CREATE FUNCTION dp_monotone(released bigint)
+RETURNS double precision
+LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 10 SUPPORT dp_counter_private.dp_running_count_support
+AS 'MODULE_PATHNAME', 'dp_monotone';
+
+COMMENT ON FUNCTION dp_monotone(bigint)
+IS 'window function: the non-decreasing path nearest to the releases of a partition in the window''s order, at no privacy cost: nothing but releases is read, so it is as epsilon-DP as they are. For counts, which never fall; the total squared error never grows';
 
 -- Live counters: where they are kept ------------------------------------------------------------
 --
@@ -340,6 +388,7 @@ CREATE FUNCTION dp_plan(
     epsilon double precision,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL,
+    sensitivity bigint DEFAULT 1,
     OUT mechanism pg_catalog.text,
     OUT height integer,
     OUT radices integer[],
@@ -355,13 +404,14 @@ RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'dp_plan';
 
-COMMENT ON FUNCTION dp_plan(bigint, double precision, integer, pg_catalog.text)
+COMMENT ON FUNCTION dp_plan(bigint, double precision, integer, pg_catalog.text, bigint)
 IS 'the mechanism, parameters and exact errors that dp_running_count has for this horizon and epsilon: known beforehand, at no privacy cost; NULL k and mechanism are chosen for the least mean squared error. A NULL horizon means a count that goes on, in epochs: a row for each, every step lies in one, which has all of epsilon, and its errors hold the noise that is carried over from the epochs before';
 
 CREATE FUNCTION dp_compare(
     horizon bigint,
     epsilon double precision,
     delta double precision DEFAULT NULL,
+    sensitivity bigint DEFAULT 1,
     OUT mechanism pg_catalog.text,
     OUT k integer,
     OUT guarantee pg_catalog.text,
@@ -374,7 +424,7 @@ RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10
 AS 'MODULE_PATHNAME', 'dp_compare';
 
-COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision)
+COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision, bigint)
 IS 'the errors of this extension''s mechanisms and of those in the literature, least mean squared error first, known beforehand and at no privacy cost. Honest advice: up to about a dozen rows noise per step with a cumulative sum is as good as anything, and the paper''s k = 19 is no better than that below 49 rows. With a delta the Gaussian mechanisms are added; their guarantee (approximate) is weaker, so equal errors are no draw. They are worth having where delta may be large or the horizon is long: at epsilon 1 and a million rows the best pure mechanism has the smaller error for every delta below 1e-7, the paper''s only below 4e-12. Max_stddev is NULL where only the mean is bounded';
 
 CREATE FUNCTION dp_stddev(
@@ -382,13 +432,15 @@ CREATE FUNCTION dp_stddev(
     horizon bigint,
     epsilon double precision,
     k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL
+    mechanism pg_catalog.text DEFAULT NULL,
+    sensitivity bigint DEFAULT 1,
+    since bigint DEFAULT 0
 ) RETURNS double precision
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'dp_stddev';
 
-COMMENT ON FUNCTION dp_stddev(bigint, bigint, double precision, integer, pg_catalog.text)
-IS 'the standard deviation of the release of dp_running_count after t rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12';
+COMMENT ON FUNCTION dp_stddev(bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
+IS 'the standard deviation of the release of dp_running_count or dp_running_sum after t rows, or of its difference to that after since rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12 each. One number (dp_count, dp_laplace) is t = horizon = 1';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -397,14 +449,18 @@ CREATE FUNCTION dp_interval(
     epsilon double precision,
     confidence double precision DEFAULT 0.95,
     k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL
+    mechanism pg_catalog.text DEFAULT NULL,
+    sensitivity bigint DEFAULT 1,
+    since bigint DEFAULT 0,
+    within pg_catalog.int8range DEFAULT NULL
 ) RETURNS pg_catalog.int8range
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'dp_interval';
 
 COMMENT ON FUNCTION dp_interval(
-    bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text)
-IS 'the shortest interval around a release of dp_running_count after t rows that holds the true count with this probability, from the exact distribution of the noise; clamped to [0, t], at no privacy cost';
+    bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint, bigint,
+    pg_catalog.int8range)
+IS 'the shortest interval around a release of dp_running_count or dp_running_sum after t rows, or around its difference to that after since rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is t = horizon = 1';
 
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,

@@ -1,5 +1,5 @@
 -- Through SQL: the noise of a single node is discrete Laplace, P(z) proportional to exp(-|z|/scale)
--- on the integers, of the right scale; so is that of dp_count.
+-- on the integers, of the right scale; so is that of dp_count and dp_laplace. A sensitivity multiplies it.
 --
 -- False alarms: the number of draws in each bin is binomial. The test holds its Kullback-Leibler
 -- distance from the expected share against 32/draws: Chernoff's bound gives each bin a probability
@@ -9,7 +9,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(28);
+SELECT plan(40);
 
 CREATE TEMP TABLE draws (source text, scale float8, z bigint);
 CREATE TEMP TABLE counts (source text, scale float8, z bigint, times bigint);
@@ -63,6 +63,14 @@ INSERT INTO draws SELECT 'aggregate OVER, h = 4', 4, dp_running_count(false, 1, 
 INSERT INTO draws SELECT 'GROUP BY, h = 4', 4, dp_running_count(false, 1, 3, 40) FROM generate_series(1, 100000) g GROUP BY g;
 -- h of a height: 62 levels
 INSERT INTO draws SELECT 'window, h = 62', 62, dp_running_count(false, 1, 2, 'plain', 4611686018427387903) OVER (PARTITION BY g) FROM generate_series(1, 100000) g;
+
+-- a sensitivity multiplies the scale: of one number, of a node of a running sum, in a window and over GROUP BY
+INSERT INTO draws SELECT 'dp_laplace', 1, dp_laplace(g, 1, 1) - g FROM generate_series(1, 100000) g;
+INSERT INTO draws SELECT 'dp_laplace, sensitivity 7, epsilon 2', 3.5, dp_laplace(NULL, 2, 7) FROM generate_series(1, 100000) g;
+INSERT INTO draws SELECT 'dp_laplace, sensitivity 1000', 1000, dp_laplace(n, 1, 1000) - 2 FROM (SELECT g, count(*) AS n FROM generate_series(1, 100000) g, generate_series(1, 2) t GROUP BY g) s;
+INSERT INTO draws SELECT 'dp_running_sum, h = 4, sensitivity 5', 20, dp_running_sum(17, 1, 5, 40, 3, 'subtraction') OVER (PARTITION BY g) - 17 FROM generate_series(1, 100000) g;
+INSERT INTO draws SELECT 'dp_running_sum, h = 2, sensitivity 3, epsilon 2', 3, dp_running_sum(NULL, 2, 3, 100, 19, 'plain') OVER (PARTITION BY g) FROM generate_series(1, 100000) g;
+INSERT INTO draws SELECT 'dp_running_sum of one row, sensitivity 6', 6, dp_running_sum(count(*), 1, 6) OVER (PARTITION BY g ORDER BY g) - 1 FROM generate_series(1, 100000) g GROUP BY g;
 
 -- rounded continuous noise, to compare with
 INSERT INTO draws SELECT 'rounded', 1, round((-ln(1 - random()) * sign(random() - 0.5))::numeric) FROM generate_series(1, 100000) g;

@@ -53,9 +53,11 @@ SELECT confidence, dp_interval(180, 361, 1000, 1, confidence, 19) AS interval,
        (SELECT min(a) FROM generate_series(0, 100) a WHERE 1 - 2 * exp(-(a + 1) / 3.0::float8) / (1 + exp(-1 / 3.0::float8)) >= confidence) AS half_width
 FROM unnest(ARRAY[0.5, 0.8, 0.9, 0.95, 0.99, 0.999999999]::float8[]) confidence;
 SELECT dp_interval(180, 361, 1000, 1, 0.95, 19) AS "default" , dp_interval(180, 361, 1000, 1, k => 19) = dp_interval(180, 361, 1000, 1, 0.95, 19) AS same;
--- clamped to 0..t, never empty
-SELECT released, dp_interval(released, 361, 1000, 1, 0.95, 19) FROM unnest(ARRAY[-1000, -9, -8, 0, 5, 353, 361, 369, 5000]) released;
+-- ends are moved into `within`, and only there; never empty
+SELECT released, dp_interval(released, 361, 1000, 1, 0.95, 19), dp_interval(released, 361, 1000, 1, 0.95, 19, within => '[0,361]') AS within FROM unnest(ARRAY[-1000, -9, -8, 0, 5, 353, 361, 369, 5000]) released;
 SELECT dp_interval(9223372036854775807, 100, 1000, 1), dp_interval(-9223372036854775808, 100, 1000, 1);
+SELECT dp_interval(500, 3, 730, 1) AS events, dp_interval(5, 3, 730, 1, within => '[0,)') AS counts, dp_interval(5, 3, 730, 1, within => '(,3]') AS at_most,
+       dp_interval(5, 3, 730, 1, within => '(,)') AS everywhere, dp_interval(5, 3, 730, 1, within => '[4,5)') AS known;
 -- at step 0 the count is 0 for certain; a large epsilon leaves hardly any noise, a small one much
 SELECT dp_interval(0, 0, 1000, 1) AS nothing, dp_interval(70, 100, 1000, 1e9) AS exact, dp_interval(50, 100, 1000, 1e-6) AS anything;
 SELECT mechanism, dp_interval(250, 500, 1000, 1e9, 0.99, NULL, mechanism) AS exact
@@ -64,9 +66,28 @@ FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) mechanism;
 SELECT bool_and(250 - lower(i) = upper(i) - 1 - 250) AS symmetric, bool_and(i <@ j) AS nested
 FROM generate_series(400, 600, 7) t, dp_interval(250, t, 1000, 1, 0.5) i, dp_interval(250, t, 1000, 1, 0.9) j;
 
+-- differences: release(t) - release(since) shares nodes with both; at since = t nothing is hidden, and nothing changes for 0
+SELECT bool_and(dp_stddev(t, 730, 1, since => 0) = dp_stddev(t, 730, 1) AND dp_stddev(t, 730, 1, since => t) = 0) AS ends,
+       round(avg(dp_stddev(t, 730, 1, since => t - 7))::numeric, 1) AS week, round(avg(sqrt(dp_stddev(t, 730, 1) ^ 2 + dp_stddev(t - 7, 730, 1) ^ 2))::numeric, 1) AS independent,
+       bool_and(dp_interval(50, t, 730, 1, since => t) = '[50,51)') AS certain
+FROM generate_series(7, 730) t;
+-- one node each: noise per step is that of the steps between
+SELECT round(dp_stddev(9, 10, 1, 100, 'plain', since => 5)::numeric, 9) = round(2 * dp_stddev(1, 10, 1, 100, 'plain')::numeric, 9) AS four_steps,
+       round(dp_stddev(700, 730, 1, since => 699)::numeric, 1) AS day, round(dp_stddev(700, 730, 1, since => 693)::numeric, 1) AS week,
+       dp_stddev(700, NULL, 1, since => 650) < 0.8 * sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(650, NULL, 1) ^ 2) AS without_horizon,
+       dp_stddev(700, NULL, 1, since => 20) BETWEEN 1 AND sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(20, NULL, 1) ^ 2) AS across_epochs;
+-- sensitivity: where noise is not small, it multiplies the error; a sum of cents has the intervals of dollars, a hundred times as wide
+SELECT sensitivity, round((dp_stddev(100, 365, 0.1, sensitivity => sensitivity) / dp_stddev(100, 365, 0.1) / sensitivity)::numeric, 2) AS stddev,
+       round((max_stddev / sensitivity)::numeric, 1) AS max_stddev, round((rmse / sensitivity)::numeric, 1) AS rmse, mechanism,
+       (SELECT bool_and(abs(c.ratio / one.ratio - 1) < 1e-3) FROM dp_compare(365, 0.1, 1e-6, sensitivity) c JOIN dp_compare(365, 0.1, 1e-6) one USING (mechanism)) AS same_order
+FROM (VALUES (1::bigint), (2), (10), (1000), (100000)) v (sensitivity), dp_plan(365, 0.1, sensitivity => v.sensitivity) plan;
+-- one number is t = horizon = 1: scale sensitivity / epsilon, variance 2q/(1-q)^2
+SELECT bool_and(abs(dp_stddev(1, 1, epsilon, sensitivity => s) / (sqrt(2 * exp(-epsilon / s)) / (1 - exp(-epsilon / s))) - 1) < 1e-9) AS laplace
+FROM unnest(ARRAY[0.01, 0.5, 1, 3]::float8[]) epsilon, unnest(ARRAY[1, 5, 1000]) s;
+
 -- one query with the counts (20 intervals, each fails with a probability of 1e-9)
 SELECT bool_and(late BETWEEN lower(wide) AND upper(wide) - 1) AS within, bool_and(upper(wide) <= t + 1 AND lower(wide) >= 0) AS clamped
-FROM (SELECT t, late, dp_interval(private, t, 200, 1.0, 0.999999999) AS wide
+FROM (SELECT t, late, dp_interval(private, t, 200, 1.0, 0.999999999, within => int8range(0, t, '[]')) AS wide
       FROM (SELECT row_number() OVER w AS t, (sum(b::int) OVER w)::bigint AS late, dp_running_count(b, 1.0, horizon => 200) OVER w AS private
             FROM (SELECT i, i % 3 = 0 AS b FROM generate_series(1, 200) i) s WINDOW w AS (ORDER BY i)) c WHERE t % 10 = 0) d;
 
@@ -82,7 +103,7 @@ SELECT horizon, count(plan) FROM (SELECT horizon, dp_plan(horizon, 1) AS plan FR
 SELECT (dp_plan(horizon, 1, 19)).last_step FROM unnest(ARRAY[10, 20]) horizon;
 
 -- NULL: a missing release or step has no interval; a missing parameter is an error
-SELECT dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
+SELECT dp_stddev(5, 10, 1, since => NULL) IS NULL AND dp_interval(5, 5, 10, 1, since => NULL) IS NULL AS no_since, dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
 \pset tuples_only on
 CREATE FUNCTION pg_temp.answer(call text, OUT answer text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -102,6 +123,9 @@ FROM unnest(ARRAY[
     'dp_stddev(-1, 10, 1)', 'dp_stddev(11, 10, 1)', 'dp_stddev(1, 10, NULL)', 'dp_stddev(1, 10, ''Infinity'')',
     'dp_interval(1, -1, 10, 1)', 'dp_interval(1, 11, 10, 1)', 'dp_interval(1, 1, 10, 1, NULL)', 'dp_interval(1, 1, 10, 1, 0)', 'dp_interval(1, 1, 10, 1, 1)',
     'dp_interval(1, 1, 10, 1, 0.9999999999)', 'dp_interval(1, 1, 10, 1, ''NaN'')', 'dp_interval(NULL, 1, 10, NULL)',
+    'dp_plan(10, 1, sensitivity => 0)', 'dp_plan(10, 1, sensitivity => NULL)', 'dp_compare(10, 1, NULL, -1)', 'dp_compare(10, 1, NULL, NULL)', 'dp_compare(10, 1, NULL, 9223372036854775807)',
+    'dp_stddev(5, 10, 1, since => 6)', 'dp_stddev(5, 10, 1, since => -1)', 'dp_stddev(5, 10, 1, sensitivity => 0)', 'dp_stddev(5, 10, 1, sensitivity => 68719476737)',
+    'dp_interval(1, 5, 10, 1, since => 6)', 'dp_interval(1, 5, 10, 1, sensitivity => NULL)', 'dp_interval(1, 5, 10, 1, within => ''empty'')',
     'dp_laplace_scale(1, 1e-5, 1, 2)', 'dp_laplace_scale(1, 0, 1, 1)', 'dp_laplace_epsilon(0, 1e-5, 1, 1)', 'dp_gaussian_stddev(10, 1e-6, 1, false)', 'dp_gaussian_stddev(1, 1e-6, -1)'
 ]) call;
 \pset tuples_only off

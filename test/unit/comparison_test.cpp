@@ -380,6 +380,27 @@ TEST(Comparison, ApproximateLaplaceScaleAndEpsilonAreInverse) {
     EXPECT_THROW((void)approximate_laplace_scale(Epsilon(1.0), Delta(0.1), {1, 0}), Error);
 }
 
+// s times the change is s times the noise: where noise is not small, every mechanism's error, in
+// the same order. The Gaussian ones exactly.
+TEST(Comparison, GrowsWithTheSensitivity) {
+    const std::vector<Compared> one = compare(1000, Epsilon(0.01), Delta(1e-6));
+    for (const std::int64_t sensitivity : {2, 10, 1000}) {
+        const auto factor = static_cast<double>(sensitivity * sensitivity);
+        const std::vector<Compared> many =
+            compare(1000, PrivacyUnit(Epsilon(0.01), sensitivity), Delta(1e-6));
+        ASSERT_EQ(many.size(), one.size());
+        for (std::size_t i = 0; i < one.size(); ++i) {
+            EXPECT_STREQ(many[i].mechanism, one[i].mechanism);
+            EXPECT_NEAR(many[i].mse / (factor * one[i].mse), 1, one[i].pure ? 1e-3 : 1e-12)
+                << many[i].mechanism << " " << sensitivity;
+        }
+    }
+    const PrivacyUnit few(Epsilon(3), 6); // the same noise as epsilon 0.5
+    EXPECT_DOUBLE_EQ(row(compare(50, few, {}), "noise per step").mse,
+                     row(compare(50, Epsilon(0.5), {}), "noise per step").mse);
+    EXPECT_THROW((void)compare(50, PrivacyUnit(Epsilon(1), std::int64_t{1} << 40), {}), Error);
+}
+
 TEST(Comparison, IsSortedAndSaysWhatIsPure) {
     const std::vector<Compared> rows = compare(1'000'000, Epsilon(1.0), Delta(1e-6));
     EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end(),

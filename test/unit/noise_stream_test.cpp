@@ -160,6 +160,41 @@ TEST(Progress, SaturatesTheReleaseAndNothingElse) {
     EXPECT_EQ((Progress{kMaxHorizon, kMaxHorizon}.release(kMost)), kMost);
 }
 
+// A sum that was clamped at a limit would forget by how much: what a neighbour had less could come
+// back later, and the two would differ in more than their sensitivity.
+TEST(Progress, RemembersASumBeyondAllReleases) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t less : {std::int64_t{0}, std::int64_t{7}, kMost}) {
+        Progress one{};
+        Progress other{};
+        const auto both = [&](std::int64_t addend) {
+            one.record(addend);
+            other.record(addend);
+        };
+        one.record(kMost);
+        other.record(kMost - less);
+        for (int i = 0; i < 1000; ++i)
+            both(kMost);
+        EXPECT_EQ(one.release(-1), kMost);
+        EXPECT_EQ(other.release(-1), kMost);
+        for (int i = 0; i < 1001; ++i)
+            both(-kMost);
+        EXPECT_EQ(one.total, 0);
+        EXPECT_EQ(other.total, -less);
+        for (int i = 0; i < 1000; ++i)
+            both(kLeast);
+        EXPECT_EQ(one.release(kMost), kLeast);
+        EXPECT_EQ(one.total - other.total, less);
+        EXPECT_EQ(one.step, 3002);
+    }
+    // The most that there can be.
+    Progress most{kMaxHorizon - 1, int128{kLeast} * (kMaxHorizon - 1)};
+    most.record(kLeast);
+    EXPECT_EQ(most.total / kMaxHorizon, kLeast);
+    EXPECT_EQ(most.release(kLeast), kLeast);
+}
+
 TEST(NoiseStream, ReleasesVaryTogetherAsTheirNodesSay) {
     // 20000 streams of zero bits; for 60 pairs of steps the mean of noise_a noise_b against node
     // variance x common nodes. A product of sums of Laplace variables has a standard deviation of

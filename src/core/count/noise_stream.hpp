@@ -12,21 +12,22 @@
 
 namespace dp_counter {
 
-/// How far a count has come. Every row is a step, whatever its bit: a row that did not advance
-/// time would move the later bits to other nodes and void the proof.
+/// How far a count or a sum has come. Every row is a step, whatever it adds: a row that did not
+/// advance time would move the later ones to other nodes and void the proof.
 struct Progress {
-    std::int64_t step;  ///< rows seen, at most kMaxHorizon; public
-    std::int64_t count; ///< rows whose bit was set; secret
+    std::int64_t step; ///< rows seen, at most kMaxHorizon; public
+    int128 total;      ///< of what they added, below 2^125: never clamped (saturated()); secret
 
-    /// Takes in one row; none may come after the horizon, for which no noise is planned.
-    void record(bool bit) noexcept {
+    /// Takes in one row: a bit or a number. None may come after the horizon, for which no noise is
+    /// planned.
+    void record(std::int64_t addend) noexcept {
         ++step;
-        count += bit ? 1 : 0;
+        total += addend;
     }
 
     /// The release, with this noise.
     [[nodiscard]] std::int64_t release(std::int64_t noise) const noexcept {
-        return saturated(static_cast<int128>(count) + noise);
+        return saturated(total + noise);
     }
 
     /// Throws Error (data).

@@ -29,14 +29,14 @@ Compared of_summary(const char* name, bool pure, const ErrorSummary& error) {
 
 } // namespace
 
-Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
+Compared best_even_subtraction(std::int64_t horizon, PrivacyUnit unit) {
     std::optional<MechanismSpec> best;
     double best_mse = 0;
     for (std::int32_t k = 4; k <= kMaxRadix; k += 2) {
         checkpoint();
         const DigitSystem digits = DigitSystem::offset(k);
         const MechanismSpec spec{
-            Mechanism::subtraction, k, digits.height(horizon), horizon, epsilon, {}};
+            Mechanism::subtraction, k, digits.height(horizon), horizon, unit, {}};
         // In complete periods the last digit has a mean abs value of k/4: above some k of this
         // height, nothing can be won.
         const double periods = std::floor(static_cast<double>(horizon) / k);
@@ -62,8 +62,8 @@ Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon) {
     return of_spec("subtraction, best even k", *best);
 }
 
-ErrorSummary noise_per_step(std::int64_t horizon, Epsilon epsilon) noexcept {
-    const double variance = LaplaceScale{epsilon, 1}.variance();
+ErrorSummary noise_per_step(std::int64_t horizon, PrivacyUnit unit) noexcept {
+    const double variance = unit.scale(1).variance();
     const auto steps = static_cast<double>(horizon);
     return {variance * (steps + 1) / 2, variance * steps};
 }
@@ -80,13 +80,13 @@ ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept {
     return {variance * norms.mean, variance * norms.last};
 }
 
-std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
+std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
                               const std::optional<Delta>& delta) {
     if (horizon < 1)
         throw Error(Fault::parameter, "horizon must be at least 1, not " + std::to_string(horizon));
     std::vector<Compared> rows;
     const auto add = [&](const char* name, Mechanism mechanism, std::optional<std::int32_t> k) {
-        rows.push_back(of_spec(name, make_mechanism({horizon, epsilon, k, mechanism})));
+        rows.push_back(of_spec(name, make_mechanism({horizon, unit, k, mechanism})));
     };
     add("subtraction, best k", Mechanism::subtraction, {}); // refuses a bad horizon, as all would
     for (const auto& [name, mechanism] :
@@ -97,26 +97,28 @@ std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
         }
     std::rotate(rows.begin(), rows.begin() + 1, rows.end()); // hat and bridge win ties
     add("subtraction, k = 19", Mechanism::subtraction, 19);
-    rows.push_back(best_even_subtraction(horizon, epsilon));
+    rows.push_back(best_even_subtraction(horizon, unit));
     add("plain, best k", Mechanism::plain, {});
     add("binary tree", Mechanism::plain, 2);
-    rows.push_back(of_summary("Honaker online", true, honaker_online(horizon, epsilon)));
-    rows.push_back(of_summary("noise per step", true, noise_per_step(horizon, epsilon)));
+    rows.push_back(of_summary("Honaker online", true, honaker_online(horizon, unit)));
+    rows.push_back(of_summary("noise per step", true, noise_per_step(horizon, unit)));
     if (delta) {
+        const Epsilon epsilon = unit.epsilon;
+        const auto sensitivity = static_cast<double>(unit.sensitivity);
         const double henzinger = henzinger_gaussian_stddev(epsilon, *delta);
         if (gaussian_is_private(henzinger, epsilon, *delta))
             rows.push_back({"Henzinger-Upadhyay-Upadhyay bound",
                             {},
                             false,
-                            henzinger_bound(horizon, epsilon, *delta),
+                            sensitivity * sensitivity * henzinger_bound(horizon, epsilon, *delta),
                             {}});
         const double classic = classic_gaussian_stddev(epsilon, *delta);
         if (gaussian_is_private(classic, epsilon, *delta))
             rows.push_back(of_summary("square root, classic Gaussian", false,
-                                      square_root_error(horizon, classic)));
-        rows.push_back(
-            of_summary("square root, analytic Gaussian", false,
-                       square_root_error(horizon, analytic_gaussian_stddev(epsilon, *delta))));
+                                      square_root_error(horizon, sensitivity * classic)));
+        rows.push_back(of_summary(
+            "square root, analytic Gaussian", false,
+            square_root_error(horizon, sensitivity * analytic_gaussian_stddev(epsilon, *delta))));
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Compared& a, const Compared& b) { return a.mse < b.mse; });

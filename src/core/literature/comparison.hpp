@@ -23,17 +23,18 @@ struct Compared {
 /// have discrete noise and exact errors. With a delta the Gaussian ones are added; the classic
 /// formulas only where they keep (epsilon, delta) (gaussian_is_private). The
 /// Henzinger-Upadhyay-Upadhyay row is the bound that they prove, not an exact error.
-/// Throws Error (parameter) for a horizon out of range.
-[[nodiscard]] std::vector<Compared> compare(std::int64_t horizon, Epsilon epsilon,
+/// What changes by at most the sensitivity in l1 does so in l2: its stddev multiplies theirs.
+/// Throws Error (parameter) for a horizon or a unit out of range.
+[[nodiscard]] std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
                                             const std::optional<Delta>& delta);
 
 /// The least MSE among subtraction with an even k.
-[[nodiscard]] Compared best_even_subtraction(std::int64_t horizon, Epsilon epsilon);
+[[nodiscard]] Compared best_even_subtraction(std::int64_t horizon, PrivacyUnit unit);
 
 /// Noise in every step and a cumulative sum over it.
-[[nodiscard]] ErrorSummary noise_per_step(std::int64_t horizon, Epsilon epsilon) noexcept;
+[[nodiscard]] ErrorSummary noise_per_step(std::int64_t horizon, PrivacyUnit unit) noexcept;
 
-/// C^2 (1 + ln(4T/5)/pi)^2 with C = henzinger_gaussian_stddev.
+/// C^2 (1 + ln(4T/5)/pi)^2 with C = henzinger_gaussian_stddev, for sensitivity 1.
 [[nodiscard]] double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexcept;
 
 /// The square-root factorisation with Gaussian noise of this standard deviation per unit of l2

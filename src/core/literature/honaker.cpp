@@ -14,10 +14,10 @@ double refined(int level) {
 
 } // namespace
 
-ErrorSummary honaker_online(std::int64_t horizon, Epsilon epsilon) noexcept {
+ErrorSummary honaker_online(std::int64_t horizon, PrivacyUnit unit) noexcept {
     const auto last = static_cast<std::uint64_t>(horizon);
     const auto height = static_cast<int>(std::bit_width(last));
-    const double node = LaplaceScale{epsilon, static_cast<uint128>(height)}.variance();
+    const double node = unit.scale(height).variance();
 
     // How many of 1..horizon have bit l set: whole periods of 2^(l+1), then the rest.
     double total = 0;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/noise/laplace_scale.hpp"
+#include "core/noise/privacy_unit.hpp"
 
 namespace dp_counter {
 
@@ -16,6 +16,6 @@ struct ErrorSummary {
 /// The binary tree of plain counting in which every node in use is replaced by the combination of
 /// least variance of all noisy nodes of its own subtree, which is complete by then. A node with
 /// subtree height l + 1 (l = 0 for a leaf) then has the variance 1/(2 (1 - 2^-(l+1))) of a node's.
-[[nodiscard]] ErrorSummary honaker_online(std::int64_t horizon, Epsilon epsilon) noexcept;
+[[nodiscard]] ErrorSummary honaker_online(std::int64_t horizon, PrivacyUnit unit) noexcept;
 
 } // namespace dp_counter

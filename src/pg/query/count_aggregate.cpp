@@ -88,10 +88,10 @@ DP_FUNCTION(dp_count_transition) {
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) // a group without rows: no window is without
-        PG_RETURN_INT64(release_count(call_of(fcinfo)->epsilon, 0));
+        PG_RETURN_INT64(release_value(call_of(fcinfo)->epsilon, 1, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {
-        state->release = release_count(state->epsilon, state->count);
+        state->release = release_value(state->epsilon, 1, state->count);
         state->released = true;
     }
     PG_RETURN_INT64(state->release);

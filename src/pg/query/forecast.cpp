@@ -51,13 +51,14 @@ double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
     return PG_GETARG_FLOAT8(index);
 }
 
-/// Horizon (NULL: kUnbounded) and epsilon at `first`, k and mechanism at `optional`.
+/// Horizon (NULL: kUnbounded) and epsilon at `first`, k, mechanism and sensitivity at `optional`.
 Parameters read_parameters(FunctionCallInfo fcinfo, int first, int optional) {
     Parameters parameters;
     read_horizon(parameters, fcinfo->args[first]);
     parameters.epsilon = read_epsilon(fcinfo->args[first + 1]);
     read_k(parameters, fcinfo->args[optional]);
     read_mechanism(parameters, fcinfo->args[optional + 1]);
+    parameters.sensitivity = read_sensitivity(fcinfo->args[optional + 2]);
     return parameters;
 }
 
@@ -144,10 +145,44 @@ struct Comparison {
     Compared row[kMost];
 };
 
-Datum to_range(FunctionCallInfo fcinfo, std::int64_t first, std::int64_t last) {
+/// Whole numbers first .. last; those that a bigint cannot be stand for a side without a bound.
+struct Bounds {
+    dp_counter::int128 first;
+    dp_counter::int128 last;
+
+    /// With both ends moved into `limits`: it holds the truth wherever it did, if that lies there.
+    [[nodiscard]] Bounds within(const Bounds& limits) const {
+        return {std::clamp(first, limits.first, limits.last),
+                std::clamp(last, limits.first, limits.last)};
+    }
+};
+
+bool is_bigint(dp_counter::int128 number) {
+    return dp_counter::saturated(number) == number;
+}
+
+Bounds from_range(FunctionCallInfo fcinfo, Datum datum) {
+    constexpr dp_counter::int128 kBeyond = dp_counter::int128{1} << 64;
+    RangeBound lower;
+    RangeBound upper;
+    bool is_empty = false;
+    range_deserialize(range_get_typcache(fcinfo, INT8RANGEOID), DatumGetRangeTypeP(datum), &lower,
+                      &upper, &is_empty);
+    if (is_empty)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("within must not be an empty range"),
+                        errhint("It is where the truth lies for certain.")));
+    return {lower.infinite ? -kBeyond : DatumGetInt64(lower.val),
+            upper.infinite ? kBeyond : dp_counter::int128{DatumGetInt64(upper.val)} - 1};
+}
+
+Datum to_range(FunctionCallInfo fcinfo, const Bounds& bounds) {
     TypeCacheEntry* type = range_get_typcache(fcinfo, INT8RANGEOID);
-    RangeBound lower{Int64GetDatum(first), false, true, true};
-    RangeBound upper{Int64GetDatum(last + 1), false, false, false}; // canonical: [first, last + 1)
+    // Canonical: [first, last + 1); no bound is exclusive.
+    const bool from = is_bigint(bounds.first);
+    const bool to = is_bigint(bounds.last + 1);
+    RangeBound lower{from ? Int64GetDatum(bounds.first) : 0, !from, from, true};
+    RangeBound upper{to ? Int64GetDatum(bounds.last + 1) : 0, !to, false, false};
 #if PG_VERSION_NUM >= 160000
     return RangeTypePGetDatum(range_serialize(type, &lower, &upper, false, nullptr));
 #else
@@ -188,6 +223,7 @@ DP_FUNCTION(dp_compare) {
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));
     read_horizon(parameters, fcinfo->args[0]);
     parameters.epsilon = read_epsilon(fcinfo->args[1]);
+    parameters.sensitivity = read_sensitivity(fcinfo->args[3]);
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
 
@@ -196,7 +232,8 @@ DP_FUNCTION(dp_compare) {
         std::optional<Delta> checked;
         if (approximate)
             checked.emplace(delta);
-        const auto rows = compare(parameters.horizon, Epsilon(parameters.epsilon), checked);
+        const PrivacyUnit unit(Epsilon(parameters.epsilon), parameters.sensitivity);
+        const auto rows = compare(parameters.horizon, unit, checked);
         result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
         std::copy_n(rows.begin(), result.count, result.row);
         return result;
@@ -226,11 +263,12 @@ DP_FUNCTION(dp_compare) {
 DP_FUNCTION(dp_stddev) {
     using namespace dp_counter::pg;
     const Parameters parameters = read_parameters(fcinfo, 1, 3);
-    if (PG_ARGISNULL(0))
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
+    const std::int64_t since = PG_GETARG_INT64(6);
     PG_RETURN_FLOAT8(std::sqrt(run([&] {
-        return forecast.errors(to_request(parameters, parameters.horizon)).variance_at(t);
+        return forecast.errors(to_request(parameters, parameters.horizon)).variance_at(t, since);
     })));
 }
 
@@ -238,20 +276,19 @@ DP_FUNCTION(dp_interval) {
     using namespace dp_counter::pg;
     const Parameters parameters = read_parameters(fcinfo, 2, 5);
     const double confidence = read_double(fcinfo, 4, "confidence");
-    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
         PG_RETURN_NULL();
-    const std::int64_t released = PG_GETARG_INT64(0);
     const std::int64_t t = PG_GETARG_INT64(1);
+    const std::int64_t since = PG_GETARG_INT64(8);
     const std::int64_t width = run([&] {
-        return forecast.half_width(to_request(parameters, parameters.horizon), t, confidence);
+        return forecast.half_width(to_request(parameters, parameters.horizon), t, confidence,
+                                   since);
     });
-    // Both ends are moved into [0, t], where the count is for certain: the interval never gets
-    // empty, and holds the count wherever the unclamped one does.
-    const auto clamped = [t](dp_counter::int128 end) {
-        return static_cast<std::int64_t>(std::clamp<dp_counter::int128>(end, 0, t));
-    };
-    const auto center = static_cast<dp_counter::int128>(released);
-    return to_range(fcinfo, clamped(center - width), clamped(center + width));
+    const auto released = static_cast<dp_counter::int128>(PG_GETARG_INT64(0));
+    Bounds bounds{released - width, released + width};
+    if (!PG_ARGISNULL(9))
+        bounds = bounds.within(from_range(fcinfo, PG_GETARG_DATUM(9)));
+    return to_range(fcinfo, bounds);
 }
 
 DP_FUNCTION(dp_laplace_scale) {

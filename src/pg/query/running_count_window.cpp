@@ -1,4 +1,4 @@
-// dp_running_count as a true window function.
+// dp_running_count and dp_running_sum as true window functions.
 //
 // PostgreSQL itself refuses FILTER and DISTINCT here, ignores the frame, and never restarts the
 // state inside a partition. A rescan is a new evaluation: a new release.
@@ -6,6 +6,8 @@
 // The order of rows within a tie is the plan's choice: an index that ends in the bit, or the heap
 // after an UPDATE of the true rows, sorts them by the secret. So ties are refused. Whether rows tie
 // is public, as the rows and their order are.
+//
+// A sum over GROUP BY is the planner's own aggregate, partial and parallel as any, below this.
 #include <algorithm>
 #include <cstdint>
 
@@ -21,7 +23,29 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kBit, kEpsilon, kK, kMechanism, kHorizon, kArguments };
+/// The arguments of dp_running_count, and what its errors call them.
+struct Count {
+    enum Index { kAddend, kEpsilon, kK, kMechanism, kHorizon, kArguments };
+    static constexpr int kSensitivity = -1; ///< 1
+    [[noreturn]] static void raise_varying() { raise_not_constant(); }
+};
+
+struct CountOfBooleans : Count {
+    static std::int64_t addend(const Argument& argument) { return bit_from_boolean(argument); }
+};
+
+struct CountOfBits : Count {
+    static std::int64_t addend(const Argument& argument) { return bit_from_bit(argument); }
+};
+
+/// The same of dp_running_sum.
+struct Sum {
+    enum Index { kAddend, kEpsilon, kSensitivity, kHorizon, kK, kMechanism, kArguments };
+    static std::int64_t addend(const Argument& argument) { return addend_from_bigint(argument); }
+    [[noreturn]] static void raise_varying() {
+        raise_not_constant("epsilon, sensitivity, horizon, k and mechanism", "sum");
+    }
+};
 
 /// Per partition, zeroed by PostgreSQL when one starts.
 struct Partition {
@@ -39,18 +63,22 @@ Argument current(WindowObject window, int index) {
     return argument;
 }
 
+template <class Form>
 void read_parameters(WindowObject window, Parameters& parameters) {
-    parameters.epsilon = read_epsilon(current(window, kEpsilon));
-    read_k(parameters, current(window, kK));
-    read_mechanism(parameters, current(window, kMechanism));
-    read_horizon(parameters, current(window, kHorizon));
+    parameters.epsilon = read_epsilon(current(window, Form::kEpsilon));
+    parameters.sensitivity =
+        Form::kSensitivity < 0 ? 1 : read_sensitivity(current(window, Form::kSensitivity));
+    read_k(parameters, current(window, Form::kK));
+    read_mechanism(parameters, current(window, Form::kMechanism));
+    read_horizon(parameters, current(window, Form::kHorizon));
 }
 
 // Not inlined: what is rare must not burden the frame of what happens at every row.
+template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
     check_volatile_once(function);
-    read_parameters(window, partition->parameters);
-    for (int i = kEpsilon; i < kArguments; ++i)
+    read_parameters<Form>(window, partition->parameters);
+    for (int i = Form::kEpsilon; i < Form::kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
     std::int64_t horizon = partition->parameters.horizon;
     if (horizon == kUnbounded) {
@@ -61,17 +89,18 @@ pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partiti
         open_stream(GetMemoryChunkContext(partition), partition->parameters, horizon);
 }
 
+template <class Form>
 pg_noinline void check_same_parameters(WindowObject window, const Partition* partition) {
     Parameters parameters;
-    read_parameters(window, parameters);
+    read_parameters<Form>(window, parameters);
     if (!(parameters == partition->parameters))
-        raise_not_constant();
+        Form::raise_varying();
 }
 
 [[noreturn]] pg_noinline void raise_tie() {
     ereport(ERROR,
             (errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("rows tie in the window's order"),
-             errdetail("Which of them comes first could tell their bits."),
+             errdetail("Which of them comes first could tell their values."),
              errhint("Add a public unique key to the window's ORDER BY, or count by "
                      "period.")));
 }
@@ -86,16 +115,16 @@ void refuse_ties(WindowObject window, std::int64_t first, std::int64_t last) {
             raise_tie();
 }
 
-template <bool (*read_bit)(const Argument&)>
-Datum running_count(FunctionCallInfo fcinfo) {
+template <class Form>
+Datum running_total(FunctionCallInfo fcinfo) {
     constexpr std::int64_t kBatch = 64; // of what would cost more when done a row
     WindowObject window = PG_WINDOW_OBJECT();
     auto* partition =
         static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
     if (partition->stream.noise == nullptr) {
-        open_partition(window, fcinfo->flinfo, partition);
+        open_partition<Form>(window, fcinfo->flinfo, partition);
     } else if (partition->may_vary) {
-        check_same_parameters(window, partition);
+        check_same_parameters<Form>(window, partition);
     }
     const std::int64_t row = partition->row++;
     if (!partition->rows_are_spooled) {
@@ -105,8 +134,8 @@ Datum running_count(FunctionCallInfo fcinfo) {
         // All of them can be fetched already, without a change of read pointers.
         refuse_ties(window, row, std::min(row + kBatch, partition->rows) - 1);
     }
-    const std::int64_t release =
-        advance(partition->stream, partition->parameters, read_bit(current(window, kBit)));
+    const std::int64_t release = advance(partition->stream, partition->parameters,
+                                         Form::addend(current(window, Form::kAddend)));
 
     // The tuplestore need not keep passed rows, but for the one that the next is compared with;
     // unless it holds the whole partition anyway, where trimming costs 40 ns a row once it has
@@ -120,9 +149,25 @@ Datum running_count(FunctionCallInfo fcinfo) {
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_boolean) {
-    return dp_counter::pg::running_count<dp_counter::pg::bit_from_boolean>(fcinfo);
+    return dp_counter::pg::running_total<dp_counter::pg::CountOfBooleans>(fcinfo);
 }
 
 DP_FUNCTION(dp_running_count_bit) {
-    return dp_counter::pg::running_count<dp_counter::pg::bit_from_bit>(fcinfo);
+    return dp_counter::pg::running_total<dp_counter::pg::CountOfBits>(fcinfo);
+}
+
+DP_FUNCTION(dp_running_sum) {
+    return dp_counter::pg::running_total<dp_counter::pg::Sum>(fcinfo);
+}
+
+/// What everybody writes first, dp_running_count(count(*), epsilon): the way out.
+DP_FUNCTION(dp_running_count_bigint) {
+    (void)fcinfo;
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("dp_running_count counts bits, not numbers of type bigint"),
+             errhint("Numbers by period are for dp_running_sum(count(*), epsilon, sensitivity): "
+                     "sensitivity is the most that one protected unit can change, 1 where it is "
+                     "counted once.")));
+    pg_unreachable();
 }

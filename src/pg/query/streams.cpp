@@ -104,14 +104,15 @@ void check_epsilon(double epsilon) {
         failure.raise();
 }
 
-std::int64_t release_count(double epsilon, std::int64_t count) {
+std::int64_t release_value(double epsilon, std::int64_t sensitivity, std::int64_t value) {
     RandomSource& random = backend_random();
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
-            const LaplaceScale scale{Epsilon(epsilon), 1};
-            release =
-                saturated(static_cast<int128>(count) + backend_plans.sampler(scale)->draw(random));
+            const PrivacyUnit unit(Epsilon(epsilon), sensitivity);
+            unit.require_scale(1);
+            const auto sampler = backend_plans.sampler(unit.scale(1));
+            release = saturated(static_cast<int128>(value) + sampler->draw(random));
         }))
         failure.raise();
     return release;

@@ -31,11 +31,12 @@ struct Stream {
 /// error beyond the horizon. `parameters` are those that opened the stream.
 void look_ahead(Stream& stream, const Parameters& parameters);
 
-/// Takes in one row and returns its release; raises as look_ahead() does.
-[[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters, bool bit) {
+/// Takes in one row, a bit or a number, and returns its release; raises as look_ahead() does.
+[[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters,
+                                          std::int64_t addend) {
     if (!stream.noise->is_ready()) [[unlikely]]
         look_ahead(stream, parameters);
-    stream.progress->record(bit);
+    stream.progress->record(addend);
     return stream.progress->release(stream.noise->take());
 }
 
@@ -50,10 +51,12 @@ void check_parameters(const Parameters& parameters, std::int64_t horizon);
 [[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                                         const Progress& progress);
 
-/// Checks the epsilon of release_count.
+/// Checks the epsilon of release_value.
 void check_epsilon(double epsilon);
 
-/// count + discrete Laplace noise of scale 1/epsilon.
-[[nodiscard]] std::int64_t release_count(double epsilon, std::int64_t count);
+/// value + discrete Laplace noise of scale sensitivity/epsilon, brought into 64 bits. Raises a
+/// PostgreSQL error for parameters out of range.
+[[nodiscard]] std::int64_t release_value(double epsilon, std::int64_t sensitivity,
+                                         std::int64_t value);
 
 } // namespace dp_counter::pg

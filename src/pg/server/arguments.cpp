@@ -10,8 +10,8 @@ extern "C" {
 namespace dp_counter::pg {
 
 bool operator==(const Parameters& a, const Parameters& b) noexcept {
-    return a.epsilon == b.epsilon && a.horizon == b.horizon && a.k == b.k &&
-           a.has_mechanism == b.has_mechanism &&
+    return a.epsilon == b.epsilon && a.sensitivity == b.sensitivity && a.horizon == b.horizon &&
+           a.k == b.k && a.has_mechanism == b.has_mechanism &&
            std::strncmp(a.mechanism, b.mechanism, sizeof a.mechanism) == 0;
 }
 
@@ -21,6 +21,15 @@ double read_epsilon(const Argument& argument) {
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("epsilon must not be null"),
                  errhint("Small values protect more and add more noise; 0.1 to 1 is usual.")));
     return DatumGetFloat8(argument.value);
+}
+
+std::int64_t read_sensitivity(const Argument& argument) {
+    if (argument.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sensitivity must not be null"),
+                 errhint("It is the most that one protected unit can change, in total over all "
+                         "rows: 1 where each is counted once.")));
+    return DatumGetInt64(argument.value);
 }
 
 void read_k(Parameters& parameters, const Argument& argument) {
@@ -75,16 +84,17 @@ bool bit_from_bit(const Argument& argument) {
     return (static_cast<unsigned char>(data[sizeof length]) & 0x80U) != 0;
 }
 
-void raise_not_constant() {
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("epsilon, k, mechanism and horizon must be constant within a partition"),
-             errhint("Partition by what they depend on: every partition is a count of its own.")));
+void raise_not_constant(const char* parameters, const char* stream) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s must be constant within a partition", parameters),
+                    errhint("Partition by what they depend on: every partition is a %s of its own.",
+                            stream)));
     pg_unreachable();
 }
 
 Request to_request(const Parameters& parameters, std::int64_t horizon) {
-    Request request{horizon, Epsilon(parameters.epsilon), {}, {}};
+    Request request{
+        horizon, PrivacyUnit(Epsilon(parameters.epsilon), parameters.sensitivity), {}, {}};
     if (parameters.k != 0)
         request.radix = parameters.k;
     if (parameters.has_mechanism)

@@ -2,11 +2,11 @@
 // src/pg/query/streams.cpp and wraps what draws; the shipped sources hold none of it.
 #define open_stream uncounted_open_stream
 #define release_once uncounted_release_once
-#define release_count uncounted_release_count
+#define release_value uncounted_release_value
 #include "pg/query/streams.cpp"
 #undef open_stream
 #undef release_once
-#undef release_count
+#undef release_value
 
 #include <atomic>
 #include <fcntl.h>
@@ -49,9 +49,9 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
     return uncounted_release_once(parameters, horizon, progress);
 }
 
-std::int64_t release_count(double epsilon, std::int64_t count) {
+std::int64_t release_value(double epsilon, std::int64_t sensitivity, std::int64_t value) {
     ++begun();
-    return uncounted_release_count(epsilon, count);
+    return uncounted_release_value(epsilon, sensitivity, value);
 }
 
 } // namespace dp_counter::pg

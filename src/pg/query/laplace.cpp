@@ -1,0 +1,19 @@
+// dp_laplace: the Laplace mechanism on one exact number.
+//
+// A scalar function above a GROUP BY: the exact number below it is an ordinary aggregate, computed
+// in parallel as any.
+#include <cstdint>
+
+#include "pg/query/streams.hpp"
+#include "pg/query/volatility.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+/// Not strict: NULL for a NULL value would tell that a group was empty.
+DP_FUNCTION(dp_laplace) {
+    using namespace dp_counter::pg;
+    check_volatile_once(fcinfo->flinfo);
+    const double epsilon = read_epsilon(fcinfo->args[1]);
+    const std::int64_t sensitivity = read_sensitivity(fcinfo->args[2]);
+    PG_RETURN_INT64(release_value(epsilon, sensitivity, addend_from_bigint(fcinfo->args[0])));
+}
