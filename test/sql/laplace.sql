@@ -17,6 +17,12 @@ SELECT count(*) AS equal FROM one, other WHERE one.n = other.n;
 -- named in a subquery it is drawn once, however often it is read
 SELECT n = m AS same FROM (SELECT n, n AS m FROM (SELECT dp_laplace(0, 1e-9, 1) AS n) s) t;
 
+-- without its mark in the catalog nothing is drawn, nor while planning
+BEGIN;
+UPDATE pg_proc SET provolatile = 'i' WHERE proname = 'dp_laplace';
+EXPLAIN SELECT dp_laplace(0, 1e-9, 1);
+ROLLBACK;
+
 -- bad input: the parameter, its value, the way out
 \pset format unaligned
 \pset tuples_only on

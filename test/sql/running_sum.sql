@@ -43,6 +43,12 @@ SELECT dp_running_sum(DISTINCT amount, 1e9, 6) OVER (ORDER BY id) FROM visits;
 SELECT dp_running_sum(amount, 1e9) OVER (ORDER BY id) FROM visits;
 SELECT dp_running_sum(sum(amount::bigint), 1e9, 6) OVER (ORDER BY day) FROM visits GROUP BY day;
 
+-- without its mark in the catalog nothing is drawn
+BEGIN;
+UPDATE pg_proc SET provolatile = 's' WHERE proname = 'dp_running_sum';
+SELECT dp_running_sum(amount, 1e9, 6) OVER (ORDER BY id) FROM visits;
+ROLLBACK;
+
 -- height * sensitivity / epsilon, just within the limit of 2^36
 SELECT count(a + b + c) FROM (SELECT dp_running_sum(t, 1e9, 9223372036854775807) OVER w AS a, dp_running_sum(t, 1e-9, 68) OVER w AS b, dp_running_sum(t, 1, 22906492245, 1000000, 1000, 'plain') OVER w AS c
                               FROM generate_series(1, 3) t WINDOW w AS (ORDER BY t)) s;
