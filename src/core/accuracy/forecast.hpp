@@ -31,7 +31,7 @@ struct ForecastReport {
 /// nanoseconds. References are good until a call with another request.
 class Forecast {
 public:
-    constexpr explicit Forecast(MechanismCache& plans) : cache_(plans) {}
+    constexpr explicit Forecast(MechanismCache& plans) noexcept : cache_(plans) {}
 
     /// StreamError(request). Throws Error as it does.
     [[nodiscard]] StreamError& errors(const Request& request);

@@ -31,11 +31,13 @@ struct Count {
 };
 
 struct CountOfBooleans : Count {
-    static std::int64_t addend(const Argument& argument) { return bit_from_boolean(argument); }
+    static std::int64_t addend(const Argument& argument) {
+        return bit_from_boolean(argument) ? 1 : 0;
+    }
 };
 
 struct CountOfBits : Count {
-    static std::int64_t addend(const Argument& argument) { return bit_from_bit(argument); }
+    static std::int64_t addend(const Argument& argument) { return bit_from_bit(argument) ? 1 : 0; }
 };
 
 /// The same of dp_running_sum.
