@@ -36,7 +36,7 @@ BEGIN
     answer := arguments || E'\n  ' || answer;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-    answer := arguments || E'\n  ' || state || ': ' || message || E'\n    HINT: ' || hint;
+    answer := arguments || E'\n  ' || state || CASE WHEN state <> '42883' THEN ': ' || message || E'\n    HINT: ' || hint ELSE '' END;
 END $$;
 SELECT pg_temp.answer(arguments)
 FROM unnest(ARRAY['1, NULL, 1', '1, 1, NULL', '1, 1, 0', '1, 1, -1', '1, 0, 1', '1, -1, 1', '1, ''NaN'', 1', '1, ''Infinity'', 1', '1, 1e-10, 1',

@@ -36,12 +36,15 @@ FROM generate_series(1, 8) t ORDER BY t;
 -- rows that tie are refused
 SELECT dp_running_sum(amount, 1e9, 6) OVER (ORDER BY day) FROM visits;
 SELECT dp_running_sum(amount, 1e9, 6, 1000) OVER () FROM visits;
+\set VERBOSITY sqlstate
 -- what PostgreSQL refuses, and types that find no function: sum(bigint) is numeric
 SELECT dp_running_sum(amount, 1e9, 6) FROM visits;
 SELECT dp_running_sum(amount, 1e9, 6) FILTER (WHERE flu) OVER (ORDER BY id) FROM visits;
 SELECT dp_running_sum(DISTINCT amount, 1e9, 6) OVER (ORDER BY id) FROM visits;
 SELECT dp_running_sum(amount, 1e9) OVER (ORDER BY id) FROM visits;
 SELECT dp_running_sum(sum(amount::bigint), 1e9, 6) OVER (ORDER BY day) FROM visits GROUP BY day;
+
+\set VERBOSITY default
 
 -- without its mark in the catalog nothing is drawn
 BEGIN;
