@@ -28,8 +28,9 @@ void register_draw(double scale, const char* column, Draw draw) {
     benchmark::RegisterBenchmark(("one noise value/scale = " + text(scale) + "/" + column).c_str(),
                                  [draw](benchmark::State& state) {
                                      Keystream random;
+                                     const Release release(Epsilon(1.0), random);
                                      for (auto _ : state)
-                                         benchmark::DoNotOptimize(draw(random));
+                                         benchmark::DoNotOptimize(draw(release, random));
                                  });
 }
 
@@ -38,11 +39,15 @@ void register_draws() {
         const auto whole = static_cast<std::uint64_t>(scale);
         const auto laplace =
             std::make_shared<DiscreteLaplace>(LaplaceScale{Epsilon(1.0), uint128{whole}});
-        register_draw(scale, "exact", [laplace](RandomSource& r) { return laplace->draw(r); });
-        register_draw(scale, "rejection",
-                      [whole](RandomSource& r) { return draw_by_rejection(whole, r); });
-        register_draw(scale, "insecure",
-                      [scale](RandomSource& r) { return draw_insecurely(scale, r); });
+        register_draw(scale, "exact", [laplace](const Release& release, RandomSource&) {
+            return release.draw(*laplace);
+        });
+        register_draw(scale, "rejection", [whole](const Release&, RandomSource& random) {
+            return draw_by_rejection(whole, random);
+        });
+        register_draw(scale, "insecure", [scale](const Release&, RandomSource& random) {
+            return draw_insecurely(scale, random);
+        });
     }
 }
 
@@ -54,6 +59,7 @@ void measure_steps(benchmark::State& state, const Request& request) {
     const std::unique_ptr<void, void (*)(void*)> block(
         std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
     Keystream random;
+    const Release release(request.unit, random);
     NoiseStream* stream = NoiseStream::create(block.get(), prepared);
     Progress progress{};
     for (auto _ : state) {
@@ -62,7 +68,7 @@ void measure_steps(benchmark::State& state, const Request& request) {
             progress = {};
         }
         progress.record(progress.step % 3 == 0);
-        benchmark::DoNotOptimize(progress.release(stream->advance(random)));
+        benchmark::DoNotOptimize(progress.release(stream->advance(release)));
     }
     state.counters["bytes"] = static_cast<double>(bytes);
 }

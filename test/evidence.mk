@@ -122,14 +122,14 @@ fuzz: $(addprefix build/fuzz/,$(FUZZ_TARGETS))
 	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 
-# The module with streams that count the releases that begin.
+# The module, counting the releases that begin.
 COUNTED = build/counted
 counted: $(DATA_built)
 	@mkdir -p $(COUNTED)
 	cp -a --parents Makefile dp_counter.control sql test/evidence.mk test/fuzz/draws src/pg/exports.map \
 	  $(wildcard src/*/*.[chi]* src/*/*/*.[chi]*) $(COUNTED)
 	$(MAKE) -C $(COUNTED) CORE_OBJS='$(CORE_OBJS)' \
-	  PG_OBJS='$(subst src/pg/query/streams.o,test/fuzz/draws/counted_streams.o,$(PG_OBJS))' dp_counter.so
+	  PG_OBJS='$(subst src/pg/server/backend_random.o,test/fuzz/draws/counted_releases.o,$(PG_OBJS))' dp_counter.so
 
 # SQL of our own making against a server with the extension.
 sql-fuzz: counted

@@ -35,6 +35,7 @@ Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std
     std::vector<Block> blocks;
     for (const PreparedMechanism& epoch : epochs_)
         blocks.push_back(block_of(NoiseStream::bytes(epoch)));
+    const Release begun(spec().unit, random);
     Releases releases(watched);
     releases.reserve(runs);
     for (std::size_t run = 0; run < runs; ++run) {
@@ -48,7 +49,7 @@ Releases Mechanics::release(const std::vector<bool>& bits, const std::vector<std
                 stream = NoiseStream::create_next(blocks[epoch].get(), epochs_[epoch], *stream);
             }
             progress.record(bits[t - 1]);
-            const std::int64_t release = progress.release(stream->advance(random));
+            const std::int64_t release = progress.release(stream->advance(begun));
             if (static_cast<std::int64_t>(t) == *wanted) {
                 releases.add(release);
                 ++wanted;

@@ -50,16 +50,17 @@ void run(const PreparedMechanism& prepared, Input& input) {
     const Block block = block_of(bytes);
     NoiseStream* stream = NoiseStream::create(block.get(), prepared);
     InputRandom random(input);
+    const Release release(prepared.spec().unit, random);
     const std::int64_t horizon = prepared.spec().horizon;
     const std::int64_t steps = horizon < 300 ? horizon : 300;
     for (std::int64_t t = 1; t <= steps; ++t)
-        (void)stream->advance(random);
+        (void)stream->advance(release);
     (void)sample_noise(prepared, steps,
-                       [&](int level) { return prepared.sampler(level).draw(random); });
+                       [&](int level) { return release.draw(prepared.sampler(level)); });
     if (steps == horizon) {
         bool refused = false;
         try {
-            (void)stream->advance(random);
+            (void)stream->advance(release);
         } catch (const Error&) {
             refused = true;
         }

@@ -1,4 +1,4 @@
-#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/release.hpp"
 #include "fuzz/input.hpp"
 
 namespace dp_counter::test {
@@ -12,8 +12,9 @@ void fuzz_sampler(Bytes bytes) {
         const DiscreteLaplace sampler({epsilon, sensitivity});
         require(sampler.bytes() <= sizeof sampler, "the part in use lies in the object");
         InputRandom random(input);
+        const Release release(epsilon, random);
         for (int i = 0; i < 64; ++i)
-            (void)sampler.draw(random);
+            (void)release.draw(sampler);
     } catch (const Error& error) {
         require(error.fault() == Fault::parameter || error.fault() == Fault::overflow,
                 "parameters fail as parameters");

@@ -29,7 +29,8 @@ void seal(State& bytes) {
 void go_on(CounterState& state, const PreparedMechanism& prepared) {
     Input nothing({});
     InputRandom random(nothing);
-    const auto draw = [&](int level) { return prepared.sampler(level).draw(random); };
+    const Release release(prepared.spec().unit, random);
+    const auto draw = [&](int level) { return release.draw(prepared.sampler(level)); };
     for (int i = 0; i < 20; ++i) {
         if (state.next_epoch())
             return;

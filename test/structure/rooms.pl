@@ -61,6 +61,16 @@ is(join("\n", @upward),  '', 'no include goes upwards or to a stranger');
 is(join("\n", @foreign), '', 'the core includes no header of the server');
 is(join(' ', grep { !$inhabitants{$_} } @order), '', 'no room is empty');
 
+# Random bits come out of a begun release alone: their sources are named where they are made, and where a
+# backend begins its releases.
+my @sources = grep { !m{^core/noise/} && $_ !~ m{^pg/server/backend_random\.cpp$} && names_source($_) } sort @files;
+is("@sources", '', 'no source of random bits is named outside core/noise and backend_random.cpp');
+sub names_source {
+    my ($file) = @_;
+    open my $in, '<', "src/$file" or die "$file: $!";
+    return grep { m{^(?!\s*//).*\b(?:RandomSource|Keystream|randombytes\w*|arc4random\w*|getrandom|pg_strong_random)\b} || m{noise/(?:keystream|random_source)\.hpp} } <$in>;
+}
+
 # Files of one room may include each other, but not in a circle.
 my (%state, @circle);
 sub visit {

@@ -141,7 +141,8 @@ int main(int argc, char** argv) {
                 draws, "", "large", "huge", "zero", "negative", "odd", "digit>7");
     for (const double scale : {1.0, 3.0, 30.0, 300.0, 1e4, 1e6, 1e9}) {
         const DiscreteLaplace sampler({Epsilon(scale > 1 ? 1 / scale : 1), 1});
-        const auto draw = [&](std::int64_t) { return sampler.draw(random); };
+        const Release release(sampler.scale().epsilon, random);
+        const auto draw = [&](std::int64_t) { return release.draw(sampler); };
         (void)measure(draws / 20, nothing, draw); // warm
         char name[64];
         (void)std::snprintf(name, sizeof name, "draw, scale %g", scale);
@@ -156,12 +157,13 @@ int main(int argc, char** argv) {
     std::vector<std::max_align_t> block(NoiseStream::bytes(prepared) / sizeof(std::max_align_t) +
                                         1);
     NoiseStream* stream = NoiseStream::create(block.data(), prepared);
+    const Release begun(prepared.spec().unit, random);
     Progress progress{};
     Keystream coins;
     const auto coin = [&] { return static_cast<std::int64_t>(coins.next32() & 1U); };
     const auto step = [&](std::int64_t bit) {
         progress.record(bit != 0);
-        volatile std::int64_t release = progress.release(stream->advance(random));
+        volatile std::int64_t release = progress.release(stream->advance(begun));
         (void)release;
         return bit;
     };

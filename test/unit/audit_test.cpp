@@ -42,7 +42,7 @@ Releases two_alike(std::int64_t secret, std::size_t runs, RandomSource& random) 
     const DiscreteLaplace sampler({Epsilon(1), 1});
     Releases releases({1, 2});
     for (std::size_t i = 0; i < runs; ++i) {
-        const auto noise = sampler.draw(random);
+        const auto noise = test::draw(sampler, random);
         releases.add(secret + noise);
         releases.add(2 * secret + noise);
     }

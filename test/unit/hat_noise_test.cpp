@@ -220,7 +220,9 @@ TEST(HatNoise, VarianceIsTheReportedOne) {
         std::vector<DiscreteLaplace> samplers;
         for (int l = 0; l < spec.height; ++l)
             samplers.emplace_back(hat_scale(spec, epsilon, l));
-        const auto draw = [&](int l) { return samplers[static_cast<std::size_t>(l)].draw(random); };
+        const auto draw = [&](int l) {
+            return test::draw(samplers[static_cast<std::size_t>(l)], random);
+        };
         constexpr int kStreams = 6000;
         const auto horizon = static_cast<std::size_t>(spec.horizon);
         std::vector<double> squares(horizon + 1, 0.0);

@@ -81,7 +81,7 @@ TEST(Keystream, ForgetsTheWordsThatASamplerTakesInOnePiece) {
         const DiscreteLaplace sampler(LaplaceScale{Epsilon(epsilon), 1});
         test::Seeded seeded(11);
         for (int i = 0; i < 2000; ++i) {
-            (void)sampler.draw(seeded);
+            (void)test::draw(sampler, seeded);
             ASSERT_FALSE(has_gap(seeded, 248 * sizeof(std::uint32_t))) << epsilon << " " << i;
         }
     }

@@ -39,8 +39,8 @@ public:
         return state_->advance(*prepared_, draw).release(total);
     }
     CounterRelease advance(int128 total, RandomSource& random) {
-        return advance_with(total,
-                            [&](int level) { return prepared_->sampler(level).draw(random); });
+        return advance_with(
+            total, [&](int level) { return test::draw(prepared_->sampler(level), random); });
     }
 
     [[nodiscard]] std::vector<unsigned char> encode() {

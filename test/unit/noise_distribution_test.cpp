@@ -12,6 +12,7 @@
 #include "core/accuracy/inversion.hpp"
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/keystream.hpp"
+#include "unit/support.hpp"
 
 namespace dp_counter {
 namespace {
@@ -315,7 +316,7 @@ TEST(NoiseDistribution, DrawnNoiseFallsIntoTheWidth) {
         for (std::int64_t& value : drawn) {
             int128 total = 0;
             for (const std::int64_t coefficient : c.coefficients)
-                total += static_cast<int128>(coefficient) * sampler.draw(random);
+                total += static_cast<int128>(coefficient) * test::draw(sampler, random);
             const int128 twice = 2 * total + c.denominator;
             const int128 step = 2 * c.denominator;
             value = static_cast<std::int64_t>(twice / step - (twice % step < 0 ? 1 : 0));

@@ -32,7 +32,7 @@ public:
 
     std::int64_t advance(bool bit, RandomSource& random) {
         progress_.record(bit);
-        return progress_.release(noise_->advance(random));
+        return progress_.release(noise_->advance({prepared_.spec().unit, random}));
     }
     [[nodiscard]] const MechanismSpec& spec() const { return prepared_.spec(); }
     [[nodiscard]] bool is_ready() const { return noise_->is_ready(); }
@@ -240,7 +240,7 @@ TEST(NoiseStream, LastReleaseHasTheVarianceOfItsStep) {
     const MechanismSpec& spec = prepared.spec();
     const auto sample = [&](std::int64_t t) {
         return rounded(sample_noise(
-            prepared, t, [&](int level) { return prepared.sampler(level).draw(random); }));
+            prepared, t, [&](int level) { return test::draw(prepared.sampler(level), random); }));
     };
     for (const std::int64_t t : {1, 9, 10, 500, 999}) {
         double squares = 0;
@@ -269,9 +269,9 @@ TEST(NoiseStream, GoesOnInEpochs) {
         stream = epoch == 0 ? NoiseStream::create(memory[epoch].get(), prepared)
                             : NoiseStream::create_next(memory[epoch].get(), prepared, *stream);
         for (; !stream->is_over(); ++t)
-            ASSERT_EQ(stream->advance(random), 0);
+            ASSERT_EQ(stream->advance({unbounded.unit, random}), 0);
         EXPECT_EQ(t, epoch_begin(epoch + 1));
-        EXPECT_THROW((void)NoiseStream(*stream).advance(random), Error);
+        EXPECT_THROW((void)NoiseStream(*stream).advance({unbounded.unit, random}), Error);
     }
 }
 
@@ -284,12 +284,12 @@ TEST(NoiseStream, CarriesTheNoiseOfClosedEpochs) {
     NoiseStream* stream = NoiseStream::create(first.get(), noisy);
     std::int64_t last = 0;
     while (!stream->is_over())
-        last = stream->advance(random);
+        last = stream->advance({noisy.spec().unit, random});
     const PreparedMechanism& exact = cache().prepare(request(5, 1e9, 19));
     const test::Block second = test::block_of(NoiseStream::bytes(exact));
     stream = NoiseStream::create_next(second.get(), exact, *stream);
     for (int i = 0; i < 5; ++i)
-        EXPECT_EQ(stream->advance(random), last);
+        EXPECT_EQ(stream->advance({exact.spec().unit, random}), last);
 }
 
 } // namespace

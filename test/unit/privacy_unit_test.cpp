@@ -67,9 +67,9 @@ TEST(PrivacyUnit, IsAsGoodAsALesserEpsilon) {
                 NoiseEngine* our_engine = NoiseEngine::create(our_block.get(), ours);
                 for (int t = 0; t < 7; ++t) {
                     const auto their_noise = their_engine->advance(
-                        [&](int level) { return theirs.sampler(level).draw(their_random); });
+                        [&](int level) { return test::draw(theirs.sampler(level), their_random); });
                     const auto our_noise = our_engine->advance(
-                        [&](int level) { return ours.sampler(level).draw(our_random); });
+                        [&](int level) { return test::draw(ours.sampler(level), our_random); });
                     ASSERT_TRUE(their_noise == our_noise);
                 }
             }

@@ -169,7 +169,7 @@ TEST(Forecast, IntervalsCoverTheCountAsOftenAsTheySay) {
             NoiseStream* stream = NoiseStream::create(block.get(), prepared);
             int next = 0;
             for (std::int64_t t = 1; t <= c.request.horizon; ++t) {
-                const std::int64_t noise = stream->advance(random);
+                const std::int64_t noise = stream->advance({c.request.unit, random});
                 if (next < 3 && t == c.steps[next]) {
                     for (int j = 0; j < 3; ++j)
                         hits[next][j] += std::abs(noise) <= widths[next][j] ? 1 : 0;

@@ -81,7 +81,7 @@ TEST(StreamError, IntervalsHoldAsOftenAsTheySay) {
                     const std::int64_t step =
                         epoch < last ? epoch_length(epoch) : t - epoch_begin(last);
                     noise += sample_noise(prepared, step, [&](int level) {
-                        return prepared.sampler(level).draw(random);
+                        return test::draw(prepared.sampler(level), random);
                     });
                 }
                 held += std::abs(rounded(noise)) <= width ? 1 : 0;
@@ -202,7 +202,7 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
             NoiseEngine* engine = NoiseEngine::create(block.data(), prepared);
             for (std::size_t t = 1; t <= 60; ++t)
                 noise[t] = rounded(engine->advance(
-                    [&](int level) { return prepared.sampler(level).draw(random); }));
+                    [&](int level) { return test::draw(prepared.sampler(level), random); }));
             for (int i = 0; i < 4; ++i) {
                 const std::int64_t off = std::abs(noise[static_cast<std::size_t>(kPairs[i][0])] -
                                                   noise[static_cast<std::size_t>(kPairs[i][1])]);

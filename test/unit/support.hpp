@@ -13,7 +13,7 @@
 #include <sodium.h>
 
 #include "core/count/noise_stream.hpp"
-#include "core/noise/random_source.hpp"
+#include "core/noise/release.hpp"
 
 namespace dp_counter::test {
 
@@ -52,6 +52,11 @@ private:
 
     std::mt19937 random_;
 };
+
+/// A draw of a release that is priced as the sampler is.
+inline std::int64_t draw(const DiscreteLaplace& sampler, RandomSource& random) {
+    return Release(sampler.scale().epsilon, random).draw(sampler);
+}
 
 /// Memory for a stream or a counter: aligned for any object, as their contracts want it, and not a
 /// byte longer than asked for, so that AddressSanitizer sees who passes its end.

@@ -14,7 +14,7 @@ void Progress::throw_beyond(std::int64_t horizon) {
                 "Declare a horizon that is at least the number of rows of every partition.");
 }
 
-std::size_t NoiseStream::bytes(const PreparedMechanism& prepared) {
+std::size_t NoiseStream::bytes(const PreparedMechanism& prepared) noexcept {
     std::size_t total = align_up(sizeof(NoiseStream), kAlignment);
     for (int level = 0; level < prepared.spec().scales(); ++level)
         total += align_up(DiscreteLaplace::bytes(prepared.spec().scale(level)), kAlignment);
@@ -51,12 +51,12 @@ NoiseStream* NoiseStream::create_next(void* block, const PreparedMechanism& prep
     return stream;
 }
 
-void NoiseStream::look_ahead(RandomSource& random) {
+void NoiseStream::look_ahead(const Release& release) {
     const std::int64_t step = drawn_;
     if (step == end_)
         Progress::throw_beyond(end_);
     const auto draw = [&](int level) {
-        return at<const DiscreteLaplace>(sampler_[level])->draw(random);
+        return release.draw(*at<const DiscreteLaplace>(sampler_[level]));
     };
     NoiseEngine& engine = *at<NoiseEngine>(engine_);
     FixedPoint noise = 0;

@@ -8,7 +8,7 @@
 
 #include "core/count/noise_engine.hpp"
 #include "core/count/prepared_mechanism.hpp"
-#include "core/noise/random_source.hpp"
+#include "core/noise/release.hpp"
 
 namespace dp_counter {
 
@@ -48,7 +48,7 @@ class NoiseStream {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared);
+    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept;
 
     /// Lays a stream at step 0 into block.
     static NoiseStream* create(void* block, const PreparedMechanism& prepared) noexcept;
@@ -62,19 +62,20 @@ public:
     [[nodiscard]] bool is_over() const noexcept { return !is_ready() && drawn_ == end_; }
 
     /// Takes the next step: look_ahead() where it is needed, then take().
-    [[nodiscard]] std::int64_t advance(RandomSource& random) {
+    [[nodiscard]] std::int64_t advance(const Release& release) {
         if (!is_ready()) [[unlikely]]
-            look_ahead(random);
+            look_ahead(release);
         return take();
     }
 
     /// Whether the noise of the next step is drawn.
     [[nodiscard]] bool is_ready() const noexcept { return next_ != kAhead; }
 
-    /// Draws the noise of the next steps, 8 to kAhead; none may be left. Throws Error (data) where
+    /// Draws the noise of the next steps, 8 to kAhead; none may be left. `release` is of the
+    /// mechanism's unit. Throws Error (data) where
     /// no step is left, and Error (overflow) as rounded() does; the stream must not be used after a
     /// throw.
-    void look_ahead(RandomSource& random);
+    void look_ahead(const Release& release);
 
     /// Takes the next step and hands out its noise; is_ready() must hold.
     [[nodiscard]] std::int64_t take() noexcept { return std::exchange(ahead_[next_++], 0); }

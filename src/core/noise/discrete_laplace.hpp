@@ -49,10 +49,12 @@ public:
     }
     [[nodiscard]] static std::size_t bytes(const LaplaceScale& scale) noexcept;
 
+private:
+    friend class Release; // which alone draws: its price is stated
+
     /// One noise value. Throws Error (overflow) from 2^62 on: with probability below exp(-2000).
     [[nodiscard]] std::int64_t draw(RandomSource& random) const;
 
-private:
     static constexpr int kBase = 16;
     static constexpr int kMaxDigits = 14;
 

@@ -45,7 +45,6 @@ StoredState new_state(MemoryContext context, const Parameters& parameters, Reque
 
 StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                        int128 total, CounterRelease& release, ReleaseInterval& interval) {
-    RandomSource& random = backend_random();
     Failure failure;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
@@ -54,6 +53,7 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
         }))
         failure.raise();
 
+    const Release counter = begin_release(prepared->spec().unit);
     void* block = allocate_secret(context, bytes);
     CounterState* state = nullptr;
     bool is_epoch_over = false;
@@ -75,7 +75,7 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
     if (is_epoch_over)
         state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
     if (!guarded(failure, [&] {
-            const auto draw = [&](int level) { return prepared->sampler(level).draw(random); };
+            const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
             release = state->advance(*prepared, draw).release(total);
             interval = release_interval(state->request(), release);
         }))

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <sodium.h>
 
 #include "pg/query/streams.hpp"
@@ -13,26 +15,42 @@ constinit MechanismCache backend_plans;
 
 namespace {
 
-/// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
-/// is reset: epochs grow, so all of them together are hardly more than the last.
-void open_epoch(Stream& stream, const Parameters& parameters) {
+/// The mechanism of an epoch, or an error; good until the next call.
+const PreparedMechanism& prepare(const Parameters& parameters, std::int64_t horizon, int epoch) {
     Failure failure;
     const PreparedMechanism* prepared = nullptr;
-    std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared = &backend_plans.prepare(to_request(parameters, stream.horizon), stream.epoch);
-            bytes = NoiseStream::bytes(*prepared);
+            prepared = &backend_plans.prepare(to_request(parameters, horizon), epoch);
         }))
         failure.raise();
+    return *prepared;
+}
+
+/// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
+/// is reset: epochs grow, so all of them together are hardly more than the last.
+void open_epoch(Stream& stream, const PreparedMechanism& prepared) {
+    const std::size_t bytes = NoiseStream::bytes(prepared);
     void* block = allocate_secret(stream.context, bytes);
     NoiseStream* const previous = stream.noise;
     if (previous == nullptr) {
-        stream.noise = NoiseStream::create(block, *prepared);
+        stream.noise = NoiseStream::create(block, prepared);
     } else {
-        stream.noise = NoiseStream::create_next(block, *prepared, *previous);
+        stream.noise = NoiseStream::create_next(block, prepared, *previous);
         sodium_memzero(previous, stream.bytes);
     }
     stream.bytes = bytes;
+}
+
+/// The unit of a single release, or an error.
+PrivacyUnit unit_of(double epsilon, std::int64_t sensitivity) {
+    Failure failure;
+    std::optional<PrivacyUnit> unit;
+    if (!guarded(failure, [&] {
+            unit.emplace(Epsilon(epsilon), sensitivity);
+            unit->require_scale(1);
+        }))
+        failure.raise();
+    return *unit;
 }
 
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
@@ -52,8 +70,9 @@ FixedPoint sample_all_noise(const Request& request, std::int64_t step, Draw&& dr
 } // namespace
 
 Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
-    Stream stream{nullptr, nullptr, 0, horizon, 0, context};
-    open_epoch(stream, parameters);
+    const PreparedMechanism& prepared = prepare(parameters, horizon, 0);
+    Stream stream{nullptr, nullptr, 0, horizon, 0, context, begin_release(prepared.spec().unit)};
+    open_epoch(stream, prepared);
     stream.progress = static_cast<Progress*>(allocate_secret(context, sizeof(Progress)));
     return stream;
 }
@@ -61,11 +80,10 @@ Stream open_stream(MemoryContext context, const Parameters& parameters, std::int
 void look_ahead(Stream& stream, const Parameters& parameters) {
     if (stream.horizon == kUnbounded && stream.noise->is_over()) {
         ++stream.epoch;
-        open_epoch(stream, parameters);
+        open_epoch(stream, prepare(parameters, stream.horizon, stream.epoch));
     }
-    RandomSource& random = backend_random();
     Failure failure;
-    if (!guarded(failure, [&] { stream.noise->look_ahead(random); }))
+    if (!guarded(failure, [&] { stream.noise->look_ahead(stream.release); }))
         failure.raise();
 }
 
@@ -76,20 +94,18 @@ void raise_beyond(std::int64_t horizon) {
 }
 
 void check_parameters(const Parameters& parameters, std::int64_t horizon) {
-    Failure failure;
-    if (!guarded(failure, [&] { (void)backend_plans.prepare(to_request(parameters, horizon)); }))
-        failure.raise();
+    (void)prepare(parameters, horizon, 0);
 }
 
 std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
                           const Progress& progress) {
-    RandomSource& random = backend_random();
+    const Release begun = begin_release(prepare(parameters, horizon, 0).spec().unit);
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
             const auto draw = [&](const DiscreteLaplace& sampler) {
                 throw_if_interrupted(); // noise per step: as many draws as rows
-                return sampler.draw(random);
+                return begun.draw(sampler);
             };
             release = progress.release(
                 rounded(sample_all_noise(to_request(parameters, horizon), progress.step, draw)));
@@ -99,20 +115,16 @@ std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
 }
 
 void check_epsilon(double epsilon) {
-    Failure failure;
-    if (!guarded(failure, [&] { (void)Epsilon(epsilon); }))
-        failure.raise();
+    (void)unit_of(epsilon, 1);
 }
 
 std::int64_t release_value(double epsilon, std::int64_t sensitivity, std::int64_t value) {
-    RandomSource& random = backend_random();
+    const Release begun = begin_release(unit_of(epsilon, sensitivity));
     Failure failure;
     std::int64_t release = 0;
     if (!guarded(failure, [&] {
-            const PrivacyUnit unit(Epsilon(epsilon), sensitivity);
-            unit.require_scale(1);
-            const auto sampler = backend_plans.sampler(unit.scale(1));
-            release = saturated(static_cast<int128>(value) + sampler->draw(random));
+            const auto sampler = backend_plans.sampler(begun.unit().scale(1));
+            release = saturated(static_cast<int128>(value) + begun.draw(*sampler));
         }))
         failure.raise();
     return release;

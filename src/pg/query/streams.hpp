@@ -3,6 +3,7 @@
 
 #include "core/count/mechanism_cache.hpp"
 #include "core/count/noise_stream.hpp"
+#include "core/noise/release.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
@@ -20,6 +21,7 @@ struct Stream {
     std::int64_t horizon; ///< kUnbounded: in epochs
     std::int32_t epoch;
     MemoryContext context;
+    Release release;
 };
 
 /// A stream at step 0 for these parameters and this horizon (kUnbounded: none), in secret memory of

@@ -31,7 +31,7 @@ void initialize_random() {
         ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not initialize libsodium")));
 }
 
-RandomSource& backend_random() {
+Release begin_release(const PrivacyUnit& unit) {
     if (owner_pid != MyProcPid) [[unlikely]] {
         if (keystream == nullptr)
             keystream = new (storage) Keystream;
@@ -43,7 +43,7 @@ RandomSource& backend_random() {
         on_proc_exit(wipe_at_exit, 0);
         owner_pid = MyProcPid;
     }
-    return *keystream;
+    return {unit, *keystream};
 }
 
 } // namespace dp_counter::pg

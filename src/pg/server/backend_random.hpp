@@ -1,16 +1,18 @@
-// This backend's cryptographic generator.
+// Releases that draw from this backend's cryptographic generator.
 #pragma once
 
-#include "core/noise/random_source.hpp"
+#include "core/noise/release.hpp"
 
 namespace dp_counter::pg {
 
 /// Prepares libsodium; called once by _PG_init.
 void initialize_random();
 
-/// The generator of this process, keyed from the operating system at its first use here. A process
-/// that inherited one by fork() discards it and takes a new key. Locked into memory and kept out of
-/// core dumps where the system allows; wiped at exit. May raise a PostgreSQL error.
-[[nodiscard]] RandomSource& backend_random();
+/// Begins a release of this unit: the only way to randomness. (A live counter's goes on by it, at
+/// every tick.) It draws from the generator of this process, keyed from the operating system at its
+/// first use here. A process that inherited one by fork() discards it and takes a new key. Locked
+/// into memory and kept out of core dumps where the system allows; wiped at exit. May raise a
+/// PostgreSQL error.
+[[nodiscard]] Release begin_release(const PrivacyUnit& unit);
 
 } // namespace dp_counter::pg

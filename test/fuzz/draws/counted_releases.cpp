@@ -1,12 +1,8 @@
-// Streams that count the releases that begin, for the SQL fuzzer (make counted). It stands in for
-// src/pg/query/streams.cpp and wraps what draws; the shipped sources hold none of it.
-#define open_stream uncounted_open_stream
-#define release_once uncounted_release_once
-#define release_value uncounted_release_value
-#include "pg/query/streams.cpp"
-#undef open_stream
-#undef release_once
-#undef release_value
+// Releases that are counted as they begin, for the SQL fuzzer (make counted). It stands in for
+// src/pg/server/backend_random.cpp; the shipped sources hold none of it.
+#define begin_release uncounted_begin_release
+#include "pg/server/backend_random.cpp"
+#undef begin_release
 
 #include <atomic>
 #include <fcntl.h>
@@ -38,20 +34,9 @@ Counter& begun() {
 
 } // namespace
 
-Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
+Release begin_release(const PrivacyUnit& unit) {
     ++begun();
-    return uncounted_open_stream(context, parameters, horizon);
-}
-
-std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
-                          const Progress& progress) {
-    ++begun();
-    return uncounted_release_once(parameters, horizon, progress);
-}
-
-std::int64_t release_value(double epsilon, std::int64_t sensitivity, std::int64_t value) {
-    ++begun();
-    return uncounted_release_value(epsilon, sensitivity, value);
+    return uncounted_begin_release(unit);
 }
 
 } // namespace dp_counter::pg

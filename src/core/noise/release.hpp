@@ -1,0 +1,48 @@
+// A release that has begun: who states its price may draw its noise.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/privacy_unit.hpp"
+#include "core/noise/random_source.hpp"
+
+namespace dp_counter {
+
+/// The right to draw noise, for a release whose unit of privacy is stated. Nothing else draws from
+/// a sampler: noise without an epsilon does not compile. Trivially copyable; the random source must
+/// outlive it.
+class Release {
+public:
+    Release(const PrivacyUnit& unit, RandomSource& random) noexcept
+        : unit_(unit), random_(&random) {}
+
+    [[nodiscard]] const PrivacyUnit& unit() const noexcept { return unit_; }
+
+    /// The noise of one node. Throws std::logic_error for a sampler of another epsilon, or of less
+    /// noise than one level of nodes wants; Error (overflow) as DiscreteLaplace::draw does.
+    [[nodiscard]] std::int64_t draw(const DiscreteLaplace& sampler) const {
+        if (!covers(sampler.scale())) [[unlikely]]
+            throw_foreign();
+        return sampler.draw(*random_);
+    }
+
+private:
+    [[nodiscard]] bool covers(const LaplaceScale& scale) const noexcept {
+        const auto epsilon = [](const Epsilon& e) {
+            return std::bit_cast<std::uint64_t>(e.value());
+        };
+        const bool less = scale.sensitivity < static_cast<uint128>(unit_.sensitivity);
+        return ((epsilon(scale.epsilon) ^ epsilon(unit_.epsilon)) | (less ? 1U : 0U)) == 0;
+    }
+    [[noreturn]] static void throw_foreign();
+
+    PrivacyUnit unit_;
+    RandomSource* random_;
+};
+
+static_assert(std::is_trivially_copyable_v<Release>);
+
+} // namespace dp_counter
