@@ -40,6 +40,8 @@ my @queries = (
 	'SELECT dp_running_count(flu, 1e9, 19, 60000) OVER (ORDER BY t) AS n FROM visits',
 	'SELECT dp_running_count(flu, 1e9, NULL, NULL::bigint) AS n FROM visits',
 	'SELECT dp_count(flu, 1e9) AS n FROM visits',
+	'SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY t / 100) AS n FROM visits GROUP BY t / 100',
+	'SELECT dp_laplace(n, 1e9, 1) AS n FROM (SELECT count(*) FILTER (WHERE flu) AS n FROM visits) exact',
 );
 my $plans = '';
 for my $query (map { my $q = $_; $q =~ /%s/ ? map({ sprintf $q, "'$_'" } qw(hat bridge subtraction plain)) : $q } @queries) {
