@@ -69,6 +69,30 @@ TEST(Epochs, CostLittleMoreThanAKnownHorizon) {
     }
 }
 
+/// What an epoch costs itself and those after it.
+double cost(const HatLevels& levels, PrivacyUnit unit) {
+    const HatWeightsBlock weights(levels);
+    return hat_levels_mse(levels, unit) + hat_variance_at(weights.get(), unit, levels.horizon) +
+           (levels.height > 1 ? kRoundingVariance : 0);
+}
+
+// docs/decisions/bridge.md: up to epsilon 10 an epoch has hats or noise per step; above, where
+// noise per step only just becomes dear, blocks without overlap serve some epochs better.
+TEST(Epochs, TakeBlocksWhereTheyAreBetter) {
+    int blocks = 0;
+    for (double epsilon = 0.5; epsilon < 32; epsilon *= 1.05)
+        for (int epoch = 0; epoch < 14; ++epoch) {
+            const Epsilon e(epsilon);
+            const HatLevels levels = epoch_levels(epoch, e);
+            EXPECT_LE(cost(levels, e), cost(choose_bridge(epoch_length(epoch), e), e))
+                << "epsilon " << epsilon << " epoch " << epoch;
+            const bool is_block = levels.rule == HatLevels::Rule::bridge && levels.height > 1;
+            EXPECT_FALSE(is_block && epsilon <= 10) << "epsilon " << epsilon << " epoch " << epoch;
+            blocks += is_block ? 1 : 0;
+        }
+    EXPECT_GT(blocks, 5);
+}
+
 // The table of energies says what is computed without it, and serves every usual epsilon.
 TEST(Epochs, HaveKnownEnergies) {
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
