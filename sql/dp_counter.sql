@@ -152,7 +152,9 @@ AS $$
               AND d.deptype OPERATOR(pg_catalog.=) 'e'
               AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
               AND d.objid OPERATOR(pg_catalog.=) p.oid
-              AND p.prokind OPERATOR(pg_catalog.=) 'a'
+              AND (p.prokind OPERATOR(pg_catalog.=) 'a'
+                   OR p.proname OPERATOR(pg_catalog.=)
+                      ANY (ARRAY['dp_running_count', 'dp_running_sum', 'dp_laplace']::pg_catalog.name[]))
               AND p.provolatile OPERATOR(pg_catalog.<>) 'v'
         RETURNING 1
     )
@@ -162,7 +164,7 @@ $$;
 REVOKE ALL ON FUNCTION dp_counter_repair() FROM PUBLIC;
 
 COMMENT ON FUNCTION dp_counter_repair()
-IS 'for a superuser, in every database after pg_upgrade: marks the aggregates VOLATILE again, without which they refuse to run; the number of those that were not';
+IS 'for a superuser, in every database after pg_upgrade: marks the aggregates, and whatever else draws noise, VOLATILE again, without which they refuse to run; the number of those that were not';
 
 SELECT dp_counter_repair();
 

@@ -176,6 +176,9 @@ SAVEPOINT s;
 SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits;
 ROLLBACK TO s;
 SELECT dp_running_count(flu::integer::bit, 1e9) OVER (ORDER BY t) FROM visits;
+ROLLBACK TO s;
+SELECT dp_counter_repair();
+SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) AS counts;
 ROLLBACK;
 \set VERBOSITY default
 

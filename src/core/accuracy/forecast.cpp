@@ -59,8 +59,8 @@ std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double
                                   std::int64_t since) {
     StreamError& release = errors(request);
     const NoiseClass noise = release.noise_class(t, since);
-    if (widths_.empty())
-        widths_.resize(kWidths);
+    if (!widths_)
+        widths_ = std::make_unique<Width[]>(kWidths);
     Width& known = widths_[hash(noise, confidence) % kWidths];
     if (!(known.confidence == confidence && known.noise == noise)) {
         const std::int64_t width = release.half_width(t, confidence, since);

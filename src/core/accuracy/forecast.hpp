@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -62,7 +63,7 @@ private:
 
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
-    std::vector<Width> widths_; ///< empty before the first use, then kWidths, found by hashing
+    std::unique_ptr<Width[]> widths_; ///< null before the first use, then kWidths, found by hashing
 };
 
 } // namespace dp_counter
