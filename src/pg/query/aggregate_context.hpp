@@ -1,6 +1,8 @@
 // How an aggregate was called, and whether that can be private.
 #pragma once
 
+#include <new>
+
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -26,6 +28,17 @@ enum class FrameRule {
 /// single release cannot serve, or that end between rows that tie (their order is the plan's choice
 /// and may be sorted by the bit).
 [[nodiscard]] AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule);
+
+/// What `open` finds out about the call, found out once a query.
+template <class Call, Call (*open)(FunctionCallInfo)>
+[[nodiscard]] const Call* once(FunctionCallInfo fcinfo) {
+    FmgrInfo* function = fcinfo->flinfo;
+    if (function->fn_extra == nullptr) {
+        const Call call = open(fcinfo);
+        function->fn_extra = new (MemoryContextAlloc(function->fn_mcxt, sizeof call)) Call(call);
+    }
+    return static_cast<const Call*>(function->fn_extra);
+}
 
 /// The memory that lives as long as the state of this call. The context has been checked.
 [[nodiscard]] MemoryContext state_memory(FunctionCallInfo fcinfo);

@@ -1,6 +1,5 @@
 // dp_count: one private count.
 #include <cstdint>
-#include <new>
 
 #include "pg/query/aggregate_context.hpp"
 #include "pg/query/group_arguments.hpp"
@@ -31,7 +30,7 @@ struct State {
 };
 
 // Not inlined: what happens once must not burden the frame of what happens at every row.
-pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+pg_noinline Call open_call(FunctionCallInfo fcinfo) {
     Call call{check_aggregate_context(fcinfo, FrameRule::whole), 0};
     if (call.use == AggregateUse::group) {
         Argument epsilon;
@@ -39,18 +38,11 @@ pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
         call.epsilon = read_epsilon(epsilon);
         check_epsilon(call.epsilon);
     }
-    FmgrInfo* function = fcinfo->flinfo;
-    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
-    return new (function->fn_extra) Call(call);
-}
-
-const Call* call_of(FunctionCallInfo fcinfo) {
-    const void* known = fcinfo->flinfo->fn_extra;
-    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
+    return call;
 }
 
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
-    const Call* call = call_of(fcinfo);
+    const Call* call = once<Call, open_call>(fcinfo);
     double epsilon = call->epsilon;
     if (call->use == AggregateUse::window) {
         epsilon = read_epsilon(fcinfo->args[kEpsilon]);
@@ -88,7 +80,7 @@ DP_FUNCTION(dp_count_transition) {
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) // a group without rows: no window is without
-        PG_RETURN_INT64(release_value(call_of(fcinfo)->epsilon, 1, 0));
+        PG_RETURN_INT64(release_value(once<Call, open_call>(fcinfo)->epsilon, 1, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {
         state->release = release_value(state->epsilon, 1, state->count);

@@ -1,6 +1,5 @@
 // dp_running_count as an aggregate: the streaming form.
 #include <cstdint>
-#include <new>
 
 #include "pg/query/aggregate_context.hpp"
 #include "pg/query/group_arguments.hpp"
@@ -43,7 +42,7 @@ void read_parameters(const Argument* arguments, Parameters& parameters) {
 }
 
 // Not inlined: what happens once must not burden the frame of what happens at every row.
-pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
+pg_noinline Call open_call(FunctionCallInfo fcinfo) {
     Call call{check_aggregate_context(fcinfo, FrameRule::growing), {}};
     if (call.use == AggregateUse::group) {
         Argument arguments[kArguments];
@@ -51,14 +50,7 @@ pg_noinline const Call* open_call(FunctionCallInfo fcinfo) {
         read_parameters(arguments, call.parameters);
         check_parameters(call.parameters, call.parameters.horizon);
     }
-    FmgrInfo* function = fcinfo->flinfo;
-    function->fn_extra = MemoryContextAlloc(function->fn_mcxt, sizeof call);
-    return new (function->fn_extra) Call(call);
-}
-
-const Call* call_of(FunctionCallInfo fcinfo) {
-    const void* known = fcinfo->flinfo->fn_extra;
-    return known != nullptr ? static_cast<const Call*>(known) : open_call(fcinfo);
+    return call;
 }
 
 /// Of a group.
@@ -67,7 +59,7 @@ std::int64_t last_step(const Parameters& parameters) {
 }
 
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
-    const Call* call = call_of(fcinfo);
+    const Call* call = once<Call, open_call>(fcinfo);
     MemoryContext memory = state_memory(fcinfo);
     Parameters parameters = call->parameters;
     if (call->use == AggregateUse::window) {
@@ -137,7 +129,7 @@ DP_FUNCTION(dp_running_count_transition) {
 DP_FUNCTION(dp_running_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
-        (void)call_of(fcinfo);
+        (void)once<Call, open_call>(fcinfo);
         PG_RETURN_INT64(0);
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
