@@ -13,7 +13,7 @@ IS 'dp_counter: secret state of the live counters, and internal functions';
 --
 -- What draws noise is VOLATILE, the aggregates too (below): PostgreSQL then neither copies a call nor
 -- evaluates it while planning. A call written once is a release at every evaluation, as with random(),
--- and two equal calls are two. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of
+-- and two equal calls are at most two. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of
 -- the stream, or repeats it.
 
 CREATE FUNCTION dp_counter_private.dp_running_count_support(internal)
