@@ -24,6 +24,8 @@ $node->safe_psql('postgres', 'CREATE TABLE visits AS SELECT t, t <= 41234 AS flu
 # large, so that the release is always the count, and the queries give it before the row's number.
 my ($step, $total) = (pack('q<', 50_000), pack('q<q<', 41_234, 0));
 my $state = qr/\Q$step\E.{8}\Q$total\E/s;
+# Its noise is drawn until row 50,016 and planned until the end: these two numbers stand beside it.
+my $noise = qr/\Q${\ pack 'q<q<', 50_016, 60_000}\E/;
 
 # The memory of a session that has run this.
 sub memory_after
@@ -67,6 +69,11 @@ for my $name (sort keys %calls)
 	is(copies_after("$open; CLOSE c; COMMIT"), 0, "$name: not that of a closed one");
 	is(copies_after("SELECT count(n), count(1 / (t - 50000)) FROM ($query) s"), 0, "$name: nor that of one that failed") ;
 	is(copies_after("SELECT count(n) FROM ($query LIMIT 50000) s"), 0, "$name: nor that of one that ended early");
+	next if $name eq 'without a horizon';
+	cmp_ok(copies_after($open, $noise), '>', 0, "$name: the noise of an open query is found");
+	is(copies_after("$open; CLOSE c; COMMIT", $noise), 0, "$name: not that of a closed one");
+	is(copies_after("SELECT count(n), count(1 / (t - 50000)) FROM ($query) s", $noise), 0, "$name: nor that of one that failed") ;
+	is(copies_after("SELECT count(n) FROM ($query LIMIT 50000) s", $noise), 0, "$name: nor that of one that ended early");
 }
 
 # --- a live counter: events that wait for the end of their transaction
