@@ -96,6 +96,7 @@ sub groups
         { name => 'partitions of 10', rows => $rows, from => 'stream', head => 'p10 < PART / 10', columns => $columns, lines => [
             ['sum',            "sum(b::int) $p10"],
             ['window, COLUMN', window('NULL') . " $p10", 'sum', [0.90, 1.00]],
+            map { ["window, horizon $_, COLUMN", window($_) . " $p10", 'sum', [1.10, 1.10]] } qw(1e3 1e6 1e9),
         ] },
         { name => 'GROUP BY, groups of 100', rows => $rows, from => 'stream', head => 'p100 < PART / 100', tail => 'GROUP BY p100', columns => $columns, lines => [
             ['count(*)',          'p100, count(*)'],

@@ -153,7 +153,7 @@ TEST(CounterState, CarriedNoiseIsRoundedTogetherWithTheRest) {
         };
         FixedPoint noise = 0;
         for (std::int64_t t = 1; t <= epoch_length(number); ++t) {
-            noise = carried + engine->advance([&](int) { return next(theirs); });
+            noise = carried + engine->advance(prepared, [&](int) { return next(theirs); });
             const auto release = counter.advance_with(0, [&](int) { return next(mine); });
             ASSERT_EQ(release.count, rounded(noise)) << t << " in epoch " << number;
         }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -26,29 +27,29 @@ MechanismCache& cache() {
 class Stream {
 public:
     explicit Stream(const Request& request)
-        : prepared_(cache().prepare(request)),
-          memory_(test::block_of(NoiseStream::bytes(prepared_))),
-          noise_(NoiseStream::create(memory_.get(), prepared_)) {}
+        : prepared_(cache().share(request)),
+          memory_(test::block_of(NoiseStream::bytes(*prepared_))),
+          noise_(NoiseStream::create(memory_.get(), *prepared_)) {}
 
     std::int64_t advance(bool bit, RandomSource& random) {
         progress_.record(bit);
-        return progress_.release(noise_->advance({prepared_.spec().unit, random}));
+        return progress_.release(noise_->advance({prepared_->spec().unit, random}));
     }
-    [[nodiscard]] const MechanismSpec& spec() const { return prepared_.spec(); }
+    [[nodiscard]] const MechanismSpec& spec() const { return prepared_->spec(); }
     [[nodiscard]] bool is_ready() const { return noise_->is_ready(); }
     /// Whether the stream's memory holds this number anywhere.
     [[nodiscard]] bool remembers(std::int64_t number) const {
-        const std::string_view block(memory_.get(), NoiseStream::bytes(prepared_));
+        const std::string_view block(memory_.get(), NoiseStream::bytes(*prepared_));
         return block.find({reinterpret_cast<const char*>(&number), sizeof number}) !=
                std::string_view::npos;
     }
     void restart() {
-        noise_ = NoiseStream::create(memory_.get(), prepared_);
+        noise_ = NoiseStream::create(memory_.get(), *prepared_);
         progress_ = {};
     }
 
 private:
-    const PreparedMechanism& prepared_;
+    std::shared_ptr<const PreparedMechanism> prepared_;
     test::Block memory_;
     NoiseStream* noise_;
     Progress progress_{};

@@ -66,10 +66,12 @@ TEST(PrivacyUnit, IsAsGoodAsALesserEpsilon) {
                 NoiseEngine* their_engine = NoiseEngine::create(their_block.get(), theirs);
                 NoiseEngine* our_engine = NoiseEngine::create(our_block.get(), ours);
                 for (int t = 0; t < 7; ++t) {
-                    const auto their_noise = their_engine->advance(
-                        [&](int level) { return test::draw(theirs.sampler(level), their_random); });
-                    const auto our_noise = our_engine->advance(
-                        [&](int level) { return test::draw(ours.sampler(level), our_random); });
+                    const auto their_noise = their_engine->advance(theirs, [&](int level) {
+                        return test::draw(theirs.sampler(level), their_random);
+                    });
+                    const auto our_noise = our_engine->advance(ours, [&](int level) {
+                        return test::draw(ours.sampler(level), our_random);
+                    });
                     ASSERT_TRUE(their_noise == our_noise);
                 }
             }

@@ -115,7 +115,7 @@ struct Response {
                     static_cast<std::int64_t>(out.size()) - 1 + prepared.spec().horizon;
                 FixedPoint noise = 0;
                 while (static_cast<std::int64_t>(out.size()) <= std::min(end, steps)) {
-                    noise = carried + engine->advance([&](int level) -> std::int64_t {
+                    noise = carried + engine->advance(prepared, [&](int level) -> std::int64_t {
                         if (drawn == one)
                             variance.push_back(prepared.spec().scale(level).variance());
                         return drawn++ == one ? 1 : 0;
@@ -201,8 +201,9 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
         for (int run = 0; run < kRuns; ++run) {
             NoiseEngine* engine = NoiseEngine::create(block.data(), prepared);
             for (std::size_t t = 1; t <= 60; ++t)
-                noise[t] = rounded(engine->advance(
-                    [&](int level) { return test::draw(prepared.sampler(level), random); }));
+                noise[t] = rounded(engine->advance(prepared, [&](int level) {
+                    return test::draw(prepared.sampler(level), random);
+                }));
             for (int i = 0; i < 4; ++i) {
                 const std::int64_t off = std::abs(noise[static_cast<std::size_t>(kPairs[i][0])] -
                                                   noise[static_cast<std::size_t>(kPairs[i][1])]);

@@ -112,7 +112,7 @@ template <class Draw>
 StepNoise CounterState::advance(const PreparedMechanism& prepared, Draw&& draw) {
     if (step_of_epoch() >= spec_.horizon) [[unlikely]]
         throw_past_epoch();
-    noise_ = checked_add(carried_, engine().advance(draw));
+    noise_ = checked_add(carried_, engine().advance(prepared, draw));
     ++step_;
     variance_ = carried_variance_ + prepared.exact_variance_at(step_of_epoch());
     const double rounding = spec_.is_fractional() ? kRoundingVariance : 0;

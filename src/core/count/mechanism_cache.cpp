@@ -19,17 +19,18 @@ const std::shared_ptr<PreparedMechanism>& MechanismCache::entry(const Request& r
     return entry->prepared;
 }
 
-const PreparedMechanism& MechanismCache::prepare(const Request& request, int epoch) {
-    PreparedMechanism& prepared = *entry(request, epoch);
-    if (!prepared.has_samplers()) {
-        const MechanismSpec& spec = prepared.spec();
+const std::shared_ptr<PreparedMechanism>& MechanismCache::prepared_entry(const Request& request,
+                                                                         int epoch) {
+    const std::shared_ptr<PreparedMechanism>& prepared = entry(request, epoch);
+    if (!prepared->has_samplers()) {
+        const MechanismSpec& spec = prepared->spec();
         std::vector<PreparedMechanism::Sampler> samplers;
         samplers.reserve(static_cast<std::size_t>(spec.scales()));
         for (int level = 0; level < spec.scales(); ++level) {
             checkpoint();
             samplers.push_back(sampler(spec.scale(level)));
         }
-        prepared.add_samplers(std::move(samplers));
+        prepared->add_samplers(std::move(samplers));
     }
     return prepared;
 }

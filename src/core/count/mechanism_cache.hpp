@@ -16,7 +16,15 @@ class MechanismCache {
 public:
     /// The prepared mechanism of make_mechanism(request, epoch). Throws as that does. The reference
     /// is good until the next call.
-    [[nodiscard]] const PreparedMechanism& prepare(const Request& request, int epoch = 0);
+    [[nodiscard]] const PreparedMechanism& prepare(const Request& request, int epoch = 0) {
+        return *prepared_entry(request, epoch);
+    }
+
+    /// The same to keep.
+    [[nodiscard]] std::shared_ptr<const PreparedMechanism> share(const Request& request,
+                                                                 int epoch = 0) {
+        return prepared_entry(request, epoch);
+    }
 
     /// The same to keep, perhaps without samplers.
     [[nodiscard]] std::shared_ptr<const PreparedMechanism> describe(const Request& request,
@@ -38,6 +46,7 @@ private:
     static constexpr std::size_t kSamplers = 32;
 
     const std::shared_ptr<PreparedMechanism>& entry(const Request& request, int epoch);
+    const std::shared_ptr<PreparedMechanism>& prepared_entry(const Request& request, int epoch);
 
     std::array<std::optional<Entry>, kPlans> plans_; ///< found by the horizon or the epoch
     std::array<PreparedMechanism::Sampler, kSamplers> samplers_;

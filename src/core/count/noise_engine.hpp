@@ -16,7 +16,8 @@
 namespace dp_counter {
 
 /// The head of a block of bytes(prepared) bytes, aligned to kAlignment, that may be moved with
-/// memcpy: this object, the tables of a hat mechanism if there is one, the engine's state.
+/// memcpy: this object and the engine's state. Every call gets a mechanism equal to the one that
+/// created it, whose tables all streams share: they are public, the block is secret.
 class NoiseEngine {
 public:
     static constexpr std::size_t kAlignment = 16;
@@ -29,10 +30,10 @@ public:
     /// Goes to the next step and returns the noise of its release. draw(level) gives the noise of
     /// one node, from spec.scale(level). Throws as TreeNoise and HatNoise do.
     template <class Draw>
-    [[nodiscard]] FixedPoint advance(Draw&& draw) {
+    [[nodiscard]] FixedPoint advance(const PreparedMechanism& prepared, Draw&& draw) {
         if (is_tree_ != 0)
-            return fixed_point(at<TreeNoise>(state_)->advance([&] { return draw(0); }));
-        return at<HatNoise>(state_)->advance(*at<const HatWeights>(sizeof(NoiseEngine)), draw);
+            return fixed_point(state<TreeNoise>()->advance([&] { return draw(0); }));
+        return state<HatNoise>()->advance(*prepared.hats(), draw);
     }
 
     /// Calls visit(std::int64_t&) for every integer of the state in an order that the mechanism
@@ -40,24 +41,22 @@ public:
     template <class Visit>
     void for_each_integer(Visit&& visit) {
         if (is_tree_ != 0)
-            at<TreeNoise>(state_)->for_each_integer(visit);
+            state<TreeNoise>()->for_each_integer(visit);
         else
-            at<HatNoise>(state_)->for_each_integer(*at<const HatWeights>(sizeof(NoiseEngine)),
-                                                   visit);
+            state<HatNoise>()->for_each_integer(visit);
     }
 
     /// Whether the integers can be those of a stream with this mechanism at step t. To be asked
     /// before a state that was read from storage is used.
-    [[nodiscard]] bool is_state_at(const MechanismSpec& spec, std::int64_t t) noexcept;
+    [[nodiscard]] bool is_state_at(const PreparedMechanism& prepared, std::int64_t t) noexcept;
 
 private:
-    template <class Object>
-    [[nodiscard]] Object* at(std::size_t offset) noexcept {
-        return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
+    template <class State>
+    [[nodiscard]] State* state() noexcept {
+        return reinterpret_cast<State*>(this + 1);
     }
 
-    std::size_t is_tree_;
-    std::size_t state_; ///< offset of the engine's state
+    alignas(kAlignment) std::size_t is_tree_;
 };
 
 static_assert(std::is_trivially_copyable_v<NoiseEngine>);

@@ -42,13 +42,15 @@ struct Progress {
 /// nothing. That of a passed step is wiped.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
-/// that holds all of the state: samplers, weights, digits or places, live noise. It may be moved
-/// with memcpy. Its size never depends on the step.
-class NoiseStream {
+/// that holds all that is secret, and may be moved with memcpy. Its size never depends on the step.
+/// The mechanism is public and shared: it must outlive the stream.
+class alignas(NoiseEngine::kAlignment) NoiseStream {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept;
+    [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept {
+        return sizeof(NoiseStream) + NoiseEngine::bytes(prepared);
+    }
 
     /// Lays a stream at step 0 into block.
     static NoiseStream* create(void* block, const PreparedMechanism& prepared) noexcept;
@@ -83,22 +85,21 @@ public:
 private:
     static constexpr std::size_t kAhead = 32; ///< few enough for a cancel to wait for
 
-    template <class Object>
-    [[nodiscard]] Object* at(std::size_t offset) noexcept {
-        return reinterpret_cast<Object*>(reinterpret_cast<char*>(this) + offset);
+    [[nodiscard]] NoiseEngine& engine() noexcept {
+        return *reinterpret_cast<NoiseEngine*>(this + 1);
     }
 
-    FixedPoint carried_;                  ///< of the closed epochs' totals
-    FixedPoint noise_;                    ///< of the last step whose noise is drawn
-    std::size_t next_;                    ///< the place of the next step in ahead_, to its end
-    std::int64_t ahead_[kAhead]{};        ///< noise of the steps to come, rounded; else 0
-    std::int64_t drawn_;                  ///< the last step whose noise is drawn
-    std::int64_t end_;                    ///< the step at which the mechanism ends
-    std::size_t engine_;                  ///< offset from the head of the block
-    std::uint32_t sampler_[kMaxHeight]{}; ///< of every level's sampler
+    FixedPoint carried_;           ///< of the closed epochs' totals
+    FixedPoint noise_;             ///< of the last step whose noise is drawn
+    std::size_t next_;             ///< the place of the next step in ahead_, to its end
+    std::int64_t ahead_[kAhead]{}; ///< noise of the steps to come, rounded; else 0
+    std::int64_t drawn_;           ///< the last step whose noise is drawn
+    std::int64_t end_;             ///< the step at which the mechanism ends
+    const PreparedMechanism* prepared_;
 };
 
 static_assert(std::is_trivially_copyable_v<NoiseStream>);
+static_assert(sizeof(NoiseStream) % NoiseEngine::kAlignment == 0);
 
 /// The noise of the release at `step` of a stream that releases nothing else: that of the nodes
 /// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one

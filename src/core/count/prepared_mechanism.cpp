@@ -50,8 +50,7 @@ PreparedMechanism::PreparedMechanism(const MechanismSpec& spec, std::vector<Samp
                                       : hat_node_variance(spec_.levels, spec_.unit, level));
     if (spec_.is_tree())
         return;
-    tables_bytes_ = HatWeights::bytes(spec_.levels);
-    tables_ = std::make_unique<std::uint64_t[]>((tables_bytes_ + 7) / 8);
+    tables_ = std::make_unique<std::uint64_t[]>((HatWeights::bytes(spec_.levels) + 7) / 8);
     HatWeights::create(tables_.get(), spec_.levels);
 }
 

@@ -42,13 +42,11 @@ public:
     [[nodiscard]] const HatWeights* hats() const noexcept {
         return reinterpret_cast<const HatWeights*>(tables_.get());
     }
-    [[nodiscard]] std::size_t hats_bytes() const noexcept { return tables_bytes_; }
 
 private:
     MechanismSpec spec_;
     std::vector<Sampler> samplers_;
     std::vector<double> node_variances_; ///< by scale
-    std::size_t tables_bytes_ = 0;
     std::unique_ptr<std::uint64_t[]> tables_;
 };
 

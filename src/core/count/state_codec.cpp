@@ -287,7 +287,7 @@ CounterState* StateCodec::decode(Bytes bytes, const PreparedMechanism& prepared,
     state->engine().for_each_integer(
         [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
     require(reader.at_end());
-    require(state->engine().is_state_at(state->spec_, state->step_of_epoch()));
+    require(state->engine().is_state_at(prepared, state->step_of_epoch()));
     return state;
 }
 

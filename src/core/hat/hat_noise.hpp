@@ -49,7 +49,7 @@ public:
     /// Calls visit(std::int64_t&) for every integer of the state in a fixed order, to write or to
     /// read it. It suffices to keep these: the state of an equal plan becomes the same.
     template <class Visit>
-    void for_each_integer(const HatWeights& weights, Visit&& visit);
+    void for_each_integer(Visit&& visit);
 
     /// Whether the integers can be those of a stream at step t. To be asked before a state that was
     /// read from storage is used: otherwise it could do harm.
@@ -246,7 +246,7 @@ FixedPoint HatNoise::sample(const HatWeights& weights, std::int64_t t, Draw&& dr
 }
 
 template <class Visit>
-void HatNoise::for_each_integer(const HatWeights& weights, Visit&& visit) {
+void HatNoise::for_each_integer(Visit&& visit) {
     const auto wide = [&](uint128& value) {
         auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(value >> 64));
         auto low = static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
@@ -259,7 +259,7 @@ void HatNoise::for_each_integer(const HatWeights& weights, Visit&& visit) {
     wide(settled_);
     wide(held_);
     wide(slope_);
-    for (int l = 1; l < weights.height(); ++l) {
+    for (int l = 1; l <= levels_; ++l) {
         Level& here = level(l);
         for (std::int64_t& value : here.window)
             visit(value);

@@ -115,11 +115,6 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
     }
 }
 
-std::size_t DiscreteLaplace::bytes(const LaplaceScale& scale) noexcept {
-    const auto digits = static_cast<std::size_t>(digits_needed(scale.value()));
-    return offsetof(DiscreteLaplace, digits_) + digits * sizeof(Digit);
-}
-
 int DiscreteLaplace::draw_digit(int index, RandomSource& random) const {
     const auto word = static_cast<std::int32_t>(random.next32());
     const int reached = count_above(word, digits_[index].word);

@@ -31,8 +31,7 @@
 
 namespace dp_counter {
 
-/// A sampler for one scale. Trivially copyable, and usable after copying only the first bytes() of
-/// it: states carry it along. It holds public values alone.
+/// A sampler for one scale. It holds public values alone: all streams share it.
 class DiscreteLaplace {
 public:
     /// Takes 10 to 60 microseconds. Throws Error (parameter) if the scale is above max_scale().
@@ -43,11 +42,10 @@ public:
 
     [[nodiscard]] const LaplaceScale& scale() const noexcept { return scale_; }
 
-    /// The part of the object that is in use, here and for a scale of which none is made.
+    /// The part of the object that is in use, which its scale decides.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return offsetof(DiscreteLaplace, digits_) + digit_count_ * sizeof(Digit);
     }
-    [[nodiscard]] static std::size_t bytes(const LaplaceScale& scale) noexcept;
 
 private:
     friend class Release; // which alone draws: its price is stated

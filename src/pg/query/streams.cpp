@@ -1,3 +1,5 @@
+#include <memory>
+#include <new>
 #include <optional>
 
 #include <sodium.h>
@@ -14,6 +16,32 @@ namespace dp_counter::pg {
 constinit MechanismCache backend_plans;
 
 namespace {
+
+/// A mechanism that lives as long as a memory context: the cache may forget it while a stream still
+/// uses it.
+struct Kept {
+    MemoryContextCallback callback;
+    std::shared_ptr<const PreparedMechanism> mechanism;
+};
+
+extern "C" void forget_kept(void* argument) {
+    std::destroy_at(static_cast<Kept*>(argument));
+}
+
+/// The mechanism of an epoch, or an error; good as long as `context`.
+const PreparedMechanism& prepare_in(MemoryContext context, const Parameters& parameters,
+                                    std::int64_t horizon, int epoch) {
+    Kept* kept = new (MemoryContextAlloc(context, sizeof(Kept))) Kept{};
+    kept->callback.func = forget_kept;
+    kept->callback.arg = kept;
+    MemoryContextRegisterResetCallback(context, &kept->callback); // before there is what to forget
+    Failure failure;
+    if (!guarded(failure, [&] {
+            kept->mechanism = backend_plans.share(to_request(parameters, horizon), epoch);
+        }))
+        failure.raise();
+    return *kept->mechanism;
+}
 
 /// The mechanism of an epoch, or an error; good until the next call.
 const PreparedMechanism& prepare(const Parameters& parameters, std::int64_t horizon, int epoch) {
@@ -70,7 +98,7 @@ FixedPoint sample_all_noise(const Request& request, std::int64_t step, Draw&& dr
 } // namespace
 
 Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
-    const PreparedMechanism& prepared = prepare(parameters, horizon, 0);
+    const PreparedMechanism& prepared = prepare_in(context, parameters, horizon, 0);
     Stream stream{nullptr, nullptr, 0, horizon, 0, context, begin_release(prepared.spec().unit)};
     open_epoch(stream, prepared);
     stream.progress = static_cast<Progress*>(allocate_secret(context, sizeof(Progress)));
@@ -80,7 +108,7 @@ Stream open_stream(MemoryContext context, const Parameters& parameters, std::int
 void look_ahead(Stream& stream, const Parameters& parameters) {
     if (stream.horizon == kUnbounded && stream.noise->is_over()) {
         ++stream.epoch;
-        open_epoch(stream, prepare(parameters, stream.horizon, stream.epoch));
+        open_epoch(stream, prepare_in(stream.context, parameters, stream.horizon, stream.epoch));
     }
     Failure failure;
     if (!guarded(failure, [&] { stream.noise->look_ahead(stream.release); }))
