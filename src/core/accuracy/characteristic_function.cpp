@@ -70,9 +70,10 @@ CharacteristicFunction::CharacteristicFunction(const NoiseSum& sum) {
         return width * width * g.multiplicity;
     };
     const std::size_t leading = std::min(kLeading, groups_.size());
-    std::partial_sort(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(leading),
-                      groups_.end(),
-                      [&](const Group& a, const Group& b) { return share(a) > share(b); });
+    const auto wider = [&](const Group& a, const Group& b) { return share(a) > share(b); };
+    const auto end = groups_.begin() + static_cast<std::ptrdiff_t>(leading);
+    std::nth_element(groups_.begin(), end, groups_.end(), wider);
+    std::sort(groups_.begin(), end, wider);
 }
 
 double CharacteristicFunction::largest_weight() const noexcept {
@@ -95,9 +96,29 @@ double CharacteristicFunction::variance() const noexcept {
     return sum;
 }
 
-double CharacteristicFunction::tail_radius(double probability) const noexcept {
-    // P(|S| >= r) <= 2 exp(-l r) E exp(l S), and for every l below 1 / max(c_i scale_i)
+double CharacteristicFunction::log_moment(double rate) const noexcept {
+    // For every l below 1 / max(c_i scale_i)
     // E exp(l c Z) = 1 / (1 - sinh^2(c l/2) / sinh^2(x/2)) <= 1 / (1 - (l c scale)^2).
+    double log_moment = 0;
+    double product = 1;
+    for (const Group& group : groups_) {
+        const double u = rate * group.weight * group.scale;
+        if (u >= 1)
+            return HUGE_VAL;
+        if (group.multiplicity == 1) {
+            product *= 1 - u * u;
+            if (product < 1e-200) {
+                log_moment -= std::log(product);
+                product = 1;
+            }
+        } else {
+            log_moment -= group.multiplicity * std::log1p(-u * u);
+        }
+    }
+    return log_moment - std::log(product);
+}
+
+CharacteristicFunction::Tail CharacteristicFunction::tail(double probability) const noexcept {
     double widest = 0;
     double variance = 0;
     for (const Group& group : groups_) {
@@ -106,32 +127,20 @@ double CharacteristicFunction::tail_radius(double probability) const noexcept {
         variance += 2 * group.multiplicity * width * width;
     }
     if (groups_.empty())
-        return 0;
+        return {0, 0};
+    // P(|S| >= r) <= 2 exp(-l r) E exp(l S)
     const double need = std::log(2 / probability);
     const double normal = std::sqrt(2 * need / variance) * widest; // l * widest, were S normal
-    double best = HUGE_VAL;
+    Tail best{HUGE_VAL, 0};
     for (const double part : {normal, 0.7 * normal, 0.4, 0.7, 0.9, 0.97}) {
         if (part >= 1 || (normal < 0.4 && part > normal)) // hardly better than the normal choice
             continue;
         const double l = part / widest;
-        double log_moment = 0;
-        double product = 1;
-        for (const Group& group : groups_) {
-            const double u = l * group.weight * group.scale;
-            if (group.multiplicity == 1) {
-                product *= 1 - u * u;
-                if (product < 1e-200) {
-                    log_moment -= std::log(product);
-                    product = 1;
-                }
-            } else {
-                log_moment -= group.multiplicity * std::log1p(-u * u);
-            }
-        }
-        log_moment -= std::log(product);
-        best = std::min(best, (need + log_moment) / l);
+        const double radius = (need + log_moment(l)) / l * (1 + 1e-12);
+        if (radius < best.radius)
+            best = {radius, l};
     }
-    return best * (1 + 1e-12);
+    return best;
 }
 
 void CharacteristicFunction::evaluate(double start, double step, int count,

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/accuracy/inversion.hpp"
+#include "core/accuracy/least_width.hpp"
 
 namespace dp_counter {
 
@@ -59,21 +60,8 @@ public:
     /// The least width in 0..most with low (or high) at least `confidence`; at `most` it is.
     [[nodiscard]] std::int64_t search(Bound which, double confidence, double guess,
                                       std::int64_t most) const {
-        constexpr int kNewton = 10; // steps before plain bisection takes over
-        std::int64_t below = -1;
-        std::int64_t width = most;
-        auto next = static_cast<std::int64_t>(std::min(guess, 9e18));
-        for (int round = 0; width - below > 1; ++round) {
-            if (round >= kNewton)
-                next = below + (width - below) / 2;
-            next = std::clamp(next, below + 1, width - 1);
-            const auto [reached, slope] = bound(which, next);
-            (reached >= confidence ? width : below) = next;
-            const double root =
-                static_cast<double>(next) + (confidence - reached) / std::max(slope, 1e-300);
-            next = static_cast<std::int64_t>(std::ceil(std::clamp(root, -1.0, 9e18)));
-        }
-        return width;
+        return least_width([&](std::int64_t width) { return bound(which, width); }, confidence,
+                           guess, most);
     }
 
 private:

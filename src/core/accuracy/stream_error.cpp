@@ -83,12 +83,17 @@ NoiseSum sum_of(NoiseSum a, NoiseSum b) {
 
 } // namespace
 
-std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int64_t since) {
+NoiseSum StreamError::noise_at(std::int64_t t, std::int64_t since) {
     check(t, since);
     NoiseSum noise;
     for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
         noise = sum_of(errors.noise_at(now, then), std::move(noise));
     });
+    return noise;
+}
+
+std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int64_t since) {
+    const NoiseSum noise = noise_at(t, since);
     const bool twice = t != since && is_rounded(t) && is_rounded(since);
     return NoiseDistribution(noise, twice ? Rounding::both_ends : Rounding::once)
         .half_width(confidence);

@@ -33,6 +33,9 @@ public:
     /// 0.
     [[nodiscard]] double carried_variance(int number);
 
+    /// What the noise of the difference consists of before either release is rounded.
+    [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0);
+
     /// The least width, good to 1e-6 in probability, with P(abs(noise of the difference) <= width)
     /// >= confidence; where both releases are rounded at most 1 more. Throws as
     /// NoiseDistribution::half_width does.
