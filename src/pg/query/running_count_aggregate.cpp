@@ -106,9 +106,9 @@ pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
     else if (!are_arguments_same(fcinfo, state))
         check_same_parameters(fcinfo, state);
     if (state->stream.noise != nullptr)
-        state->release = advance(state->stream, state->parameters, bit);
+        state->release = advance(state->stream, state->parameters, bit ? 1 : 0);
     else
-        state->progress.record(bit);
+        state->progress.record(bit ? 1 : 0);
     return state;
 }
 
@@ -122,7 +122,7 @@ DP_FUNCTION(dp_running_count_transition) {
         PG_ARGISNULL(kState) ? nullptr : reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (state == nullptr || state->progress.step >= state->counted_until)
         PG_RETURN_POINTER(take_in(fcinfo, state, bit));
-    state->progress.record(bit);
+    state->progress.record(bit ? 1 : 0);
     PG_RETURN_POINTER(state);
 }
 
