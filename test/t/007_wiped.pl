@@ -93,11 +93,11 @@ is(copies_after("BEGIN; $record; " . join(';', map {"SELECT dp_counter_record('$
 
 # --- a total, in the form that its row has: head, total, carries, tail. Subtransactions fill the transaction's memory first: what
 # comes next does not use it again at once.
-my ($total) = map { qr/[\0\1]\0{7}\Q${\ pack 'qq', $_, 0}\E[\0\1]/ } $node->safe_psql('postgres',
+my ($slot) = map { qr/[\0\1]\0{7}\Q${\ pack 'qq', $_, 0}\E[\0\1]/ } $node->safe_psql('postgres',
 	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE releases = 'c0'::regclass; SELECT 1234567890123 + 100 * 41234});
-cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234, carries, tail FROM dp_counter_private.events', $total), '>', 0,
+cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234, carries, tail FROM dp_counter_private.events', $slot), '>', 0,
 	'a total is found');
-is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $total), 0, 'none where it was recorded');
+is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $slot), 0, 'none where it was recorded');
 
 # --- the state, in the session that ticks: any 16 bytes of it that are noise, or its checksum
 sub copies_of_state
