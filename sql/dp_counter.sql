@@ -462,7 +462,7 @@ AS 'MODULE_PATHNAME', 'dp_interval';
 COMMENT ON FUNCTION dp_interval(
     bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint, bigint,
     pg_catalog.int8range)
-IS 'the shortest interval around a release of dp_running_count or dp_running_sum after t rows, or around its difference to that after since rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is t = horizon = 1';
+IS 'the shortest interval, or one wider by 1 at each end, around a release of dp_running_count or dp_running_sum after t rows, or around its difference to that after since rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is t = horizon = 1';
 
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,
