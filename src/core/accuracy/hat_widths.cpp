@@ -243,7 +243,7 @@ std::optional<std::int64_t> HatWidths::at(const HatWeights& weights, std::int64_
     if (!is_useful() || weights.is_closing(t))
         return {};
     checkpoint();
-    Place places[HatLevels::kMaxHeight];
+    Place places[HatLevels::kMaxHeight]{};
     std::int64_t tick = t - 1;
     double u = 0;
     for (int l = 1; l <= top; ++l) {
