@@ -1,0 +1,56 @@
+#include "pg/server/decimal_epsilon.hpp"
+
+#include "core/base/decimal.hpp"
+
+#include "pg/server/wall.hpp"
+
+extern "C" {
+#include "utils/builtins.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+bool is_finite(Numeric number) {
+#if PG_VERSION_NUM >= 140000
+    return !numeric_is_nan(number) && !numeric_is_inf(number);
+#else
+    return !numeric_is_nan(number);
+#endif
+}
+
+bool is_positive(Numeric number) {
+    const Datum zero = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
+    return DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number), zero));
+}
+
+char* text_of(Numeric number) {
+    return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(number)));
+}
+
+} // namespace
+
+Numeric read_decimal_epsilon(const Argument& argument) {
+    if (argument.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("epsilon must not be null")));
+    Numeric epsilon = DatumGetNumeric(argument.value);
+    if (!is_finite(epsilon) || !is_positive(epsilon))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("epsilon must be positive and finite, not %s", text_of(epsilon))));
+    return epsilon;
+}
+
+double mechanism_epsilon(Numeric epsilon) {
+    if (!is_finite(epsilon) || !is_positive(epsilon))
+        return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(epsilon)));
+    const char* text = text_of(epsilon);
+    Failure failure;
+    double result = 0;
+    if (!guarded(failure, [&] { result = largest_double_not_above(text); }))
+        failure.raise();
+    return result;
+}
+
+} // namespace dp_counter::pg

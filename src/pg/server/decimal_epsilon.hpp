@@ -1,0 +1,20 @@
+// An epsilon as a budget adds it up: the decimal number that was declared.
+#pragma once
+
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "utils/numeric.h"
+}
+
+namespace dp_counter::pg {
+
+/// Raises null_value_not_allowed, or invalid_parameter_value for what is not positive and finite.
+[[nodiscard]] Numeric read_decimal_epsilon(const Argument& argument);
+
+/// The largest double not above it: what a mechanism may spend of it. Outside of the range of an
+/// epsilon it is some other number outside.
+[[nodiscard]] double mechanism_epsilon(Numeric epsilon);
+
+} // namespace dp_counter::pg
