@@ -197,7 +197,7 @@ IS 'window function: the non-decreasing path nearest to the releases of a partit
 CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
 
 COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
-IS 'dp_counter: numbers for live counters, none of them used twice';
+IS 'dp_counter: numbers for live counters and budgets, none of them used twice';
 
 CREATE TABLE dp_counter_private.counters (
     releases    pg_catalog.regclass PRIMARY KEY,
@@ -287,10 +287,54 @@ GRANT SELECT ON dp_counter_private.published TO PUBLIC;
 COMMENT ON VIEW dp_counter_private.published
 IS 'dp_counter: what the view of each live counter takes its releases from';
 
+CREATE TABLE dp_counter_private.budgets (
+    budget  pg_catalog.regclass PRIMARY KEY,
+    number  pg_catalog.int4 NOT NULL UNIQUE,
+    epsilon pg_catalog.numeric NOT NULL
+);
+
+ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.budgets
+IS 'dp_counter: how much epsilon each budget has';
+
+-- Entries name budget and counter by their numbers; purpose is the counter's name where it is gone.
+CREATE TABLE dp_counter_private.budget_entries (
+    budget   pg_catalog.int4 NOT NULL,
+    counter  pg_catalog.int4 UNIQUE,
+    purpose  pg_catalog.text NOT NULL,
+    epsilon  pg_catalog.numeric NOT NULL,
+    spent_at pg_catalog.timestamptz NOT NULL
+);
+
+CREATE INDEX budget_entries_budget_idx ON dp_counter_private.budget_entries (budget);
+
+ALTER TABLE dp_counter_private.budget_entries ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.budget_entries FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.budget_entries
+IS 'dp_counter: what has spent each budget';
+
+CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
+SELECT e.budget,
+       COALESCE(c.releases::pg_catalog.text, e.purpose) AS purpose,
+       e.epsilon,
+       e.spent_at
+FROM dp_counter_private.budget_entries AS e
+     LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.counter;
+
+GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
+
+COMMENT ON VIEW dp_counter_private.spendings
+IS 'dp_counter: what the view of each budget takes its entries from';
+
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters_number_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.releases', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.events', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');
 
 -- Live counters: functions ------------------------------------------------------------------------
 --
@@ -378,6 +422,50 @@ GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
 IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release';
+
+-- Budgets -------------------------------------------------------------------------------------------
+--
+-- A budget is kept as a counter is: anchored by a view of its owner's, which is the list of what has spent it.
+
+CREATE FUNCTION dp_budget_create(name pg_catalog.text, epsilon numeric)
+RETURNS pg_catalog.regclass
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_budget_create';
+
+COMMENT ON FUNCTION dp_budget_create(pg_catalog.text, numeric)
+IS 'makes a budget, so much epsilon for all that is released about a population, and a view, owned by the caller, of what has spent it';
+
+CREATE PROCEDURE dp_budget_spend(budget pg_catalog.regclass, epsilon numeric, purpose pg_catalog.text)
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_budget_spend';
+
+COMMENT ON PROCEDURE dp_budget_spend(pg_catalog.regclass, numeric, pg_catalog.text)
+IS 'books an epsilon that the caller, who owns the budget, is about to spend by a query; commits it at once, so it cannot run inside a transaction block; an error if less is left';
+
+CREATE FUNCTION dp_budget_drop(budget pg_catalog.regclass)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_budget_drop';
+
+COMMENT ON FUNCTION dp_budget_drop(pg_catalog.regclass)
+IS 'drops a budget of the caller''s and forgets what has been spent from it, which DROP VIEW refuses to do';
+
+CREATE VIEW dp_budgets WITH (security_barrier) AS
+SELECT b.budget,
+       b.epsilon,
+       s.spent,
+       b.epsilon OPERATOR(pg_catalog.-) s.spent AS remaining
+FROM dp_counter_private.budgets AS b,
+     LATERAL (SELECT COALESCE(pg_catalog.sum(e.epsilon), 0) AS spent
+              FROM dp_counter_private.budget_entries AS e
+              WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS s
+WHERE pg_catalog.has_table_privilege(b.budget::pg_catalog.oid, 'SELECT');
+
+GRANT SELECT ON dp_budgets TO PUBLIC;
+
+COMMENT ON VIEW dp_budgets
+IS 'the budgets whose lists the reader may read: their epsilon, how much of it is spent and how much remains';
+
 -- Planner ---------------------------------------------------------------------------------------
 --
 -- IMMUTABLE: functions of their arguments alone, which are public; the choice of a plan is

@@ -11,14 +11,17 @@ CREATE TEMP VIEW members AS
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
 CREATE TEMP VIEW functions AS
-    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE proname LIKE 'dp\_counter%' AND proname <> 'dp_counter_repair';
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%') AND proname <> 'dp_counter_repair';
 CREATE TEMP VIEW relations AS
     SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
 
 SELECT set_eq(
     $$ SELECT oid::regprocedure::text, prokind::text, prorettype::regtype::text,
-              regexp_replace(pg_get_function_arguments(oid), '^IN ', '') FROM functions $$, -- 13 leaves IN out
+              regexp_replace(pg_get_function_arguments(oid), '(^|, )IN ', '\1', 'g') FROM functions $$, -- 13 leaves IN out
     $$ VALUES
+        ('dp_budget_create(text,numeric)', 'f', 'regclass', 'name text, epsilon numeric'),
+        ('dp_budget_spend(regclass,numeric,text)', 'p', 'void', 'budget regclass, epsilon numeric, purpose text'),
+        ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
         ('dp_counter_create(text,double precision,bigint,integer,text)', 'f', 'regclass',
          'releases text, epsilon double precision, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
@@ -26,7 +29,7 @@ SELECT set_eq(
         ('dp_counter_tick(regclass)', 'p', 'void', 'releases regclass'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'releases regclass'),
         ('dp_counter_dropped()', 'f', 'event_trigger', '') $$,
-    'the functions and the procedure');
+    'the functions and the procedures');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may call them: privileges on the views decide');
@@ -37,9 +40,10 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
                 'all of it is in $libdir/dp_counter');
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
-              $$ VALUES ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.releases', 'r'),
+              $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.spendings', 'v'),
+                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
-              'three tables, a sequence and two views');
+              'tables, a sequence and views');
 SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
                 'the owner of the extension owns them');
 SELECT is_empty('SELECT relname FROM relations WHERE relkind IN (''r'', ''S'') AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)',
@@ -50,14 +54,14 @@ SELECT is_empty('SELECT polname FROM pg_policy WHERE polrelid IN (SELECT oid FRO
 SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname = 'dp_counter_private'
                    AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee <> nspowner) $$, 'nobody else may use the schema');
 SELECT bag_eq($$ SELECT relname, grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
-              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('published', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
+              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('dp_budgets', 0, 'SELECT'), ('published', 0, 'SELECT'), ('spendings', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND reloptions::text IS DISTINCT FROM '{security_barrier=true}' $$, 'which are security barriers');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND pg_relation_is_updatable(oid, true) <> 0 $$, 'and not updatable');
 SELECT set_eq($$ SELECT c.relname FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class
                  WHERE d.refobjid = 'dp_counter_private.releases'::regclass AND d.deptype = 'n' $$, ARRAY['published'::name], 'the table of releases is behind one of them');
 SELECT is_empty('SELECT tgname FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM relations)', 'no trigger is on any of them');
 SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = ''dp_counter''',
-              ARRAY['dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
+              ARRAY['dp_counter_private.budgets', 'dp_counter_private.budget_entries', 'dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.counters'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,

@@ -43,6 +43,9 @@ SELECT set_eq(
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_laplace_epsilon(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_gaussian_stddev(double precision, double precision, double precision, boolean)', 'f', 'double precision'),
+        ('dp_budget_create(text, numeric)', 'f', 'regclass'),
+        ('dp_budget_spend(regclass, numeric, text)', 'p', 'void'),
+        ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_counter_create(text, double precision, bigint, integer, text)', 'f', 'regclass'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
@@ -54,7 +57,9 @@ SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
     $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'),
-              ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'), ('sequence', 'dp_counter_private.counters_number_seq'),
+              ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
+              ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('view', 'dp_counter_private.spendings'),
+              ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
               ('event trigger', 'dp_counter_dropped') $$,
     'the other objects');

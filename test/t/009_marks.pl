@@ -25,6 +25,8 @@ sql(q{
 	SELECT dp_counter_create('for_ever', 1e9);
 	SELECT dp_counter_record('er_flu', 5)});
 sql(q{CALL dp_counter_tick('er_flu')});
+sql(q{SELECT dp_budget_create('patients_epsilon', 3.0)});
+sql(q{CALL dp_budget_spend('patients_epsilon', 0.1, 'a table')});
 sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
 is(sql($marks), 'v', 'a fresh install marks all of them volatile');
 my $held   = sql('TABLE held');
@@ -67,6 +69,8 @@ is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so 
 $new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
 is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|5\n2|12", 'a counter goes on, with the events of the open step');
 is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');
+$new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
+is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets'), 'patients_epsilon|3.0|0.3|2.7', 'a budget knows what was spent');
 
 like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_counter_repair()", user => 'reader'), qr/42501/, 'nobody but a superuser repairs');
 $new->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION dp_counter_repair() TO reader');

@@ -3,7 +3,7 @@
 
 #include "pg/live/counters_table.hpp"
 #include "pg/live/events_table.hpp"
-#include "pg/live/releases_view.hpp"
+#include "pg/live/public_view.hpp"
 #include "pg/live/stored_state.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -32,7 +32,7 @@ DP_FUNCTION(dp_counter_create) {
     Request request{0, Epsilon(1), {}, {}};
     const StoredState state = new_state(CurrentMemoryContext, parameters, request);
     const std::int32_t number = next_counter_number();
-    const Oid releases = create_releases_view(PG_GETARG_TEXT_PP(kReleases), number);
+    const Oid releases = create_view_of(PG_GETARG_TEXT_PP(kReleases), "published", number);
     insert_counter(releases, number, request, state.spec, state.bytes);
     create_event_slots(releases);
     PG_RETURN_OID(releases);

@@ -1,9 +1,11 @@
-// The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way.
+// The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way. And what becomes
+// of a budget that way.
+#include "pg/live/budgets.hpp"
 #include "pg/live/counters_table.hpp"
 #include "pg/live/events_table.hpp"
 #include "pg/live/privileges.hpp"
+#include "pg/live/public_view.hpp"
 #include "pg/live/releases_table.hpp"
-#include "pg/live/releases_view.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -24,6 +26,18 @@ void remove(Oid releases) {
     drop_event_slots(releases);
 }
 
+/// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what
+/// was spent, and nobody would have said so.
+void remove_budget(Oid budget, const char* name) {
+    if (is_spent_from(budget))
+        ereport(ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop budget %s because it has been spent from", name),
+                 errhint("dp_budget_drop(budget) drops it, and forgets what was spent. REASSIGN "
+                         "OWNED gives the budgets of a role to another one.")));
+    delete_budget(budget);
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
@@ -38,7 +52,7 @@ DP_FUNCTION(dp_counter_drop) {
     LockRelationOid(releases, AccessExclusiveLock);
     check_counter_owner(releases);
     remove(releases); // the event trigger would, were it not switched off
-    drop_releases_view(releases);
+    drop_view(releases);
     PG_RETURN_VOID();
 }
 
@@ -50,21 +64,31 @@ DP_FUNCTION(dp_counter_dropped) {
                         errmsg("dp_counter_dropped is an event trigger function")));
     SPI_connect();
     // Nothing in it but this one function, qualified: whoever drops may have any search path.
-    const int result = SPI_execute(
-        "SELECT classid, objid, objsubid FROM pg_catalog.pg_event_trigger_dropped_objects()", true,
-        0);
+    const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
+                                   "pg_catalog.pg_event_trigger_dropped_objects()",
+                                   true, 0);
     if (result != SPI_OK_SELECT)
         elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
-    for (uint64 i = 0; i < SPI_processed; ++i) {
-        const auto column = [&](int number) {
-            bool is_null = false;
-            return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, number, &is_null);
-        };
-        const Oid dropped = DatumGetObjectId(column(2));
-        if (DatumGetObjectId(column(1)) == RelationRelationId && DatumGetInt32(column(3)) == 0 &&
-            is_counter(dropped))
+    const auto for_relations = [](auto visit) {
+        for (uint64 i = 0; i < SPI_tuptable->numvals; ++i) {
+            HeapTuple row = SPI_tuptable->vals[i];
+            const auto column = [&](int number) {
+                bool is_null = false;
+                return SPI_getbinval(row, SPI_tuptable->tupdesc, number, &is_null);
+            };
+            if (DatumGetObjectId(column(1)) == RelationRelationId && DatumGetInt32(column(3)) == 0)
+                visit(DatumGetObjectId(column(2)), row);
+        }
+    };
+    for_relations([](Oid dropped, HeapTuple) {
+        if (is_counter(dropped))
             remove(dropped);
-    }
+    });
+    // After the counters, some of which give back what they were charged.
+    for_relations([](Oid dropped, HeapTuple row) {
+        if (is_budget(dropped))
+            remove_budget(dropped, SPI_getvalue(row, SPI_tuptable->tupdesc, 4));
+    });
     SPI_finish();
     PG_RETURN_NULL();
 }

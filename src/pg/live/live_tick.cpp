@@ -18,18 +18,16 @@
 #include "pg/live/releases_table.hpp"
 #include "pg/live/standbys.hpp"
 #include "pg/live/stored_state.hpp"
+#include "pg/live/transactions.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
 #include "access/xact.h"
-#include "access/xlog.h"
 #include "commands/async.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -37,29 +35,6 @@ extern "C" {
 
 namespace dp_counter::pg {
 namespace {
-
-void check_can_commit(FunctionCallInfo fcinfo) {
-    const auto* context = reinterpret_cast<const CallContext*>(fcinfo->context);
-    if (context == nullptr || !IsA(context, CallContext) || context->atomic)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
-                        errmsg("dp_counter_tick cannot run inside a transaction block"),
-                        errdetail("A tick commits: a release that was seen and then rolled back "
-                                  "would be drawn a second time."),
-                        errhint("CALL it by itself, outside BEGIN ... COMMIT and outside "
-                                "functions.")));
-}
-
-/// Commits and starts a transaction that will be flushed, to synchronous standbys as well, and that
-/// sees at every statement what has been committed by then, whatever the session's defaults are.
-void next_transaction() {
-    SPI_commit();
-    SPI_start_transaction();
-    XactIsoLevel = XACT_READ_COMMITTED; // as SET TRANSACTION does; no snapshot has been taken
-    ForceSyncCommit();
-    if (synchronous_commit < SYNCHRONOUS_COMMIT_ON)
-        (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
-                                GUC_ACTION_LOCAL, true, 0, false);
-}
 
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
 void open_counter(Oid releases, CounterRow& row) {
@@ -168,7 +143,9 @@ void notify(Oid releases, std::int64_t step) {
 
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
-    check_can_commit(fcinfo);
+    check_can_commit(fcinfo, "dp_counter_tick",
+                     "A tick commits: a release that was seen and then rolled back would be drawn "
+                     "a second time.");
     if (PG_ARGISNULL(0))
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));

@@ -77,11 +77,15 @@ void check_counter_privilege(Oid releases, AclMode privilege) {
     check_is_counter(releases);
 }
 
+void check_owner(Oid view) {
+    check_exists(view);
+    if (!is_owner(view))
+        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(view)),
+                       get_rel_name(view));
+}
+
 void check_counter_owner(Oid releases) {
-    check_exists(releases);
-    if (!is_owner(releases))
-        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(releases)),
-                       get_rel_name(releases));
+    check_owner(releases);
     check_is_counter(releases);
 }
 

@@ -22,8 +22,9 @@ void initialize_known_counters();
 void check_counter_privilege(Oid releases, AclMode privilege);
 void check_counter_owner(Oid releases);
 
-/// The two parts of the former.
+/// The parts of these.
 void check_privilege(Oid releases, AclMode privilege);
+void check_owner(Oid view); ///< or a member of the owner
 void check_is_counter(Oid releases);
 
 /// schema.view, quoted.

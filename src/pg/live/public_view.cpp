@@ -1,4 +1,4 @@
-#include "pg/live/releases_view.hpp"
+#include "pg/live/public_view.hpp"
 
 #include "pg/live/privileges.hpp"
 #include "pg/live/secret_tables.hpp"
@@ -31,9 +31,9 @@ RangeVar* parse_name(text* name) {
     const Oid schema = RangeVarGetCreationNamespace(view);
     if (isTempNamespace(schema))
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("the releases of a counter cannot be temporary"),
-                        errhint("A counter that ends with the session would be made again, at the "
-                                "cost of another epsilon.")));
+                        errmsg("\"%s\" cannot be temporary", view->relname),
+                        errhint("What ends with the session would be made again, at the cost of "
+                                "another epsilon.")));
     view->schemaname = get_namespace_name(schema);
     return view;
 }
@@ -55,23 +55,22 @@ Query* one_row() {
     return query;
 }
 
-/// SELECT step, ... FROM dp_counter_private.published, (SELECT) AS one WHERE counter = `number`.
+/// SELECT `all columns but the first` FROM `rows`, (SELECT) AS one WHERE `the first` = `number`.
 /// Put together by hand: the parser looks tables up by name as the current user, who may not use
 /// the schema.
-Query* releases_of(std::int32_t number) {
-    Relation published = table_open(secret_relation("published"), AccessShareLock);
+Query* rows_of(Relation rows, std::int32_t number) {
     ParseState* state = make_parsestate(nullptr);
-    ParseNamespaceItem* releases =
-        addRangeTableEntryForRelation(state, published, AccessShareLock, nullptr, true, true);
-    addNSItemToQuery(state, releases, true, true, true);
+    ParseNamespaceItem* item =
+        addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true);
+    addNSItemToQuery(state, item, true, true, true);
     addNSItemToQuery(
         state, addRangeTableEntryForSubquery(state, one_row(), makeAlias("one", NIL), false, true),
         true, true, true);
 
-    TupleDesc columns = RelationGetDescr(published);
+    TupleDesc columns = RelationGetDescr(rows);
     const auto column = [&](int i) {
-        return reinterpret_cast<Expr*>(scanNSItemForColumn(
-            state, releases, 0, NameStr(TupleDescAttr(columns, i)->attname), -1));
+        return reinterpret_cast<Expr*>(
+            scanNSItemForColumn(state, item, 0, NameStr(TupleDescAttr(columns, i)->attname), -1));
     };
     Query* query = makeNode(Query);
     query->commandType = CMD_SELECT;
@@ -83,38 +82,43 @@ Query* releases_of(std::int32_t number) {
     }
     Const* constant = makeConst(INT4OID, -1, InvalidOid, sizeof(std::int32_t),
                                 Int32GetDatum(number), false, true);
-    Expr* is_counter = make_opclause(Int4EqualOperator, BOOLOID, false, column(0),
-                                     reinterpret_cast<Expr*>(constant), InvalidOid, InvalidOid);
-    set_opfuncid(reinterpret_cast<OpExpr*>(is_counter));
+    Expr* is_number = make_opclause(Int4EqualOperator, BOOLOID, false, column(0),
+                                    reinterpret_cast<Expr*>(constant), InvalidOid, InvalidOid);
+    set_opfuncid(reinterpret_cast<OpExpr*>(is_number));
     query->rtable = state->p_rtable;
 #if PG_VERSION_NUM >= 160000
     query->rteperminfos = state->p_rteperminfos;
 #endif
-    query->jointree = makeFromExpr(state->p_joinlist, reinterpret_cast<Node*>(is_counter));
+    query->jointree = makeFromExpr(state->p_joinlist, reinterpret_cast<Node*>(is_number));
     free_parsestate(state);
-    table_close(published, NoLock);
     return query;
 }
 
 } // namespace
 
-Oid create_releases_view(text* name, std::int32_t number) {
+Oid create_view_of(text* name, const char* rows, std::int32_t number) {
     const RangeVar* view = parse_name(name);
-    execute(psprintf("CREATE VIEW %s WITH (security_barrier) AS SELECT "
-                     "NULL::pg_catalog.int8 AS step, "
-                     "NULL::pg_catalog.timestamptz AS released_at, "
-                     "NULL::pg_catalog.int8 AS count, "
-                     "NULL::pg_catalog.float8 AS stddev, "
-                     "NULL::pg_catalog.int8 AS low, "
-                     "NULL::pg_catalog.int8 AS high",
-                     quote_qualified_identifier(view->schemaname, view->relname)));
-    const Oid relation =
+    Relation relation = table_open(secret_relation(rows), AccessShareLock);
+    TupleDesc columns = RelationGetDescr(relation);
+    StringInfoData empty;
+    initStringInfo(&empty);
+    appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",
+                     quote_qualified_identifier(view->schemaname, view->relname));
+    for (int i = 1; i < columns->natts; ++i) {
+        const FormData_pg_attribute* column = TupleDescAttr(columns, i);
+        appendStringInfo(&empty, "%s NULL::%s AS %s", i == 1 ? "" : ",",
+                         format_type_be_qualified(column->atttypid),
+                         quote_identifier(NameStr(column->attname)));
+    }
+    execute(empty.data);
+    const Oid created =
         get_relname_relid(view->relname, get_namespace_oid(view->schemaname, false));
-    StoreViewQuery(relation, releases_of(number), true);
-    return relation;
+    StoreViewQuery(created, rows_of(relation, number), true);
+    table_close(relation, NoLock);
+    return created;
 }
 
-void drop_releases_view(Oid view) {
+void drop_view(Oid view) {
     execute(psprintf("DROP VIEW %s", quoted_name(view)));
 }
 

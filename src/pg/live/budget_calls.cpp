@@ -1,0 +1,72 @@
+// dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls.
+#include "pg/live/budgets.hpp"
+#include "pg/live/counters_table.hpp"
+#include "pg/live/public_view.hpp"
+#include "pg/live/transactions.hpp"
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+Oid read_budget_argument(const Argument& argument) {
+    if (argument.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("budget must not be null")));
+    return DatumGetObjectId(argument.value);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_budget_create) {
+    using namespace dp_counter::pg;
+    if (PG_ARGISNULL(0))
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("name must not be null"),
+                        errhint("Give the name of the view to be made.")));
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
+    const std::int32_t number = next_counter_number();
+    const Oid budget = create_view_of(PG_GETARG_TEXT_PP(0), "spendings", number);
+    insert_budget(budget, number, epsilon);
+    PG_RETURN_OID(budget);
+}
+
+DP_FUNCTION(dp_budget_spend) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_budget_spend",
+                     "It commits: what was released and seen cannot be rolled back.");
+    const Oid budget = read_budget_argument(fcinfo->args[0]);
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
+    if (PG_ARGISNULL(2))
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("purpose must not be null"),
+                        errhint("Say what is released.")));
+    const char* purpose = text_to_cstring(PG_GETARG_TEXT_PP(2));
+    PreventCommandIfReadOnly("dp_budget_spend()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    next_transaction();
+    check_budget_usable(budget);
+    charge_budget(budget, epsilon, purpose, kNoCounter);
+    SPI_commit();
+    SPI_start_transaction();
+    SPI_finish();
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_budget_drop) {
+    using namespace dp_counter::pg;
+    const Oid budget = read_budget_argument(fcinfo->args[0]);
+    PreventCommandIfReadOnly("dp_budget_drop()");
+    check_budget_usable(budget);
+    LockRelationOid(budget, AccessExclusiveLock);
+    check_budget_usable(budget); // it may have changed hands
+    delete_budget(budget);       // the event trigger refuses to drop what was spent from
+    drop_view(budget);
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,45 @@
+// Budgets: how much epsilon may be spent about a population, and what has spent it.
+//
+// The sums are decimal and exact, since people declare decimals: ten times 0.1 fit into 1.0. What a
+// transaction charges it charges under a lock that it holds to its end, so that no two can take the
+// same rest; what it rolls back was not charged.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "utils/numeric.h"
+}
+
+namespace dp_counter::pg {
+
+/// No counter: somebody's own purpose.
+inline constexpr std::int32_t kNoCounter = 0;
+
+[[nodiscard]] bool is_budget(Oid budget);
+
+/// Keeps the budget from being dropped until the transaction ends, and raises undefined_table if
+/// there is no such relation, insufficient_privilege unless the current user is a member of its
+/// owner, and wrong_object_type if it is not a budget.
+void check_budget_usable(Oid budget);
+
+/// Stores a budget from which nothing has been spent.
+void insert_budget(Oid budget, std::int32_t number, Numeric epsilon);
+
+/// Charges a usable budget in the current transaction. Raises configuration_limit_exceeded, and
+/// says what is left, where that is less.
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t counter);
+
+/// Gives back what the counter was charged, if it was; for a counter none of whose steps was ever
+/// closed.
+void refund_budget(std::int32_t counter);
+
+/// Whether anything has been spent from it.
+[[nodiscard]] bool is_spent_from(Oid budget);
+
+/// Deletes the budget and the list of what has spent it.
+void delete_budget(Oid budget);
+
+} // namespace dp_counter::pg

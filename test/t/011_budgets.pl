@@ -1,0 +1,65 @@
+# Budgets outlive crashes, dumps, restores and standbys: what was spent is spent, and what was rolled back is not.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('budgets', allows_streaming => 1);
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+sub budgets { my ($server, $database) = @_; return $server->safe_psql($database // 'postgres', 'SELECT * FROM dp_budgets ORDER BY budget::text'); }
+
+sql(q{
+	CREATE ROLE steward; CREATE SCHEMA "Strange ""schema" AUTHORIZATION steward;
+	SET ROLE steward;
+	SELECT dp_budget_create('"Strange ""schema"."A budget"', 3.0);
+	RESET ROLE;
+	SELECT dp_budget_create('nothing_spent', 0.1);
+	CALL dp_budget_spend('"Strange ""schema"."A budget"', 0.1, 'a table of 2024');
+});
+
+# --- a crash: a charge that was committed is kept, whatever the session's synchronous_commit is; one that was not is not
+sql(q{SET synchronous_commit = off; CALL dp_budget_spend('"Strange ""schema"."A budget"', 0.20, 'the atlas')});
+my $open = $node->background_psql('postgres');
+$open->query_safe(q{BEGIN; SELECT dp_budget_create('half_made', 5)});
+$node->stop('immediate');
+eval { $open->quit };
+$node->start;
+my $state = qq{"Strange ""schema"."A budget"|3.0|0.30|2.70\nnothing_spent|0.1|0|0.1};
+is(budgets($node), $state, 'after a crash');
+
+# --- dump and restore
+my $dump = $node->basedir . '/dump.sql';
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'restore');
+is(budgets($node, 'restored'), $state, 'after a restore');
+is($node->safe_psql('restored', q{SELECT purpose, epsilon FROM "Strange ""schema"."A budget" ORDER BY spent_at}), "a table of 2024|0.1\nthe atlas|0.20", 'and what has spent it');
+is($node->safe_psql('restored', q{SELECT relowner::regrole FROM pg_class WHERE relname = 'A budget'}), 'steward', 'its owner is the owner');
+$node->safe_psql('restored', q{SET ROLE steward; CALL dp_budget_spend('"Strange ""schema"."A budget"', 2.7, 'all that is left')});
+like(failure($node, q{CALL dp_budget_spend('"Strange ""schema"."A budget"', 0.1, 'more')}, connstr => $node->connstr('restored')), qr/has an epsilon of 0.00 left, not 0.1/, 'and it is charged on');
+$node->safe_psql('restored', q{SELECT dp_budget_create('another', 1)});
+is($node->safe_psql('restored', 'SELECT count(*) FROM another'), 0, 'a new budget has none of its entries');
+
+# --- a standby
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+sql(q{CALL dp_budget_spend('nothing_spent', 0.1, 'a map')});
+$node->wait_for_catchup('standby', 'replay');
+$state =~ s/0.1\|0\|0.1$/0.1|0.1|0.0/;
+is(budgets($standby), $state, 'read on a standby');
+like(failure($standby, q{CALL dp_budget_spend('nothing_spent', 0.1, 'a map')}), qr/cannot execute dp_budget_spend\(\) in a read-only transaction/, 'and not charged there');
+$node->stop;
+$standby->promote;
+is(budgets($standby), $state, 'a promoted standby has all of it');
+like(failure($standby, q{CALL dp_budget_spend('nothing_spent', 0.1, 'a map')}), qr/has an epsilon of 0.0 left/, 'and keeps to it');
+
+# --- the extension goes with its budgets by CASCADE alone
+like(failure($standby, 'DROP EXTENSION dp_counter'), qr/other objects depend on it/, 'DROP EXTENSION is refused');
+is(failure($standby, 'DROP EXTENSION dp_counter CASCADE'), '', 'but for CASCADE');
+done_testing();
