@@ -141,32 +141,14 @@ IS 'one differentially private count of the rows whose bit is true, discrete Lap
 
 CREATE FUNCTION dp_counter_repair()
 RETURNS bigint
-LANGUAGE sql VOLATILE PARALLEL UNSAFE
-AS $$
-    WITH repaired AS (
-        UPDATE pg_catalog.pg_proc AS p SET provolatile = 'v'
-        FROM pg_catalog.pg_depend AS d, pg_catalog.pg_extension AS e
-        WHERE e.extname OPERATOR(pg_catalog.=) 'dp_counter'
-              AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
-              AND d.refobjid OPERATOR(pg_catalog.=) e.oid
-              AND d.deptype OPERATOR(pg_catalog.=) 'e'
-              AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-              AND d.objid OPERATOR(pg_catalog.=) p.oid
-              AND (p.prokind OPERATOR(pg_catalog.=) 'a'
-                   OR p.proname OPERATOR(pg_catalog.=)
-                      ANY (ARRAY['dp_running_count', 'dp_running_sum', 'dp_laplace']::pg_catalog.name[]))
-              AND p.provolatile OPERATOR(pg_catalog.<>) 'v'
-        RETURNING 1
-    )
-    SELECT pg_catalog.count(*) FROM repaired
-$$;
-
-REVOKE ALL ON FUNCTION dp_counter_repair() FROM PUBLIC;
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_repair';
 
 COMMENT ON FUNCTION dp_counter_repair()
-IS 'for a superuser, in every database after pg_upgrade: marks the aggregates, and whatever else draws noise, VOLATILE again, without which they refuse to run; the number of those that were not';
+IS 'for the extension''s owner, in every database after pg_upgrade: marks the aggregates, and whatever else draws noise, VOLATILE again, without which they refuse to run; the number of those that were not';
 
-SELECT dp_counter_repair();
+-- By its full name: a trusted extension is installed with a superuser's rights into a schema that may be anybody's.
+SELECT @extschema@.dp_counter_repair();
 
 -- One exact number -------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ SELECT is_empty('SELECT signature FROM functions WHERE proname = ''dp_running_co
 SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
-SELECT set_eq('SELECT signature FROM functions WHERE proacl IS NOT NULL', $$ VALUES ('dp_counter_repair()') $$, 'PUBLIC may use them, by default, but for the repair');
+SELECT is_empty('SELECT signature FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may use them, by default');
 SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal'')',
                 'what takes or gives a state is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions WHERE prokind = 'a' GROUP BY proname HAVING count(*) > 1 $$,
@@ -135,7 +135,7 @@ SELECT is_empty(
     'the aggregates have a transition and a final function that only reads, and nothing else');
 
 -- the C functions stand in the extension's library
-SELECT is_empty('SELECT signature FROM functions WHERE prokind <> ''a'' AND proname <> ''dp_counter_repair'' AND (probin <> ''$libdir/dp_counter'' OR prolang <> (SELECT oid FROM pg_language WHERE lanname = ''c''))',
+SELECT is_empty('SELECT signature FROM functions WHERE prokind <> ''a'' AND (probin <> ''$libdir/dp_counter'' OR prolang <> (SELECT oid FROM pg_language WHERE lanname = ''c''))',
                 'all of it is in $libdir/dp_counter');
 
 SELECT * FROM finish();

@@ -24,7 +24,7 @@ SELECT set_eq(
         ('function', 'public.dp_counter_create(pg_catalog.text,double precision,bigint,integer,pg_catalog.text)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_dropped()', 'volatile parallel unsafe acl default'),
-        ('function', 'public.dp_counter_repair()', 'volatile parallel unsafe acl owner=execute'),
+        ('function', 'public.dp_counter_repair()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record(pg_catalog.regclass,integer)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_gaussian_stddev(double precision,double precision,double precision,boolean)', 'immutable parallel safe strict acl default'),

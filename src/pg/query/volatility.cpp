@@ -13,8 +13,8 @@ void check_volatile(Oid function) {
                         errmsg("%s is not marked VOLATILE in the catalog", get_func_name(function)),
                         errdetail("PostgreSQL may evaluate a call more often than it is written, "
                                   "and every evaluation is a release."),
-                        errhint("A superuser mends that with SELECT dp_counter_repair(), in every "
-                                "database, after pg_upgrade.")));
+                        errhint("The extension's owner mends that with SELECT dp_counter_repair(), "
+                                "in every database, after pg_upgrade.")));
 }
 
 } // namespace dp_counter::pg

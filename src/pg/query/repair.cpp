@@ -1,0 +1,91 @@
+// Marks whatever draws noise VOLATILE: at installation, and again after pg_upgrade.
+#include <initializer_list>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// Every aggregate does: CREATE AGGREGATE, which has no clause for it, marks them IMMUTABLE.
+bool draws_noise(Form_pg_proc function) {
+    if (function->prokind == PROKIND_AGGREGATE)
+        return true;
+    for (const char* name : {"dp_running_count", "dp_running_sum", "dp_laplace"})
+        if (strcmp(NameStr(function->proname), name) == 0)
+            return true;
+    return false;
+}
+
+/// Whether there was something to mend.
+bool mend(Relation functions, Oid function) {
+    HeapTuple tuple = SearchSysCacheCopy1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for function %u", function);
+    auto* row = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
+    const bool lost = draws_noise(row) && row->provolatile != PROVOLATILE_VOLATILE;
+    if (lost) {
+        row->provolatile = PROVOLATILE_VOLATILE;
+        CatalogTupleUpdate(functions, &tuple->t_self, tuple);
+    }
+    heap_freetuple(tuple);
+    return lost;
+}
+
+/// Of the functions of the extension, the number that were mended.
+int64 mend_members(Oid extension) {
+    int64 mended = 0;
+    ScanKeyData keys[2];
+    ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(ExtensionRelationId));
+    ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(extension));
+    Relation functions = table_open(ProcedureRelationId, RowExclusiveLock);
+    Relation dependencies = table_open(DependRelationId, AccessShareLock);
+    SysScanDesc scan =
+        systable_beginscan(dependencies, DependReferenceIndexId, true, nullptr, 2, keys);
+    HeapTuple tuple = nullptr;
+    while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+        const auto* member = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+        if (member->deptype == DEPENDENCY_EXTENSION && member->classid == ProcedureRelationId &&
+            mend(functions, member->objid))
+            ++mended;
+    }
+    systable_endscan(scan);
+    table_close(dependencies, AccessShareLock);
+    table_close(functions, RowExclusiveLock);
+    return mended;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+/// For members of the extension's owner, who need not be a superuser, and changes nothing else.
+DP_FUNCTION(dp_counter_repair) {
+    using namespace dp_counter::pg;
+    PreventCommandIfReadOnly("dp_counter_repair()");
+    const Oid extension = get_extension_oid("dp_counter", false);
+#if PG_VERSION_NUM >= 160000
+    const bool owns = object_ownercheck(ExtensionRelationId, extension, GetUserId());
+#else
+    const bool owns = pg_extension_ownercheck(extension, GetUserId());
+#endif
+    if (!owns)
+        aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_EXTENSION, "dp_counter");
+    PG_RETURN_INT64(mend_members(extension));
+}

@@ -1,0 +1,81 @@
+# The extension is trusted: whoever may create in a database installs, uses, updates, repairs and drops it there, without a
+# superuser; what is in it belongs to the superuser still, and its secrets stay closed to the extension's owner.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('trusted');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', $_) for 'CREATE ROLE curator LOGIN', 'CREATE ROLE stranger LOGIN', 'CREATE DATABASE hospital OWNER curator';
+
+sub as { my ($role, $sql) = @_; return $node->safe_psql('hospital', $sql, extra_params => [ '-U', $role ]); }
+
+sub refused
+{
+	my ($role, $sql) = @_;
+	my $stderr;
+	$node->psql('hospital', "\\set VERBOSITY sqlstate\n$sql", stderr => \$stderr, extra_params => [ '-U', $role ]);
+	return like($stderr, qr/42501/, "$role may not: $sql");
+}
+
+# --- installed by the database's owner
+refused('stranger', 'CREATE EXTENSION dp_counter');
+as('curator', 'CREATE EXTENSION dp_counter');
+is(as('curator', q{SELECT extowner::regrole FROM pg_extension WHERE extname = 'dp_counter'}), 'curator', 'curator owns the extension');
+is(as('curator', q{
+	SELECT string_agg(DISTINCT owner::regrole::text, ' ') FROM (
+		SELECT proowner AS owner, classid FROM pg_depend JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
+			WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') AND deptype = 'e'
+		UNION SELECT relowner, classid FROM pg_depend JOIN pg_class c ON classid = 'pg_class'::regclass AND objid = c.oid
+			WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') AND deptype = 'e'
+		UNION SELECT nspowner, 0 FROM pg_namespace WHERE nspname = 'dp_counter_private'
+		UNION SELECT evtowner, 0 FROM pg_event_trigger) AS owners}),
+	$node->safe_psql('hospital', 'SELECT current_user'), 'a superuser owns all that is in it');
+
+# --- used: nobody in it is a superuser
+as('curator', q{SELECT dp_counter_create('er_flu', 1e9, 1000); SELECT dp_counter_create('other', 1e9)});
+as('curator', q{SELECT dp_counter_record('er_flu', 3)});
+as('curator', q{CALL dp_counter_tick('er_flu')});
+as('curator', q{GRANT SELECT ON er_flu TO stranger});
+is(as('stranger', 'SELECT step, count FROM er_flu'), '1|3', 'a counter lives');
+as('curator', 'DROP VIEW other');
+is($node->safe_psql('hospital', 'SELECT count(*) FROM dp_counter_private.counters'), 1, 'and ends with its view');
+
+# --- the secrets are not the owner's of the extension
+refused('curator', $_) for
+	'TABLE dp_counter_private.counters', 'TABLE dp_counter_private.events', 'TABLE dp_counter_private.releases',
+	'GRANT USAGE ON SCHEMA dp_counter_private TO curator',
+	'ALTER EXTENSION dp_counter DROP TABLE dp_counter_private.counters',
+	'ALTER EVENT TRIGGER dp_counter_dropped DISABLE',
+	'ALTER FUNCTION dp_counter_repair() SECURITY DEFINER',
+	q{UPDATE pg_proc SET provolatile = 'i' WHERE proname = 'dp_count'};
+
+# --- repaired: by the owner of the extension and its members, and by a superuser
+my $lose = q{UPDATE pg_proc SET provolatile = 'i' WHERE proname IN ('dp_count', 'dp_running_count')};
+$node->safe_psql('hospital', $lose);
+refused('stranger', 'SELECT dp_counter_repair()');
+is(as('curator', 'SELECT dp_counter_repair(); SELECT dp_counter_repair(); SELECT dp_count(true, 1e9)'), "5\n0\n1", 'the owner repairs');
+$node->safe_psql('hospital', $lose);
+is($node->safe_psql('hospital', 'SELECT dp_counter_repair()'), 5, 'so does a superuser');
+$node->safe_psql('hospital', "GRANT curator TO stranger; $lose");
+is(as('stranger', 'SELECT dp_counter_repair()'), 5, 'and a member of the owner');
+$node->safe_psql('hospital', 'REVOKE curator FROM stranger');
+
+# --- a dump has to leave the secrets out
+my $connection = $node->connstr('hospital') . ' user=curator';
+command_fails([ 'pg_dump', '-d', $connection, '-f', $node->basedir . '/all.sql' ], 'the owner of the database does not dump the secrets');
+command_ok([ 'pg_dump', '-N', 'dp_counter_private', '-d', $connection, '-f', $node->basedir . '/rest.sql' ], 'but all the rest');
+unlike(slurp_file($node->basedir . '/rest.sql'), qr/COPY dp_counter_private|setval/, 'which has none');
+
+# --- updated and dropped
+is(as('curator', q{ALTER EXTENSION dp_counter UPDATE; SELECT count(*) FROM er_flu}), 1, 'the owner updates it');
+refused('stranger', 'DROP EXTENSION dp_counter CASCADE');
+as('curator', 'DROP EXTENSION dp_counter CASCADE');
+is($node->safe_psql('hospital', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'dp_counter_private'}), 0, 'and drops it');
+done_testing();
