@@ -31,11 +31,7 @@ DigitSystem digits_of(Mechanism mechanism, std::int32_t radix) {
 }
 
 void check(const Request& request) {
-    if (request.horizon < 1 || request.horizon > kMaxHorizon)
-        throw Error(Fault::parameter,
-                    "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
-                        std::to_string(request.horizon),
-                    "The horizon is the greatest number of rows that the count may run over.");
+    check_horizon(request.horizon);
     if (request.radix && (*request.radix < kMinRadix || *request.radix > kMaxRadix))
         throw Error(Fault::parameter,
                     "k must be between " + std::to_string(kMinRadix) + " and " +
@@ -106,6 +102,14 @@ MechanismSpec best_of_all(const Request& request) {
 }
 
 } // namespace
+
+void check_horizon(std::int64_t horizon) {
+    if (horizon < 1 || horizon > kMaxHorizon)
+        throw Error(Fault::parameter,
+                    "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
+                        std::to_string(horizon),
+                    "The horizon is the greatest number of rows that the count may run over.");
+}
 
 const char* mechanism_name(Mechanism mechanism) noexcept {
     for (const Name& name : kNames)

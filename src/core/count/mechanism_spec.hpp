@@ -25,6 +25,9 @@ enum class Mechanism : std::uint8_t {
 /// The mechanism of that name. Throws Error (parameter) if there is none.
 [[nodiscard]] Mechanism mechanism_from_name(std::string_view text);
 
+/// Throws Error (parameter) unless the horizon is within 1 .. kMaxHorizon.
+void check_horizon(std::int64_t horizon);
+
 /// What the analyst asked for; what is not given is chosen.
 struct Request {
     std::int64_t horizon; ///< the most steps the stream may have, 1 .. kMaxHorizon; or kUnbounded

@@ -23,14 +23,11 @@ DP_FUNCTION(dp_counter_create) {
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null"),
                  errhint("Give the name of the view to be made.")));
-    Parameters parameters{};
-    parameters.epsilon = read_epsilon(fcinfo->args[kEpsilon]);
-    read_horizon(parameters, fcinfo->args[kHorizon]);
-    read_k(parameters, fcinfo->args[kK]);
-    read_mechanism(parameters, fcinfo->args[kMechanism]);
-
-    Request request{0, Epsilon(1), {}, {}};
-    const StoredState state = new_state(CurrentMemoryContext, parameters, request);
+    const Request request = read_request({.epsilon = fcinfo->args[kEpsilon],
+                                          .horizon = fcinfo->args[kHorizon],
+                                          .k = fcinfo->args[kK],
+                                          .mechanism = fcinfo->args[kMechanism]});
+    const StoredState state = new_state(CurrentMemoryContext, request);
     const std::int32_t number = next_counter_number();
     const Oid releases = create_view_of(PG_GETARG_TEXT_PP(kReleases), "published", number);
     insert_counter(releases, number, request, state.spec, state.bytes);

@@ -30,11 +30,10 @@ StoredState store(MemoryContext context, CounterState* state) {
 
 } // namespace
 
-StoredState new_state(MemoryContext context, const Parameters& parameters, Request& request) {
+StoredState new_state(MemoryContext context, const Request& request) {
     Failure failure;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            request = to_request(parameters, parameters.horizon);
             prepared.emplace(CounterState::first_spec(request));
             bytes = CounterState::bytes(*prepared);
         }))

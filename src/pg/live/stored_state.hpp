@@ -5,7 +5,6 @@
 
 #include "core/accuracy/release_interval.hpp"
 #include "core/count/counter_state.hpp"
-#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -16,10 +15,8 @@ struct StoredState {
     MechanismSpec spec;
 };
 
-/// A counter at step 0. parameters.horizon is 0 for a counter without one. Raises
-/// invalid_parameter_value. `request` is set to what was asked for.
-[[nodiscard]] StoredState new_state(MemoryContext context, const Parameters& parameters,
-                                    Request& request);
+/// A counter at step 0. Raises invalid_parameter_value.
+[[nodiscard]] StoredState new_state(MemoryContext context, const Request& request);
 
 /// Closes a step: the counter has had `total` events in its life. Raises data_corrupted where the
 /// bytes are no state, or not the state at step `steps`; data_exception at the horizon.

@@ -1,5 +1,6 @@
 // dp_count: one private count.
 #include <cstdint>
+#include <optional>
 
 #include "pg/query/aggregate_context.hpp"
 #include "pg/query/group_arguments.hpp"
@@ -15,14 +16,13 @@ enum ArgumentIndex { kState, kBit, kEpsilon };
 
 /// What was found out about the call, once a query.
 struct Call {
-    AggregateUse use;
-    double epsilon; ///< of GROUP BY
+    std::optional<PrivacyUnit> unit; ///< of GROUP BY; nothing for a window
 };
 
 /// The transition state, in secret memory. The noise is drawn once, by the first final function,
 /// and kept: PostgreSQL may run it again on the same state.
 struct State {
-    double epsilon;
+    PrivacyUnit unit;
     bool may_vary; ///< a row may come with another epsilon
     bool released;
     std::int64_t count;
@@ -31,32 +31,25 @@ struct State {
 
 // Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline Call open_call(FunctionCallInfo fcinfo) {
-    Call call{check_aggregate_context(fcinfo, FrameRule::whole), 0};
-    if (call.use == AggregateUse::group) {
-        Argument epsilon;
-        evaluate_group_arguments(fcinfo, &epsilon, 1);
-        call.epsilon = read_epsilon(epsilon);
-        check_epsilon(call.epsilon);
-    }
-    return call;
+    if (check_aggregate_context(fcinfo, FrameRule::whole) == AggregateUse::window)
+        return {};
+    Argument epsilon;
+    evaluate_group_arguments(fcinfo, &epsilon, 1);
+    return {read_unit(epsilon)};
 }
 
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     const Call* call = once<Call, open_call>(fcinfo);
-    double epsilon = call->epsilon;
-    if (call->use == AggregateUse::window) {
-        epsilon = read_epsilon(fcinfo->args[kEpsilon]);
-        check_epsilon(epsilon);
-    }
+    const PrivacyUnit unit = call->unit ? *call->unit : read_unit(fcinfo->args[kEpsilon]);
     auto* state = static_cast<State*>(allocate_secret(state_memory(fcinfo), sizeof(State)));
-    state->epsilon = epsilon;
-    state->may_vary = call->use == AggregateUse::window;
+    state->unit = unit;
+    state->may_vary = !call->unit;
     return state;
 }
 
-pg_noinline void raise_other_epsilon(const Argument& argument) {
-    (void)read_epsilon(argument); // raises an error of its own for NULL
-    raise_not_constant();
+pg_noinline void check_same_unit(const Argument& epsilon, const State* state) {
+    if (!(read_unit(epsilon) == state->unit))
+        raise_not_constant();
 }
 
 } // namespace
@@ -70,8 +63,9 @@ DP_FUNCTION(dp_count_transition) {
         state = open_state(fcinfo);
     } else {
         state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
-        if (state->may_vary && (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->epsilon))
-            raise_other_epsilon(epsilon);
+        if (state->may_vary &&
+            (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->unit.epsilon.value()))
+            check_same_unit(epsilon, state);
     }
     state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
     PG_RETURN_POINTER(state);
@@ -80,10 +74,10 @@ DP_FUNCTION(dp_count_transition) {
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) // a group without rows: no window is without
-        PG_RETURN_INT64(release_value(once<Call, open_call>(fcinfo)->epsilon, 1, 0));
+        PG_RETURN_INT64(release_value(*once<Call, open_call>(fcinfo)->unit, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {
-        state->release = release_value(state->epsilon, 1, state->count);
+        state->release = release_value(state->unit, state->count);
         state->released = true;
     }
     PG_RETURN_INT64(state->release);

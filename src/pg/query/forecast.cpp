@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 
 #include "core/accuracy/forecast.hpp"
 #include "core/count/epochs.hpp"
@@ -32,18 +31,6 @@ namespace {
 constinit Forecast
     forecast(backend_plans); // this backend's; constant-initialised, public values only
 
-/// Runs the core and returns its answer, of a trivially destructible type; raises what it throws.
-template <class Call>
-auto run(Call&& call) {
-    using Answer = decltype(call());
-    static_assert(std::is_trivially_destructible_v<Answer>); // raising does not unwind
-    std::optional<Answer> answer;
-    Failure failure;
-    if (!guarded(failure, [&] { answer = call(); })) [[unlikely]]
-        failure.raise();
-    return *answer;
-}
-
 double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
     if (PG_ARGISNULL(index))
         ereport(ERROR,
@@ -52,14 +39,12 @@ double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
 }
 
 /// Horizon (NULL: kUnbounded) and epsilon at `first`, k, mechanism and sensitivity at `optional`.
-Parameters read_parameters(FunctionCallInfo fcinfo, int first, int optional) {
-    Parameters parameters;
-    read_horizon(parameters, fcinfo->args[first]);
-    parameters.epsilon = read_epsilon(fcinfo->args[first + 1]);
-    read_k(parameters, fcinfo->args[optional]);
-    read_mechanism(parameters, fcinfo->args[optional + 1]);
-    parameters.sensitivity = read_sensitivity(fcinfo->args[optional + 2]);
-    return parameters;
+Request read_request_at(FunctionCallInfo fcinfo, int first, int optional) {
+    return read_request({.epsilon = fcinfo->args[first + 1],
+                         .sensitivity = fcinfo->args[optional + 2],
+                         .horizon = fcinfo->args[first],
+                         .k = fcinfo->args[optional],
+                         .mechanism = fcinfo->args[optional + 1]});
 }
 
 /// The row type of the calling function, kept with it.
@@ -197,8 +182,7 @@ Datum to_range(FunctionCallInfo fcinfo, const Bounds& bounds) {
 DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    const Parameters parameters = read_parameters(fcinfo, 0, 2);
-    const Request request = run([&] { return to_request(parameters, parameters.horizon); });
+    const Request request = read_request_at(fcinfo, 0, 2);
     if (request.horizon != kUnbounded) {
         PlanValues values(plan_row(request, 0), 0);
         PG_RETURN_DATUM(
@@ -217,13 +201,11 @@ DP_FUNCTION(dp_plan) {
 DP_FUNCTION(dp_compare) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    Parameters parameters;
     if (PG_ARGISNULL(0))
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));
-    read_horizon(parameters, fcinfo->args[0]);
-    parameters.epsilon = read_epsilon(fcinfo->args[1]);
-    parameters.sensitivity = read_sensitivity(fcinfo->args[3]);
+    const Request request = read_request(
+        {.epsilon = fcinfo->args[1], .sensitivity = fcinfo->args[3], .horizon = fcinfo->args[0]});
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
 
@@ -232,8 +214,7 @@ DP_FUNCTION(dp_compare) {
         std::optional<Delta> checked;
         if (approximate)
             checked.emplace(delta);
-        const PrivacyUnit unit(Epsilon(parameters.epsilon), parameters.sensitivity);
-        const auto rows = compare(parameters.horizon, unit, checked);
+        const auto rows = compare(request.horizon, request.unit, checked);
         result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
         std::copy_n(rows.begin(), result.count, result.row);
         return result;
@@ -262,28 +243,25 @@ DP_FUNCTION(dp_compare) {
 
 DP_FUNCTION(dp_stddev) {
     using namespace dp_counter::pg;
-    const Parameters parameters = read_parameters(fcinfo, 1, 3);
+    const dp_counter::Request request = read_request_at(fcinfo, 1, 3);
     if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
     const std::int64_t since = PG_GETARG_INT64(6);
-    PG_RETURN_FLOAT8(std::sqrt(run([&] {
-        return forecast.errors(to_request(parameters, parameters.horizon)).variance_at(t, since);
-    })));
+    PG_RETURN_FLOAT8(
+        std::sqrt(run([&] { return forecast.errors(request).variance_at(t, since); })));
 }
 
 DP_FUNCTION(dp_interval) {
     using namespace dp_counter::pg;
-    const Parameters parameters = read_parameters(fcinfo, 2, 5);
+    const dp_counter::Request request = read_request_at(fcinfo, 2, 5);
     const double confidence = read_double(fcinfo, 4, "confidence");
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(1);
     const std::int64_t since = PG_GETARG_INT64(8);
-    const std::int64_t width = run([&] {
-        return forecast.half_width(to_request(parameters, parameters.horizon), t, confidence,
-                                   since);
-    });
+    const std::int64_t width =
+        run([&] { return forecast.half_width(request, t, confidence, since); });
     const auto released = static_cast<dp_counter::int128>(PG_GETARG_INT64(0));
     Bounds bounds{released - width, released + width};
     if (!PG_ARGISNULL(9))

@@ -13,7 +13,6 @@
 DP_FUNCTION(dp_laplace) {
     using namespace dp_counter::pg;
     check_volatile_once(fcinfo->flinfo);
-    const double epsilon = read_epsilon(fcinfo->args[1]);
-    const std::int64_t sensitivity = read_sensitivity(fcinfo->args[2]);
-    PG_RETURN_INT64(release_value(epsilon, sensitivity, addend_from_bigint(fcinfo->args[0])));
+    const dp_counter::PrivacyUnit unit = read_unit(fcinfo->args[1], fcinfo->args[2]);
+    PG_RETURN_INT64(release_value(unit, addend_from_bigint(fcinfo->args[0])));
 }

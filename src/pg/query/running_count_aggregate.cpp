@@ -1,5 +1,6 @@
 // dp_running_count as an aggregate: the streaming form.
 #include <cstdint>
+#include <optional>
 
 #include "pg/query/aggregate_context.hpp"
 #include "pg/query/group_arguments.hpp"
@@ -15,8 +16,7 @@ enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kArguments };
 
 /// What was found out about the call, once a query.
 struct Call {
-    AggregateUse use;
-    Parameters parameters; ///< of GROUP BY
+    std::optional<Request> request; ///< of GROUP BY; nothing for a window
 };
 
 /// The transition state, in secret memory.
@@ -30,50 +30,46 @@ struct State {
     Stream stream;              ///< stream.noise is null in GROUP BY
     std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
     std::int64_t release;
-    Parameters parameters;
+    Request request;
     Argument arguments[kArguments]; ///< of the window's first row: the parameters as they came
 };
 
-void read_parameters(const Argument* arguments, Parameters& parameters) {
-    parameters.epsilon = read_epsilon(arguments[kEpsilon]);
-    read_k(parameters, arguments[kK]);
-    read_horizon(parameters, arguments[kHorizon]);
-    read_mechanism(parameters, {0, true}); // naming one is for the window function
+/// Naming a mechanism is for the window function.
+Request read_request_of(const Argument* arguments) {
+    return read_request(
+        {.epsilon = arguments[kEpsilon], .horizon = arguments[kHorizon], .k = arguments[kK]});
 }
 
 // Not inlined: what happens once must not burden the frame of what happens at every row.
 pg_noinline Call open_call(FunctionCallInfo fcinfo) {
-    Call call{check_aggregate_context(fcinfo, FrameRule::growing), {}};
-    if (call.use == AggregateUse::group) {
-        Argument arguments[kArguments];
-        evaluate_group_arguments(fcinfo, arguments + kEpsilon, kArguments - kEpsilon);
-        read_parameters(arguments, call.parameters);
-        check_parameters(call.parameters, call.parameters.horizon);
-    }
-    return call;
+    if (check_aggregate_context(fcinfo, FrameRule::growing) == AggregateUse::window)
+        return {};
+    Argument arguments[kArguments];
+    evaluate_group_arguments(fcinfo, arguments + kEpsilon, kArguments - kEpsilon);
+    const Request request = read_request_of(arguments);
+    check_request(request);
+    return {request};
 }
 
 /// Of a group.
-std::int64_t last_step(const Parameters& parameters) {
-    return parameters.horizon == kUnbounded ? kMaxHorizon : parameters.horizon;
+std::int64_t last_step(const Request& request) {
+    return request.horizon == kUnbounded ? kMaxHorizon : request.horizon;
 }
 
 pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     const Call* call = once<Call, open_call>(fcinfo);
     MemoryContext memory = state_memory(fcinfo);
-    Parameters parameters = call->parameters;
-    if (call->use == AggregateUse::window) {
+    if (!call->request)
         check_first_state(fcinfo);
-        read_parameters(fcinfo->args, parameters);
-    }
+    const Request request = call->request ? *call->request : read_request_of(fcinfo->args);
     auto* state = static_cast<State*>(allocate_secret(memory, sizeof(State)));
-    state->parameters = parameters;
-    if (call->use == AggregateUse::window) {
+    state->request = request;
+    if (!call->request) {
         for (int i = kEpsilon; i < kArguments; ++i)
             state->arguments[i] = fcinfo->args[i];
-        state->stream = open_stream(memory, parameters, parameters.horizon);
+        state->stream = open_stream(memory, request);
     } else {
-        state->counted_until = last_step(parameters);
+        state->counted_until = last_step(request);
     }
     return state;
 }
@@ -90,10 +86,8 @@ bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
     return difference == 0;
 }
 
-pg_noinline void check_same_parameters(FunctionCallInfo fcinfo, const State* state) {
-    Parameters parameters;
-    read_parameters(fcinfo->args, parameters);
-    if (!(parameters == state->parameters))
+pg_noinline void check_same_request(FunctionCallInfo fcinfo, const State* state) {
+    if (!(read_request_of(fcinfo->args) == state->request))
         raise_not_constant();
 }
 
@@ -104,9 +98,9 @@ pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
     else if (state->stream.noise == nullptr)
         raise_beyond(state->counted_until);
     else if (!are_arguments_same(fcinfo, state))
-        check_same_parameters(fcinfo, state);
+        check_same_request(fcinfo, state);
     if (state->stream.noise != nullptr)
-        state->release = advance(state->stream, state->parameters, bit ? 1 : 0);
+        state->release = advance(state->stream, state->request, bit ? 1 : 0);
     else
         state->progress.record(bit ? 1 : 0);
     return state;
@@ -134,8 +128,7 @@ DP_FUNCTION(dp_running_count_final) {
     }
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (state->stream.noise == nullptr && state->released_at != state->progress.step) {
-        state->release =
-            release_once(state->parameters, state->parameters.horizon, state->progress);
+        state->release = release_once(state->request, state->progress);
         state->released_at = state->progress.step;
     }
     PG_RETURN_INT64(state->release);

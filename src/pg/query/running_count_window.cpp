@@ -55,8 +55,7 @@ struct Partition {
     bool rows_are_spooled; ///< by WinGetPartitionRowCount
     bool may_vary;         ///< some parameter is neither a constant nor a query parameter
     std::int64_t row;      ///< the next, 0 for the first
-    std::int64_t rows;     ///< of the partition, if they are spooled
-    Parameters parameters;
+    Request request;
 };
 
 Argument current(WindowObject window, int index) {
@@ -66,36 +65,36 @@ Argument current(WindowObject window, int index) {
 }
 
 template <class Form>
-void read_parameters(WindowObject window, Parameters& parameters) {
-    parameters.epsilon = read_epsilon(current(window, Form::kEpsilon));
-    parameters.sensitivity =
-        Form::kSensitivity < 0 ? 1 : read_sensitivity(current(window, Form::kSensitivity));
-    read_k(parameters, current(window, Form::kK));
-    read_mechanism(parameters, current(window, Form::kMechanism));
-    read_horizon(parameters, current(window, Form::kHorizon));
+Request read_current_request(WindowObject window) {
+    RequestArguments arguments{.epsilon = current(window, Form::kEpsilon),
+                               .horizon = current(window, Form::kHorizon),
+                               .k = current(window, Form::kK),
+                               .mechanism = current(window, Form::kMechanism)};
+    if constexpr (Form::kSensitivity >= 0)
+        arguments.sensitivity = current(window, Form::kSensitivity);
+    return read_request(arguments);
 }
 
 // Not inlined: what is rare must not burden the frame of what happens at every row.
 template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
     check_volatile_once(function);
-    read_parameters<Form>(window, partition->parameters);
+    partition->request = read_current_request<Form>(window);
     for (int i = Form::kEpsilon; i < Form::kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
-    std::int64_t horizon = partition->parameters.horizon;
-    if (horizon == kUnbounded) {
-        horizon = partition->rows = WinGetPartitionRowCount(window);
+    if (partition->request.horizon == kUnbounded) {
+        partition->request.horizon = WinGetPartitionRowCount(window);
         partition->rows_are_spooled = true;
     }
-    partition->stream =
-        open_stream(GetMemoryChunkContext(partition), partition->parameters, horizon);
+    partition->stream = open_stream(GetMemoryChunkContext(partition), partition->request);
 }
 
 template <class Form>
-pg_noinline void check_same_parameters(WindowObject window, const Partition* partition) {
-    Parameters parameters;
-    read_parameters<Form>(window, parameters);
-    if (!(parameters == partition->parameters))
+pg_noinline void check_same_request(WindowObject window, const Partition* partition) {
+    Request request = read_current_request<Form>(window);
+    if (request.horizon == kUnbounded && partition->rows_are_spooled)
+        request.horizon = partition->request.horizon;
+    if (!(request == partition->request))
         Form::raise_varying();
 }
 
@@ -126,7 +125,7 @@ Datum running_total(FunctionCallInfo fcinfo) {
     if (partition->stream.noise == nullptr) {
         open_partition<Form>(window, fcinfo->flinfo, partition);
     } else if (partition->may_vary) {
-        check_same_parameters<Form>(window, partition);
+        check_same_request<Form>(window, partition);
     }
     const std::int64_t row = partition->row++;
     if (!partition->rows_are_spooled) {
@@ -134,9 +133,9 @@ Datum running_total(FunctionCallInfo fcinfo) {
             raise_tie();
     } else if (row % kBatch == 0) {
         // All of them can be fetched already, without a change of read pointers.
-        refuse_ties(window, row, std::min(row + kBatch, partition->rows) - 1);
+        refuse_ties(window, row, std::min(row + kBatch, partition->request.horizon) - 1);
     }
-    const std::int64_t release = advance(partition->stream, partition->parameters,
+    const std::int64_t release = advance(partition->stream, partition->request,
                                          Form::addend(current(window, Form::kAddend)));
 
     // The tuplestore need not keep passed rows, but for the one that the next is compared with;

@@ -1,6 +1,5 @@
 #include <memory>
 #include <new>
-#include <optional>
 
 #include <sodium.h>
 
@@ -29,29 +28,13 @@ extern "C" void forget_kept(void* argument) {
 }
 
 /// The mechanism of an epoch, or an error; good as long as `context`.
-const PreparedMechanism& prepare_in(MemoryContext context, const Parameters& parameters,
-                                    std::int64_t horizon, int epoch) {
+const PreparedMechanism& prepare_in(MemoryContext context, const Request& request, int epoch) {
     Kept* kept = new (MemoryContextAlloc(context, sizeof(Kept))) Kept{};
     kept->callback.func = forget_kept;
     kept->callback.arg = kept;
     MemoryContextRegisterResetCallback(context, &kept->callback); // before there is what to forget
-    Failure failure;
-    if (!guarded(failure, [&] {
-            kept->mechanism = backend_plans.share(to_request(parameters, horizon), epoch);
-        }))
-        failure.raise();
+    run([&] { kept->mechanism = backend_plans.share(request, epoch); });
     return *kept->mechanism;
-}
-
-/// The mechanism of an epoch, or an error; good until the next call.
-const PreparedMechanism& prepare(const Parameters& parameters, std::int64_t horizon, int epoch) {
-    Failure failure;
-    const PreparedMechanism* prepared = nullptr;
-    if (!guarded(failure, [&] {
-            prepared = &backend_plans.prepare(to_request(parameters, horizon), epoch);
-        }))
-        failure.raise();
-    return *prepared;
 }
 
 /// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that
@@ -67,18 +50,6 @@ void open_epoch(Stream& stream, const PreparedMechanism& prepared) {
         sodium_memzero(previous, stream.bytes);
     }
     stream.bytes = bytes;
-}
-
-/// The unit of a single release, or an error.
-PrivacyUnit unit_of(double epsilon, std::int64_t sensitivity) {
-    Failure failure;
-    std::optional<PrivacyUnit> unit;
-    if (!guarded(failure, [&] {
-            unit.emplace(Epsilon(epsilon), sensitivity);
-            unit->require_scale(1);
-        }))
-        failure.raise();
-    return *unit;
 }
 
 /// The noise of a release after `step` rows: of the closed epochs' totals and of the current one.
@@ -97,65 +68,47 @@ FixedPoint sample_all_noise(const Request& request, std::int64_t step, Draw&& dr
 
 } // namespace
 
-Stream open_stream(MemoryContext context, const Parameters& parameters, std::int64_t horizon) {
-    const PreparedMechanism& prepared = prepare_in(context, parameters, horizon, 0);
-    Stream stream{nullptr, nullptr, 0, horizon, 0, context, begin_release(prepared.spec().unit)};
+Stream open_stream(MemoryContext context, const Request& request) {
+    const PreparedMechanism& prepared = prepare_in(context, request, 0);
+    Stream stream{nullptr, nullptr, 0, 0, context, begin_release(request.unit)};
     open_epoch(stream, prepared);
     stream.progress = static_cast<Progress*>(allocate_secret(context, sizeof(Progress)));
     return stream;
 }
 
-void look_ahead(Stream& stream, const Parameters& parameters) {
-    if (stream.horizon == kUnbounded && stream.noise->is_over()) {
+void look_ahead(Stream& stream, const Request& request) {
+    if (request.horizon == kUnbounded && stream.noise->is_over()) {
         ++stream.epoch;
-        open_epoch(stream, prepare_in(stream.context, parameters, stream.horizon, stream.epoch));
+        open_epoch(stream, prepare_in(stream.context, request, stream.epoch));
     }
-    Failure failure;
-    if (!guarded(failure, [&] { stream.noise->look_ahead(stream.release); }))
-        failure.raise();
+    run([&] { stream.noise->look_ahead(stream.release); });
 }
 
 void raise_beyond(std::int64_t horizon) {
-    Failure failure;
-    (void)guarded(failure, [&] { Progress::throw_beyond(horizon); });
-    failure.raise();
+    run([&] { Progress::throw_beyond(horizon); });
+    pg_unreachable();
 }
 
-void check_parameters(const Parameters& parameters, std::int64_t horizon) {
-    (void)prepare(parameters, horizon, 0);
+void check_request(const Request& request) {
+    run([&] { (void)backend_plans.prepare(request); });
 }
 
-std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
-                          const Progress& progress) {
-    const Release begun = begin_release(prepare(parameters, horizon, 0).spec().unit);
-    Failure failure;
-    std::int64_t release = 0;
-    if (!guarded(failure, [&] {
-            const auto draw = [&](const DiscreteLaplace& sampler) {
-                throw_if_interrupted(); // noise per step: as many draws as rows
-                return begun.draw(sampler);
-            };
-            release = progress.release(
-                rounded(sample_all_noise(to_request(parameters, horizon), progress.step, draw)));
-        }))
-        failure.raise();
-    return release;
+std::int64_t release_once(const Request& request, const Progress& progress) {
+    const Release begun = begin_release(request.unit);
+    const auto draw = [&](const DiscreteLaplace& sampler) {
+        throw_if_interrupted(); // noise per step: as many draws as rows
+        return begun.draw(sampler);
+    };
+    return run(
+        [&] { return progress.release(rounded(sample_all_noise(request, progress.step, draw))); });
 }
 
-void check_epsilon(double epsilon) {
-    (void)unit_of(epsilon, 1);
-}
-
-std::int64_t release_value(double epsilon, std::int64_t sensitivity, std::int64_t value) {
-    const Release begun = begin_release(unit_of(epsilon, sensitivity));
-    Failure failure;
-    std::int64_t release = 0;
-    if (!guarded(failure, [&] {
-            const auto sampler = backend_plans.sampler(begun.unit().scale(1));
-            release = saturated(static_cast<int128>(value) + begun.draw(*sampler));
-        }))
-        failure.raise();
-    return release;
+std::int64_t release_value(const PrivacyUnit& unit, std::int64_t value) {
+    const Release begun = begin_release(unit);
+    return run([&] {
+        const auto sampler = backend_plans.sampler(unit.scale(1));
+        return saturated(static_cast<int128>(value) + begun.draw(*sampler));
+    });
 }
 
 } // namespace dp_counter::pg

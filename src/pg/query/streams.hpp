@@ -17,27 +17,25 @@ extern MechanismCache backend_plans;
 struct Stream {
     NoiseStream* noise;
     Progress* progress;
-    std::size_t bytes;    ///< of the block at `noise`
-    std::int64_t horizon; ///< kUnbounded: in epochs
+    std::size_t bytes; ///< of the block at `noise`
     std::int32_t epoch;
     MemoryContext context;
     Release release;
 };
 
-/// A stream at step 0 for these parameters and this horizon (kUnbounded: none), in secret memory of
-/// `context`. Raises a PostgreSQL error for parameters out of range.
-[[nodiscard]] Stream open_stream(MemoryContext context, const Parameters& parameters,
-                                 std::int64_t horizon);
+/// A stream at step 0, in secret memory of `context`. Raises a PostgreSQL error for a request out
+/// of range.
+[[nodiscard]] Stream open_stream(MemoryContext context, const Request& request);
 
 /// Makes the stream ready for the next row, in its next epoch if it has to be; raises a PostgreSQL
-/// error beyond the horizon. `parameters` are those that opened the stream.
-void look_ahead(Stream& stream, const Parameters& parameters);
+/// error beyond the horizon. `request` is that which opened the stream.
+void look_ahead(Stream& stream, const Request& request);
 
 /// Takes in one row, a bit or a number, and returns its release; raises as look_ahead() does.
-[[nodiscard]] inline std::int64_t advance(Stream& stream, const Parameters& parameters,
+[[nodiscard]] inline std::int64_t advance(Stream& stream, const Request& request,
                                           std::int64_t addend) {
     if (!stream.noise->is_ready()) [[unlikely]]
-        look_ahead(stream, parameters);
+        look_ahead(stream, request);
     stream.progress->record(addend);
     return stream.progress->release(stream.noise->take());
 }
@@ -45,20 +43,14 @@ void look_ahead(Stream& stream, const Parameters& parameters);
 /// Raises data_exception: the horizon has been reached.
 [[noreturn]] void raise_beyond(std::int64_t horizon);
 
-/// Checks the parameters as open_stream does.
-void check_parameters(const Parameters& parameters, std::int64_t horizon);
+/// Checks the request as open_stream does.
+void check_request(const Request& request);
 
 /// The release after `progress.step` rows of a stream that was not read before: its noise is that
 /// of the last step alone (sample_noise, noise_stream.hpp).
-[[nodiscard]] std::int64_t release_once(const Parameters& parameters, std::int64_t horizon,
-                                        const Progress& progress);
+[[nodiscard]] std::int64_t release_once(const Request& request, const Progress& progress);
 
-/// Checks the epsilon of release_value.
-void check_epsilon(double epsilon);
-
-/// value + discrete Laplace noise of scale sensitivity/epsilon, brought into 64 bits. Raises a
-/// PostgreSQL error for parameters out of range.
-[[nodiscard]] std::int64_t release_value(double epsilon, std::int64_t sensitivity,
-                                         std::int64_t value);
+/// value + discrete Laplace noise of scale sensitivity/epsilon, brought into 64 bits.
+[[nodiscard]] std::int64_t release_value(const PrivacyUnit& unit, std::int64_t value);
 
 } // namespace dp_counter::pg

@@ -1,6 +1,9 @@
 #include <cstring>
+#include <string_view>
 
 #include "pg/server/arguments.hpp"
+
+#include "pg/server/wall.hpp"
 
 extern "C" {
 #include "mb/pg_wchar.h"
@@ -9,11 +12,7 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-bool operator==(const Parameters& a, const Parameters& b) noexcept {
-    return a.epsilon == b.epsilon && a.sensitivity == b.sensitivity && a.horizon == b.horizon &&
-           a.k == b.k && a.has_mechanism == b.has_mechanism &&
-           std::strncmp(a.mechanism, b.mechanism, sizeof a.mechanism) == 0;
-}
+namespace {
 
 double read_epsilon(const Argument& argument) {
     if (argument.isnull)
@@ -32,41 +31,36 @@ std::int64_t read_sensitivity(const Argument& argument) {
     return DatumGetInt64(argument.value);
 }
 
-void read_k(Parameters& parameters, const Argument& argument) {
-    parameters.k = 0;
-    if (argument.isnull)
-        return;
-    parameters.k = DatumGetInt32(argument.value);
-    if (parameters.k == 0) // would read as "not given"
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("k must be between %d and %d, not 0", kMinRadix, kMaxRadix),
-                        errhint("Leave k out to have the most accurate one chosen.")));
+} // namespace
+
+PrivacyUnit read_unit(const Argument& epsilon, const Argument& sensitivity) {
+    const double value = read_epsilon(epsilon);
+    const std::int64_t most = read_sensitivity(sensitivity);
+    return run([&] {
+        PrivacyUnit unit(Epsilon(value), most);
+        unit.require_scale(1);
+        return unit;
+    });
 }
 
-void read_mechanism(Parameters& parameters, const Argument& argument) {
-    std::memset(parameters.mechanism, 0, sizeof parameters.mechanism);
-    parameters.has_mechanism = !argument.isnull;
-    if (argument.isnull)
-        return;
-    struct varlena* text = PG_DETOAST_DATUM_PACKED(argument.value);
-    // A longer name is cut at a character's end; it is unknown in any case.
-    const int length = pg_mbcliplen(VARDATA_ANY(text), static_cast<int>(VARSIZE_ANY_EXHDR(text)),
-                                    Parameters::kMaxMechanismName);
-    std::memcpy(parameters.mechanism, VARDATA_ANY(text), static_cast<std::size_t>(length));
-}
-
-void read_horizon(Parameters& parameters, const Argument& argument) {
-    parameters.horizon = kUnbounded;
-    if (argument.isnull)
-        return;
-    parameters.horizon = DatumGetInt64(argument.value);
-    if (parameters.horizon == kUnbounded) // would read as "not given"
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("horizon must be between 1 and %lld, not 0",
-                    static_cast<long long>(kMaxHorizon)),
-             errhint("The horizon is the greatest number of rows that the count may run over.")));
+Request read_request(const RequestArguments& arguments) {
+    Request request{kUnbounded, read_unit(arguments.epsilon, arguments.sensitivity), {}, {}};
+    if (!arguments.horizon.isnull) {
+        request.horizon = DatumGetInt64(arguments.horizon.value);
+        run([&] { check_horizon(request.horizon); });
+    }
+    if (!arguments.k.isnull)
+        request.radix = DatumGetInt32(arguments.k.value);
+    if (!arguments.mechanism.isnull) {
+        struct varlena* text = PG_DETOAST_DATUM_PACKED(arguments.mechanism.value);
+        // What an error shows of a longer name ends with a whole character.
+        constexpr int kMostShown = 64;
+        const int length =
+            pg_mbcliplen(VARDATA_ANY(text), static_cast<int>(VARSIZE_ANY_EXHDR(text)), kMostShown);
+        const std::string_view name(VARDATA_ANY(text), static_cast<std::size_t>(length));
+        request.mechanism = run([&] { return mechanism_from_name(name); });
+    }
+    return request;
 }
 
 bool bit_from_bit(const Argument& argument) {
@@ -90,16 +84,6 @@ void raise_not_constant(const char* parameters, const char* stream) {
                     errhint("Partition by what they depend on: every partition is a %s of its own.",
                             stream)));
     pg_unreachable();
-}
-
-Request to_request(const Parameters& parameters, std::int64_t horizon) {
-    Request request{
-        horizon, PrivacyUnit(Epsilon(parameters.epsilon), parameters.sensitivity), {}, {}};
-    if (parameters.k != 0)
-        request.radix = parameters.k;
-    if (parameters.has_mechanism)
-        request.mechanism = mechanism_from_name(parameters.mechanism);
-    return request;
 }
 
 } // namespace dp_counter::pg

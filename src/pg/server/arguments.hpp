@@ -1,36 +1,33 @@
-// The arguments of dp_running_count and dp_running_sum, read, checked and held constant.
+// The arguments of the functions that take parameters, read, checked and held constant.
 #pragma once
 
-#include <cstdint>
+#include <type_traits>
 
 #include "core/count/mechanism_spec.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
 
-/// The parameters as SQL passes them. Trivial: lives in PostgreSQL's memory.
-struct Parameters {
-    static constexpr int kMaxMechanismName = 31;
-
-    double epsilon;
-    std::int64_t sensitivity = 1; ///< of a count; what is zeroed is refused
-    std::int64_t horizon;         ///< kUnbounded where NULL
-    std::int32_t k;               ///< 0 where NULL
-    bool has_mechanism;
-    char mechanism[kMaxMechanismName + 1]; ///< ends in zeros
-
-    friend bool operator==(const Parameters& a, const Parameters& b) noexcept;
-};
-
 /// One SQL argument.
 using Argument = NullableDatum;
 
-/// Each raises null_value_not_allowed or invalid_parameter_value where the argument cannot be read.
-[[nodiscard]] double read_epsilon(const Argument& argument);
-[[nodiscard]] std::int64_t read_sensitivity(const Argument& argument);
-void read_k(Parameters& parameters, const Argument& argument);
-void read_mechanism(Parameters& parameters, const Argument& argument);
-void read_horizon(Parameters& parameters, const Argument& argument);
+static_assert(std::is_trivially_copyable_v<Request>); // lives in PostgreSQL's memory
+
+/// What a call asks for, as SQL passes it: that of a count where nothing else is said.
+struct RequestArguments {
+    Argument epsilon;
+    Argument sensitivity{Int64GetDatum(1), false};
+    Argument horizon{0, true};
+    Argument k{0, true};
+    Argument mechanism{0, true};
+};
+
+/// Each raises null_value_not_allowed for an epsilon or a sensitivity that is NULL, and
+/// invalid_parameter_value for what no request can have. A NULL horizon reads as kUnbounded. (What
+/// no mechanism can have, whoever asks for the mechanism raises.)
+[[nodiscard]] PrivacyUnit read_unit(const Argument& epsilon,
+                                    const Argument& sensitivity = RequestArguments{}.sensitivity);
+[[nodiscard]] Request read_request(const RequestArguments& arguments);
 
 /// The value of a boolean or bit(1) argument; NULL counts as 0. bit_from_bit raises
 /// string_data_length_mismatch for a bit string of another length.
@@ -47,8 +44,5 @@ void read_horizon(Parameters& parameters, const Argument& argument);
 /// Raises invalid_parameter_value: a parameter changed between two rows of one stream.
 [[noreturn]] void raise_not_constant(const char* parameters = "epsilon, k, mechanism and horizon",
                                      const char* stream = "count");
-
-/// The request that the parameters make, with this horizon. Core: may throw.
-[[nodiscard]] Request to_request(const Parameters& parameters, std::int64_t horizon);
 
 } // namespace dp_counter::pg

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <new>
+#include <optional>
+#include <type_traits>
 
 #include "core/base/error.hpp"
 
@@ -49,6 +51,24 @@ template <class Call>
         failure.capture_unexpected("unknown exception");
     }
     return false;
+}
+
+/// Runs the core function `call` as guarded() does, raises what it throws and returns its answer,
+/// of a trivially destructible type: raising does not unwind.
+template <class Call>
+auto run(Call&& call) {
+    using Answer = decltype(call());
+    Failure failure;
+    if constexpr (std::is_void_v<Answer>) {
+        if (!guarded(failure, call)) [[unlikely]]
+            failure.raise();
+    } else {
+        static_assert(std::is_trivially_destructible_v<Answer>);
+        std::optional<Answer> answer;
+        if (!guarded(failure, [&] { answer.emplace(call()); })) [[unlikely]]
+            failure.raise();
+        return *answer;
+    }
 }
 
 } // namespace dp_counter::pg
