@@ -47,28 +47,26 @@ FROM unnest(ARRAY['1, NULL, 1', '1, 1, NULL', '1, 1, 0', '1, 1, -1', '1, 0, 1', 
 -- Above a subquery with the GROUP BY, or the aggregate, the exact totals are found in parallel; in the same SELECT they are not. The same for dp_running_sum.
 CREATE TABLE dp_visits AS SELECT i % 10 AS g, i FROM generate_series(1, 20000) i;
 ANALYZE dp_visits;
-CREATE FUNCTION pg_temp.partial(query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.plan(query text, OUT plan text) LANGUAGE plpgsql AS $$
 DECLARE
     line text;
-    plan text := '';
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        plan := plan || line || E'\n';
+        plan := concat(plan, line, E'\n');
     END LOOP;
-    RETURN CASE WHEN plan ~ 'Finalize(.|\n)*Gather(.|\n)*Partial(.|\n)*Parallel Seq Scan' THEN 'partial aggregate in workers'
-                WHEN plan ~ 'Partial' THEN plan ELSE 'aggregate in the leader' END;
 END $$;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0.001;
 SET min_parallel_table_scan_size = 0;
-SELECT query, pg_temp.partial(query)
+SELECT query, CASE WHEN plan ~ 'Finalize(.|\n)*Gather(.|\n)*Partial(.|\n)*Parallel Seq Scan' THEN 'partial aggregate in workers'
+                   WHEN plan ~ 'Partial' THEN plan ELSE 'aggregate in the leader' END AS partial
 FROM unnest(ARRAY['SELECT g, count(*) FROM dp_visits GROUP BY g',
                   'SELECT g, dp_laplace(n, 1.0, 1) FROM (SELECT g, count(*) AS n FROM dp_visits GROUP BY g) s',
                   'SELECT dp_laplace(n, 1.0, 1) FROM (SELECT count(*) AS n FROM dp_visits) s',
                   'SELECT g, dp_laplace(count(*), 1.0, 1) FROM dp_visits GROUP BY g',
                   'SELECT g, dp_count(true, 1.0) FROM dp_visits GROUP BY g',
                   'SELECT g, sum(count(*)) OVER (ORDER BY g) FROM dp_visits GROUP BY g',
-                  'SELECT g, dp_running_sum(count(*), 1.0, 1) OVER (ORDER BY g) FROM dp_visits GROUP BY g']) query;
+                  'SELECT g, dp_running_sum(count(*), 1.0, 1) OVER (ORDER BY g) FROM dp_visits GROUP BY g']) query, pg_temp.plan(query);
 SELECT g, dp_laplace(n, 1e9, 1), dp_running_sum(n, 1e9, 1) OVER (ORDER BY g) FROM (SELECT g, count(*) AS n FROM dp_visits GROUP BY g) s ORDER BY g LIMIT 3;
 -- partition-wise, and pushed down where sum() is
 CREATE TABLE dp_years (t integer, bit boolean) PARTITION BY RANGE (t);
@@ -78,17 +76,8 @@ INSERT INTO dp_years SELECT t, t % 3 = 0 FROM generate_series(1, 20000) t;
 ANALYZE dp_years;
 SET enable_partitionwise_aggregate = on;
 SET max_parallel_workers_per_gather = 0;
-CREATE FUNCTION pg_temp.partition_wise(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    plan text := '';
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        plan := plan || line || E'\n';
-    END LOOP;
-    RETURN plan ~ 'Append(.|\n)*Aggregate(.|\n)*Aggregate';
-END $$;
-SELECT pg_temp.partition_wise('SELECT t, sum(count(*)) OVER (ORDER BY t) FROM dp_years GROUP BY t') AS truth,
-       pg_temp.partition_wise('SELECT t, dp_running_sum(count(*), 1.0, 1) OVER (ORDER BY t) FROM dp_years GROUP BY t') AS private,
-       pg_temp.partition_wise('SELECT t, dp_laplace(n, 1.0, 1) FROM (SELECT t, count(*) AS n FROM dp_years GROUP BY t) s') AS numbers;
+SELECT bool_and(plan ~ 'Append(.|\n)*Aggregate(.|\n)*Aggregate') AS partition_wise
+FROM unnest(ARRAY['SELECT t, sum(count(*)) OVER (ORDER BY t) FROM dp_years GROUP BY t',
+                  'SELECT t, dp_running_sum(count(*), 1.0, 1) OVER (ORDER BY t) FROM dp_years GROUP BY t',
+                  'SELECT t, dp_laplace(n, 1.0, 1) FROM (SELECT t, count(*) AS n FROM dp_years GROUP BY t) s']) query, pg_temp.plan(query);
 DROP TABLE dp_visits, dp_years;
