@@ -1,14 +1,15 @@
 #!/usr/bin/perl
 # Runs the SQL examples of the documentation and compares what psql prints with what the page shows.
 #
-# Every ```sql block of a page runs, in order, in a scratch database of the page's own. The server is the
-# one that libpq's environment variables name. A ```text block right after it is the output that the page
+# Every ```sql block of a page runs, in order, in a scratch database and a scratch folder of the page's own. The server is
+# the one that libpq's environment variables name. A ```text block right after it is the output that the page
 # promises; without one the example just has to run. Cells are compared whole, headers and row counts
 # too. As noise cannot be compared, an HTML comment before the block can say more:
 #
 #   <!-- example: noise in private, error -->   numbers in these columns may be any number, or any range
 #   <!-- example: fails -->                     the output shows an error: ERROR, DETAIL and HINT are compared
 #   <!-- example: not run -->                   a fragment
+#   <!-- example: shell -->                     before a ```sh block: bash runs it, in the same folder and database
 #   <!-- setup                                  SQL that the reader does not see
 #   CREATE EXTENSION dp_counter;
 #   -->
@@ -17,22 +18,32 @@
 
 use strict;
 use warnings;
+use Cwd qw(getcwd);
 use File::Basename qw(dirname);
 use File::Temp ();
 use Test::More;
 
 chdir dirname(__FILE__) . '/../..' or die "no repository: $!";
-my @pages = @ARGV ? @ARGV : ('README.md', sort glob 'docs/*.md');
+my $root = getcwd();
+my @pages = map { "$root/$_" } @ARGV ? @ARGV : ('README.md', sort glob 'docs/*.md');
 
 for my $page (@pages)
 {
     my $database = "dp_examples_$$";
+    my $folder = File::Temp->newdir;
+    chdir $folder or die "$folder: $!";
+    symlink "$root/test", 'test' or die "symlink: $!"; # the flights
+    (my $page_name = $page) =~ s{^\Q$root\E/}{};
     psql('postgres', "CREATE DATABASE $database") and die "cannot create $database\n";
     for my $example (examples_of($page))
     {
-        my ($status, $output) = psql($database, $example->{sql});
-        check("$page:$example->{line}", $example, $status, $output);
+      SKIP: {
+            skip "no gnuplot", 1 if $example->{sql} =~ /gnuplot/ && system('command -v gnuplot >/dev/null');
+            my ($status, $output) = $example->{shell} ? shell($database, $example->{sql}) : psql($database, $example->{sql});
+            check("$page_name:$example->{line}", $example, $status, $output);
+        }
     }
+    chdir $root;
     psql('postgres', "DROP DATABASE $database WITH (FORCE)");
 }
 done_testing();
@@ -52,7 +63,7 @@ sub examples_of
         {
             if ($block->{language} eq 'text' && $awaiting) { $awaiting->{expected} = $block->{text} }
             undef $awaiting;
-            if ($block->{language} eq 'sql')
+            if ($block->{language} eq ($options{shell} ? 'sh' : 'sql'))
             {
                 my $example = { line => $block->{line}, sql => $block->{text}, noisy => {}, %options };
                 push @examples, $awaiting = $example unless $options{skip};
@@ -76,6 +87,7 @@ sub option
     my ($text, $where) = @_;
     return (fails => 1) if $text eq 'fails';
     return (skip => 1)  if $text eq 'not run';
+    return (shell => 1) if $text eq 'shell';
     return (noisy => { map { $_ => 1 } split /, */, $1 }) if $text =~ /^noise in (.*)/;
     die "$where: unknown: $text\n";
 }
@@ -91,6 +103,16 @@ sub psql
     my $status = $?;
     $output =~ s/^psql:\S+:\d+: //mg;
     return ($status, $output);
+}
+
+sub shell
+{
+    my ($database, $script) = @_;
+    local $ENV{PGDATABASE} = $database;
+    open my $bash, '-|', 'bash', '-c', "set -euo pipefail\nexec 2>&1\n$script" or die "bash: $!";
+    my $output = do { local $/; <$bash> };
+    close $bash;
+    return ($?, $output // '');
 }
 
 sub check

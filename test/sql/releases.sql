@@ -93,7 +93,7 @@ REFRESH MATERIALIZED VIEW dp_held;
 SELECT bool_and(a.n = b.n) AS held FROM dp_held a JOIN first_release b USING (t);
 DROP MATERIALIZED VIEW dp_held;
 
--- What multiplies releases all the same, since the call is written again (README: "Release once, read often").
+-- What multiplies releases all the same, since the call is written again (docs/queries.md: "Release once, read often").
 -- x BETWEEN a AND b is x >= a AND x <= b: with one release it is never both above 0 and below it
 SELECT bool_or(x BETWEEN 1 AND -1) AS as_column, bool_or((SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) BETWEEN 1 AND -1) AS as_sublink
 FROM (SELECT g, (SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) AS x FROM generate_series(1, 1000) g) s;
