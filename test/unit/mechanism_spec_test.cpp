@@ -38,6 +38,17 @@ TEST(MechanismSpec, ChoosesTheLeastErrorOfAllRadices) {
             }
 }
 
+TEST(MechanismSpec, ChoosesNoMechanismThatATreeBeats) {
+    // Where the trees are not asked as well as where they are.
+    for (const double epsilon : {0.1, 0.5, 0.51, 1.0, 1.5, 2.0, 2.01, 3.0, 6.0})
+        for (const std::int64_t horizon :
+             {5, 11, 12, 20, 33, 47, 64, 65, 66, 80, 113, 150, 300, 640, 777, 5000, 100000, 777777})
+            for (const Mechanism tree : {Mechanism::plain, Mechanism::subtraction})
+                EXPECT_LE(make_mechanism(request(horizon, epsilon)).mse(),
+                          make_mechanism(request(horizon, epsilon, {}, tree)).mse() * (1 + 1e-12))
+                    << horizon << " " << epsilon;
+}
+
 TEST(MechanismSpec, OneLevelIsBestForTinyHorizons) {
     const MechanismSpec spec = make_mechanism(request(10));
     EXPECT_EQ(spec.height, 1);

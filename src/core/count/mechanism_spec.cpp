@@ -81,10 +81,6 @@ MechanismSpec with_radix(const Request& request, std::int32_t radix) {
     return {mechanism, radix, height, request.horizon, request.unit, {}};
 }
 
-/// Up to this epsilon discrete noise is like continuous noise, and hats are better than any tree
-/// (tests hold this at many horizons). Above, noise of few integers may favour a tree.
-constexpr double kHatsWin = 0.5;
-
 MechanismSpec best_of_all(const Request& request) {
     Best best;
     std::optional<MechanismSpec> hats;
@@ -92,7 +88,9 @@ MechanismSpec best_of_all(const Request& request) {
         hats = with_levels(request, 0, choose_hat(request.horizon, request.unit));
     } catch (const Error&) { // their lattices are too fine for this epsilon: the trees are left
     }
-    if (hats && request.unit.density() <= kHatsWin && hats->height > 1)
+    // Where discrete noise is like continuous noise, hats are better than any tree (a test holds
+    // this at many horizons), which need not be asked. Noise of few integers may favour a tree.
+    if (hats && is_nearly_continuous(request.unit) && hats->height > 1)
         return *hats;
     for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
         best.offer(best_tree(request, mechanism));

@@ -39,19 +39,22 @@ std::vector<Enclosure> powers(const Enclosure& ratio, unsigned bits) {
     return power;
 }
 
-/// Encloses the probability that a digit is at least j, from the powers of its ratio.
-Enclosure at_least(int j, const std::vector<Enclosure>& power, bool open, unsigned bits) {
-    const Enclosure& reach = power[static_cast<std::size_t>(j - 1)];
+/// Encloses the probabilities that a digit is at least 1 .. 15, from the powers of its ratio.
+std::vector<Enclosure> at_least(const std::vector<Enclosure>& power, bool open, unsigned bits) {
+    std::vector<Enclosure> shares(power.begin(), power.end() - 1);
     if (open)
-        return reach;
+        return shares;
     const BigInt one = BigInt(1) << bits;
-    const Enclosure& all = power[kBase - 1];
-    const BigInt low = reach.low > all.high ? BigInt(reach.low - all.high) : BigInt(0);
-    const BigInt high = reach.high - all.low;
-    Enclosure share; // member by member, as in certified_exp.cpp
-    share.low = BigInt(low << bits) / BigInt(one - all.low);
-    share.high = ceil_div(high << bits, one - all.high);
-    return share;
+    const Enclosure& all = power.back();
+    Enclosure inverse; // of 1 - all; member by member, as in certified_exp.cpp
+    inverse.low = BigInt(one << bits) / BigInt(one - all.low);
+    inverse.high = ceil_div(one << bits, one - all.high);
+    for (Enclosure& share : shares) {
+        share.low = share.low > all.high ? BigInt(share.low - all.high) : BigInt(0);
+        share.high -= all.low;
+        share = multiply(share, inverse, bits);
+    }
+    return shares;
 }
 
 /// Encloses the probability of minus, ratio / (1 + ratio), which grows with the ratio.
@@ -104,11 +107,10 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
         certified = certify(minus(ratio, bits), bits, sign_.word[0], sign_.tail[0]);
         for (int i = 0; i < digit_count_ && certified; ++i) {
             const std::vector<Enclosure> power = powers(ratio, bits);
+            const std::vector<Enclosure> shares = at_least(power, i == digit_count_ - 1, bits);
             Digit& digit = digits_[i];
-            for (int j = 1; j < kBase && certified; ++j) {
-                const Enclosure p = at_least(j, power, i == digit_count_ - 1, bits);
-                certified = certify(p, bits, digit.word[j - 1], digit.tail[j - 1]);
-            }
+            for (std::size_t j = 0; j < shares.size() && certified; ++j)
+                certified = certify(shares[j], bits, digit.word[j], digit.tail[j]);
             digit.word[kBase - 1] = INT32_MIN; // no word lies below it
             ratio = power[kBase - 1];
         }
@@ -178,9 +180,7 @@ int DiscreteLaplace::settle_exactly(int index, uint128 first_96_bits, RandomSour
         } else {
             for (int i = 0; i < index; ++i)
                 ratio = powers(ratio, bits)[kBase - 1];
-            const std::vector<Enclosure> power = powers(ratio, bits);
-            for (int j = 1; j < kBase; ++j)
-                thresholds.push_back(at_least(j, power, index == digit_count_ - 1, bits));
+            thresholds = at_least(powers(ratio, bits), index == digit_count_ - 1, bits);
         }
         const BigInt low = uniform << (bits - drawn);
         const BigInt high = BigInt(uniform + 1) << (bits - drawn);
