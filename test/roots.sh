@@ -1,0 +1,83 @@
+# Roots: minimal Debian and Ubuntu releases to build and test in, so that nothing is installed on this machine. Sourced by
+# test/majors/run, test/packages/run and test/arm64/run; needs root, debootstrap, curl and the network.
+# shellcheck shell=bash
+
+debian=http://deb.debian.org/debian
+ubuntu=http://archive.ubuntu.com/ubuntu
+
+# Debian has no package with Ubuntu's keys, so they come from Ubuntu, pinned.
+keyring_deb=ubuntu-keyring_2021.03.26_all.deb
+keyring_sha256=0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f
+
+say() { printf '==> %s\n' "$*"; }
+
+ubuntu_keyring() {
+	local base=$1 keyring=$1/ubuntu-archive-keyring.gpg
+	if [ ! -e "$keyring" ]; then
+		curl -fsS -o "$base/$keyring_deb" "$ubuntu/pool/main/u/ubuntu-keyring/$keyring_deb"
+		sha256sum --quiet -c <<<"$keyring_sha256  $base/$keyring_deb" >&2
+		dpkg-deb --fsys-tarfile "$base/$keyring_deb" |
+			tar -xO ./usr/share/keyrings/ubuntu-archive-keyring.gpg >"$keyring.unfinished"
+		mv "$keyring.unfinished" "$keyring"
+	fi
+	echo "$keyring"
+}
+
+# What every root is made ready with: no daemon starts when its package is installed; a mirror may lag behind the clock.
+prepare_root() {
+	local root=$1
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod +x "$root/usr/sbin/policy-rc.d"
+	echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90mirror"
+}
+
+# make_root RELEASE MIRROR LOG: makes the root RELEASE in the folder of LOG.
+make_root() {
+	local release=$1 mirror=$2 log=$3 root components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg script=sid
+	root=$(dirname "$log")/$release
+	if [ "$mirror" = "$ubuntu" ]; then
+		components=main,universe
+		keyring=$(ubuntu_keyring "$(dirname "$log")") || return 1
+		script=gutsy # how all of Ubuntu's releases are made; debootstrap may not know the newest by name
+	fi
+	rm -rf "$root" "$root.unfinished"
+	debootstrap --variant=minbase --components="$components" --keyring="$keyring" \
+		"$release" "$root.unfinished" "$mirror" "/usr/share/debootstrap/scripts/$script" >"$log" 2>&1 || return 1
+	prepare_root "$root.unfinished"
+	# Ubuntu's minor releases come beside the release; Debian's are part of it.
+	if [ "$mirror" = "$ubuntu" ]; then
+		echo "deb $ubuntu $release-updates ${components//,/ }" >>"$root.unfinished/etc/apt/sources.list"
+	fi
+	mv "$root.unfinished" "$root"
+}
+
+# copy_tree FOLDER: what git tracks or would track: no objects, no build folder.
+copy_tree() {
+	local to=$1
+	rm -rf "$to"
+	mkdir -p "$to"
+	git ls-files --cached --others --exclude-standard -z |
+		while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
+		tar -c --null -T - | tar -x --no-same-owner -C "$to"
+}
+
+# run_in ROOT COMMAND...: runs the command in the root, with a /proc, a /dev/shm and process numbers of its own.
+# run_over LAYER ROOT COMMAND...: the same, but what it writes goes to the folder LAYER; the root stays as it is.
+run_in() { run_over '' "$@"; }
+run_over() {
+	local layer=$1 root=$2
+	shift
+	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	[ -z "$layer" ] || mkdir -p "$layer/upper" "$layer/work" "$layer/root"
+	unshare --pid --fork --kill-child --mount bash -c '
+		layer=$1 root=$2; shift 2
+		if [ -n "$layer" ]; then
+			mount -t overlay -o "lowerdir=$root,upperdir=$layer/upper,workdir=$layer/work" overlay "$layer/root"
+			root=$layer/root
+		fi
+		mount -t proc proc "$root/proc"
+		mkdir -p "$root/dev/shm"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+			chroot "$root" "$@"' _ "$layer" "$@"
+}
