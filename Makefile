@@ -18,9 +18,9 @@ EXTRA_CLEAN     = build $(OBJS:.o=.d) regression.diffs regression.out results ou
 
 PG_CONFIG ?= pg_config
 
-# The server's headers as system headers: our warnings are about our code alone.
+# The server's headers as system headers: our warnings are about our code alone. PACKAGE_CXXFLAGS is for who packages (debian/rules).
 PG_CXXFLAGS = -std=c++20 -MMD -MP -fvisibility=hidden -Wall -Wextra -Wpedantic -Isrc \
-              -isystem $(shell $(PG_CONFIG) --includedir-server) $(SANITIZE)
+              -isystem $(shell $(PG_CONFIG) --includedir-server) $(PACKAGE_CXXFLAGS) $(SANITIZE)
 SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
 
 # No bitcode: PGXS would compile every file a second time with clang, without PG_CXXFLAGS.
@@ -112,7 +112,7 @@ lint:
 DIST_DIR = build/dist
 DIST     = $(EXTENSION)-$(EXTVERSION)
 
-.PHONY: dist distcheck
+.PHONY: dist distcheck packages arm64
 # What is committed, to the byte the same wherever it is made.
 dist:
 	@mkdir -p $(DIST_DIR)
@@ -127,6 +127,14 @@ distcheck: dist
 	test -f $(DIST_DIR)/root$(pkglibdir)/$(MODULE_big).so
 	test -f $(DIST_DIR)/root$(datadir)/extension/$(DIST:$(EXTENSION)-%=$(EXTENSION)--%).sql
 	test -f $(DIST_DIR)/root$(datadir)/extension/$(EXTENSION).control
+
+# Debian packages and the archive, in clean roots: root, debootstrap and the network.
+packages:
+	test/packages/run
+
+# The core's tests and the extension on arm64, emulated; the same needs.
+arm64:
+	test/arm64/run
 
 # --- figures of docs/: needs gnuplot and a server with the extension, `pg_virtualenv make figures` ---
 

@@ -29,6 +29,10 @@ is($meta->{version}, $version, "META.json: version");
 is($meta->{provides}{dp_counter}{version}, $version, 'META.json: version of what it provides');
 my ($logged) = slurp('CHANGELOG.md') =~ /^## \[([\d.]+)\]/m;
 is($logged, $version, 'CHANGELOG.md: the newest section');
+my ($packaged) = slurp('debian/changelog') =~ /^dp-counter \(([\d.]+)-\d+\) /;
+is($packaged, $version, 'debian/changelog: the newest entry');
+my $control = slurp('debian/control.in') =~ s/PGVERSION/15/gr;
+is(slurp('debian/control'), $control, 'debian/control is what pg_buildext makes of debian/control.in for Debian 12');
 ok(-e "test/upgrade/dp_counter--$version.txt", "test/upgrade has the listing of $version");
 
 # --- META.json -----------------------------------------------------------------------------------
