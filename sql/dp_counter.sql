@@ -190,25 +190,37 @@ CREATE TABLE dp_counter_private.counters (
     k           pg_catalog.int4,
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
-    count       pg_catalog.int8,
     stddev      pg_catalog.float8,
-    low         pg_catalog.int8,
-    high        pg_catalog.int8,
-    published   pg_catalog.bool NOT NULL,
-    state       pg_catalog.bytea NOT NULL
+    published   pg_catalog.int8 NOT NULL
 );
 
--- Never compressed: the stored length would depend on the noise.
-ALTER TABLE dp_counter_private.counters ALTER COLUMN state SET STORAGE EXTERNAL;
-ALTER TABLE dp_counter_private.counters ALTER COLUMN state SET STATISTICS 0;
-ALTER TABLE dp_counter_private.counters ALTER COLUMN count SET STATISTICS 0;
-ALTER TABLE dp_counter_private.counters ALTER COLUMN low SET STATISTICS 0;
-ALTER TABLE dp_counter_private.counters ALTER COLUMN high SET STATISTICS 0;
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.counters
-IS 'dp_counter: a row per live counter: its parameters, its secret state and its last release';
+IS 'dp_counter: a row per live counter: its parameters, how many steps it has closed and how many of them are published';
+
+-- A group of a counter has a stream; a counter without groups has one. What was counted up to the last
+-- closed step is total + carries * 2^63, as in the table of events.
+CREATE TABLE dp_counter_private.streams (
+    counter pg_catalog.int4 NOT NULL,
+    stream  pg_catalog.int4 NOT NULL,
+    total   pg_catalog.int8 NOT NULL,
+    carries pg_catalog.int8 NOT NULL,
+    state   pg_catalog.bytea NOT NULL,
+    PRIMARY KEY (counter, stream)
+);
+
+-- Never compressed: the stored length would depend on the noise.
+ALTER TABLE dp_counter_private.streams ALTER COLUMN state SET STORAGE EXTERNAL;
+ALTER TABLE dp_counter_private.streams ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE dp_counter_private.streams ALTER COLUMN total SET STATISTICS 0;
+ALTER TABLE dp_counter_private.streams ALTER COLUMN carries SET STATISTICS 0;
+ALTER TABLE dp_counter_private.streams ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.streams FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.streams
+IS 'dp_counter: true totals and secret noise of the live counters, a row per stream';
 
 -- A slot has had total + carries * 2^63 events; head and tail are marks (events_table.cpp). Room on
 -- every page for new versions of its rows: they replace one another in place.
@@ -233,22 +245,26 @@ REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.events
 IS 'dp_counter: true numbers of the events recorded in each live counter';
 
--- Releases are public. But xmin would tell the number of transactions between two of them, and so of
--- recordings: nobody reads the table itself, but a view of it without system columns. The empty row
--- beside the table makes the view one that cannot be updated.
+-- Releases are public as soon as their step is published, which is one row's change. But xmin would tell the
+-- number of transactions between two of them, and so of recordings: nobody reads the table itself, but a view
+-- of it without system columns. The empty row beside the tables makes the view one that cannot be updated.
 CREATE TABLE dp_counter_private.releases (
     counter     pg_catalog.int4 NOT NULL,
     step        pg_catalog.int8 NOT NULL,
+    stream      pg_catalog.int4 NOT NULL,
+    period      pg_catalog.timestamptz,
     released_at pg_catalog.timestamptz NOT NULL,
     count       pg_catalog.int8 NOT NULL,
     stddev      pg_catalog.float8 NOT NULL,
     low         pg_catalog.int8 NOT NULL,
     high        pg_catalog.int8 NOT NULL,
-    PRIMARY KEY (counter, step)
+    PRIMARY KEY (counter, step, stream)
 );
 
 ALTER TABLE dp_counter_private.releases ALTER COLUMN counter SET STATISTICS 0;
 ALTER TABLE dp_counter_private.releases ALTER COLUMN step SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN stream SET STATISTICS 0;
+ALTER TABLE dp_counter_private.releases ALTER COLUMN period SET STATISTICS 0;
 ALTER TABLE dp_counter_private.releases ALTER COLUMN released_at SET STATISTICS 0;
 ALTER TABLE dp_counter_private.releases ALTER COLUMN count SET STATISTICS 0;
 ALTER TABLE dp_counter_private.releases ALTER COLUMN stddev SET STATISTICS 0;
@@ -258,11 +274,23 @@ ALTER TABLE dp_counter_private.releases ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.releases FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.releases
-IS 'dp_counter: the published releases of all live counters';
+IS 'dp_counter: the releases of all live counters, published or about to be';
+
+CREATE TABLE dp_counter_private.publications (
+    counter pg_catalog.int4 PRIMARY KEY,
+    steps   pg_catalog.int8 NOT NULL
+);
+
+ALTER TABLE dp_counter_private.publications ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.publications FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.publications
+IS 'dp_counter: how many steps of each live counter everybody may see';
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
-SELECT counter, step, released_at, count, stddev, low, high
-FROM dp_counter_private.releases, (SELECT) AS one;
+SELECT r.counter, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high
+FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
+WHERE r.counter OPERATOR(pg_catalog.=) p.counter AND r.step OPERATOR(pg_catalog.<=) p.steps;
 
 GRANT SELECT ON dp_counter_private.published TO PUBLIC;
 
@@ -313,7 +341,9 @@ IS 'dp_counter: what the view of each budget takes its entries from';
 
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters_number_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.streams', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.releases', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.publications', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.events', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');

@@ -41,7 +41,7 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
               $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.spendings', 'v'),
-                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.releases', 'r'),
+                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
               'tables, a sequence and views');
 SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
@@ -61,12 +61,12 @@ SELECT set_eq($$ SELECT c.relname FROM pg_depend d JOIN pg_rewrite r ON d.classi
                  WHERE d.refobjid = 'dp_counter_private.releases'::regclass AND d.deptype = 'n' $$, ARRAY['published'::name], 'the table of releases is behind one of them');
 SELECT is_empty('SELECT tgname FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM relations)', 'no trigger is on any of them');
 SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = ''dp_counter''',
-              ARRAY['dp_counter_private.budgets', 'dp_counter_private.budget_entries', 'dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
-SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.counters'::regclass AND attname = 'state'), 'e',
+              ARRAY['dp_counter_private.streams', 'dp_counter_private.publications', 'dp_counter_private.budgets', 'dp_counter_private.budget_entries', 'dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
+SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.streams'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['counters.state', 'counters.count', 'counters.low', 'counters.high', 'events.head', 'events.total', 'events.carries', 'events.tail',
-                    'releases.counter', 'releases.step', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
+              ARRAY['streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
+                    'releases.counter', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,

@@ -56,7 +56,7 @@ SELECT set_eq(
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
-    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'),
+    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.publications'),
               ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('view', 'dp_counter_private.spendings'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),

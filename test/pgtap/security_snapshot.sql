@@ -50,6 +50,8 @@ SELECT set_eq(
         ('table', 'dp_counter_private.budgets', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.counters', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.events', 'row security fillfactor=10 acl owner=delete,insert,references,select,trigger,truncate,update'),
+        ('table', 'dp_counter_private.publications', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
+        ('table', 'dp_counter_private.streams', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.releases', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('view', 'dp_counter_private.published', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
         ('view', 'dp_counter_private.spendings', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),

@@ -104,24 +104,29 @@ SELECT count(*) FROM c;
 SELECT releases, steps FROM dp_counters;
 SELECT * FROM dp_counter_private.counters;
 SELECT * FROM dp_counter_private.events;
+SELECT * FROM dp_counter_private.streams;
+SELECT * FROM dp_counter_private.publications;
 SELECT * FROM dp_counter_private.releases;
 SELECT * FROM dp_counter_private.published;
 RESET ROLE;
 
 -- a state that is not one
-UPDATE dp_counter_private.counters SET state = '' WHERE releases = 'c'::regclass;
+UPDATE dp_counter_private.streams SET state = '' WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
 CALL dp_counter_tick('c');
-UPDATE dp_counter_private.counters SET state = '\x4450435301000000' WHERE releases = 'c'::regclass;
+UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
 CALL dp_counter_tick('c');
 -- another counter's state is not this one's
 SELECT dp_counter_create('d', 1e9);
 CALL dp_counter_tick('d');
-UPDATE dp_counter_private.counters SET state = (SELECT state FROM dp_counter_private.counters WHERE releases = 'd'::regclass) WHERE releases = 'c'::regclass;
+UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'd'::regclass)) WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
 CALL dp_counter_tick('c');
 -- events that are gone
 SELECT dp_counter_record('d', 5);
 CALL dp_counter_tick('d');
 DELETE FROM dp_counter_private.events WHERE releases = 'd'::regclass;
+CALL dp_counter_tick('d');
+-- a state that is gone
+DELETE FROM dp_counter_private.streams WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'd'::regclass);
 CALL dp_counter_tick('d');
 
 SET client_min_messages = warning;

@@ -61,7 +61,7 @@ like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/"visits" is n
 # --- the secret tables
 for my $user (qw(clinic reader recorder ticker stranger))
 {
-	for my $table (qw(counters events releases published))
+	for my $table (qw(counters streams events releases publications published))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
 			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",
@@ -84,7 +84,7 @@ SKIP:
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT xmin FROM dp_counter_private.releases) s', extra_params => [ '-U', 'auditor' ]), 0,
 		'and of the releases no system column');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM er.flu', extra_params => [ '-U', 'auditor' ]), 2, 'but the releases themselves');
-	for my $table (qw(counters events releases))
+	for my $table (qw(counters streams events releases publications))
 	{
 		like(try_as('auditor', "SET row_security = off; SELECT * FROM dp_counter_private.$table"), qr/query would be affected by row-level security policy for table "$table"/,
 			"not even with row security off: $table");
@@ -92,7 +92,7 @@ SKIP:
 	is(try_as('auditor', 'UPDATE dp_counter_private.events SET total = 0; DELETE FROM dp_counter_private.counters'), '', 'pg_write_all_data meets no row');
 	is(try_as('auditor', 'UPDATE dp_counter_private.releases SET count = 0; DELETE FROM dp_counter_private.releases'), '', 'nor among the releases');
 	like(try_as('auditor', "INSERT INTO dp_counter_private.events (releases, slot, total) VALUES ('er.flu', 1, 5)"), qr/row-level security policy for table "events"/, 'and makes none');
-	like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, now(), 1, 1, 1, 1)"), qr/row-level security policy for table "releases"/, 'no release either');
+	like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, 1, NULL, now(), 1, 1, 1, 1)"), qr/row-level security policy for table "releases"/, 'no release either');
 	like(try_as('auditor', 'UPDATE dp_counter_private.published SET count = 0'), qr/cannot update view "published"/, 'not by the view of all releases');
 	like(try_as('auditor', 'UPDATE dp_counters SET steps = 0'), qr/cannot update view "dp_counters"/, 'nor by the list of counters');
 	like(try_as('auditor', 'DELETE FROM dp_counters'), qr/cannot delete from view "dp_counters"/, 'from which it deletes none');
@@ -123,7 +123,7 @@ my $watch = ($major >= 15 ? $flush : 'SELECT pg_sleep(2);') . q{
 	SELECT relname, relpages, reltuples, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'dp_counter_private'::regnamespace ORDER BY 1;
 	SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private';
 };
-$node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.events, dp_counter_private.releases');
+$node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.streams, dp_counter_private.events, dp_counter_private.releases');
 my $before = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'reader' ]);
 for my $i (1 .. 50)
 {
@@ -152,7 +152,7 @@ for my $sql ("SELECT dp_counter_record('er.flu', -1)", "SELECT dp_counter_record
 {
 	unlike(try_as('recorder', $sql), qr/412\d\d/, "no true count in the message of $sql");
 }
-$node->safe_psql('postgres', 'UPDATE dp_counter_private.counters SET state = substr(state, 1, 60)');
+$node->safe_psql('postgres', 'UPDATE dp_counter_private.streams SET state = substr(state, 1, 60)');
 my $message = try_as('ticker', "CALL dp_counter_tick('er.flu')");
 like($message, qr/stored state of the counter is corrupt/, 'a truncated state is an error');
 unlike($message, qr/\\x|412\d\d/, 'which shows nothing of it');

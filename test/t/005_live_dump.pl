@@ -28,10 +28,11 @@ for my $table ('visits_seen', '"Strange ""schema"."A table"', 'noisy', 'noisy')
 {
 	sql("CALL dp_counter_tick('$table')");
 }
-# between the two commits of a tick: a row that is in the way
-sql(q{INSERT INTO dp_counter_private.releases SELECT number, 3, now(), 0, 0, 0, 0 FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass});
-like(failure($node, q{CALL dp_counter_tick('noisy')}), qr/duplicate key/, 'a release is stored and not published');
-sql(q{DELETE FROM dp_counter_private.releases WHERE count = 0 AND stddev = 0 AND counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass);
+# between the two commits of a tick
+my $noisy = q{(SELECT number FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass)};
+sql(qq{DELETE FROM dp_counter_private.publications WHERE counter = $noisy});
+like(failure($node, q{CALL dp_counter_tick('noisy')}), qr/publication is missing/, 'a release is stored and not published');
+sql(qq{INSERT INTO dp_counter_private.publications VALUES ($noisy, 2);
 	INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
 
 my $file = $node->basedir . '/dump.sql';
@@ -39,7 +40,7 @@ my $archive = $node->basedir . '/dump.custom';
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $file ], 'pg_dump');
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $archive ], 'pg_dump -Fc');
 like(slurp_file($file), qr/COPY dp_counter_private.counters/, 'the dump holds the state');
-my $state = sql(q{SELECT releases::text, number, epsilon, horizon, steps, count, published, state FROM dp_counter_private.counters ORDER BY 1});
+my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.counter = number ORDER BY number});
 my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY counter, step});
 my $events = sql(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1});
 
@@ -50,11 +51,11 @@ for my $way (qw(psql pg_restore))
 		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr("by_$way"), '-f', $file ]
 		: [ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr("by_$way"), $archive ], "restore by $way");
 	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
-	is($q->(q{SELECT releases::text, number, epsilon, horizon, steps, count, published, state FROM dp_counter_private.counters ORDER BY 1}), $state, 'the same counters');
+	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.counter = number ORDER BY number}), $state, 'the same counters');
 	is($q->(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
 	is($q->(q{SELECT * FROM dp_counter_private.releases ORDER BY counter, step}), $releases, 'the same releases');
 	is($q->(q{SELECT pg_get_viewdef('noisy')}), sql(q{SELECT pg_get_viewdef('noisy')}), 'the same view of them');
-	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_counters noisy visits_seen', 'as safe');
+	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_budgets dp_counters noisy visits_seen', 'as safe');
 	$q->(q{SELECT dp_counter_create('another', 1)});
 	is($q->(q{SELECT count(*) FROM another}), 0, 'a new counter has none of them');
 	$q->('DROP VIEW another');
@@ -65,7 +66,7 @@ for my $way (qw(psql pg_restore))
 	is($q->('SELECT step, count FROM "Strange ""schema"."A table" ORDER BY 1'), "1|11\n2|11", 'whatever the name');
 	$q->(q{CALL dp_counter_tick('noisy')});
 	is($q->('SELECT string_agg(step::text, $$ $$ ORDER BY step) FROM noisy'), '1 2 3 4', 'a release that was stored and not published comes out');
-	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(q{SELECT count FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass}), 'as it was');
+	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(qq{SELECT count FROM dp_counter_private.releases WHERE counter = $noisy AND step = 3}), 'as it was');
 	is($q->(q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'noisy'::regclass}), 'owner', 'its owner is the owner');
 	$q->('DROP VIEW visits_seen');
 	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');

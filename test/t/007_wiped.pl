@@ -105,7 +105,7 @@ sub copies_of_state
 	my ($name, $sql) = @_;
 	my $file = $node->data_dir . "/state_$name";
 	my $store = "\\! psql -XAt -d '" . $node->connstr('postgres')
-		. "' -c \"SELECT encode(state, 'hex') FROM dp_counter_private.counters WHERE releases = '$name'::regclass\" > $file";
+		. "' -c \"SELECT encode(state, 'hex') FROM dp_counter_private.streams JOIN dp_counter_private.counters ON number = counter WHERE releases = '$name'::regclass\" > $file";
 	# Another session reads the state before this one's memory is looked at; what to look for is known after both.
 	my $memory = memory_after("$sql;\n$store\n");
 	my $stored = pack 'H*', (split /\n/, slurp_file($file))[0];
@@ -119,7 +119,7 @@ for my $horizon (1000, 5000, 'NULL')
 	my $name = lc "t$horizon";
 	$node->safe_psql('postgres', "SELECT dp_counter_create('$name', 1e-8, $horizon); SELECT dp_counter_record('$name', 41234)");
 	$node->safe_psql('postgres', "CALL dp_counter_tick('$name')") for 1 .. 13;
-	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.counters WHERE releases = '$name'::regclass";
+	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.streams JOIN dp_counter_private.counters ON number = counter WHERE releases = '$name'::regclass";
 	cmp_ok(copies_of_state($name, $copy), '>', 0, "$name: a state is found");
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: not where it was used");
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: nor in its next epoch");

@@ -13,9 +13,10 @@ struct ReleaseInterval {
     std::int64_t high; ///< at least 0
 };
 
-/// From the distribution of the release's noise (StreamError::half_width). A counter whose
-/// mechanism was chosen by another version of dp_counter gets the normal approximation of its own
-/// standard deviation, rounded outwards. Throws as StreamError does.
+/// From the distribution of the release's noise (StreamError::half_width), the same for any count.
+/// A counter whose mechanism was chosen by another version of dp_counter gets the normal
+/// approximation of its own standard deviation, rounded outwards. Throws as StreamError does.
+[[nodiscard]] std::int64_t release_width(const Request& request, const CounterRelease& release);
 [[nodiscard]] ReleaseInterval release_interval(const Request& request,
                                                const CounterRelease& release);
 

@@ -1,12 +1,7 @@
-#include <cstring>
-
-#include <sodium.h>
-
 #include "pg/live/counters_table.hpp"
 
 #include "pg/live/secret_tables.hpp"
 #include "pg/server/quiet_statistics.hpp"
-#include "pg/server/secret_memory.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -34,12 +29,8 @@ enum Column {
     kK,
     kSteps,
     kReleasedAt,
-    kCount,
     kStddev,
-    kLow,
-    kHigh,
     kPublished,
-    kState,
     kColumns
 };
 
@@ -61,7 +52,6 @@ void replace(Oid releases, const Datum (&values)[kColumns], const bool (&nulls)[
     HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(table), const_cast<Datum*>(values),
                                           const_cast<bool*>(nulls), const_cast<bool*>(replaces));
     CatalogTupleUpdate(table, &old->t_self, changed);
-    sodium_memzero(changed->t_data, changed->t_len);
     heap_freetuple(changed);
     systable_endscan(scan);
     close_secret(table);
@@ -96,23 +86,12 @@ bool read_counter(Oid releases, CounterRow& row) {
         Datum values[kColumns];
         bool nulls[kColumns];
         heap_deform_tuple(tuple, RelationGetDescr(table), values, nulls);
-        const auto integer = [&](Column column) {
-            return nulls[column] ? 0 : DatumGetInt64(values[column]);
-        };
         row.number = DatumGetInt32(values[kNumber]);
-        row.steps = integer(kSteps);
+        row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
+        row.steps = DatumGetInt64(values[kSteps]);
+        row.published = DatumGetInt64(values[kPublished]);
         row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
-        row.count = integer(kCount);
         row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
-        row.low = integer(kLow);
-        row.high = integer(kHigh);
-        row.published = DatumGetBool(values[kPublished]);
-        struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
-        row.state =
-            static_cast<struct varlena*>(allocate_secret(CurTransactionContext, VARSIZE(plain)));
-        std::memcpy(row.state, plain, VARSIZE(plain));
-        sodium_memzero(plain, VARSIZE(plain));
-        pfree(plain);
     }
     systable_endscan(scan);
     close_secret(table);
@@ -125,7 +104,7 @@ std::int32_t next_counter_number() {
 }
 
 void insert_counter(Oid releases, std::int32_t number, const Request& request,
-                    const MechanismSpec& spec, struct varlena* state) {
+                    const MechanismSpec& spec) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
@@ -137,10 +116,8 @@ void insert_counter(Oid releases, std::int32_t number, const Request& request,
     values[kK] = Int32GetDatum(spec.radix);
     nulls[kK] = spec.radix == 0; // a bridge or hats with chosen radices
     values[kSteps] = Int64GetDatum(0);
-    values[kPublished] = BoolGetDatum(true);
-    for (const Column column : {kReleasedAt, kCount, kStddev, kLow, kHigh})
-        nulls[column] = true;
-    values[kState] = PointerGetDatum(state);
+    values[kPublished] = Int64GetDatum(0);
+    nulls[kReleasedAt] = nulls[kStddev] = true;
     Relation table = open_secret(kCounters);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
     CatalogTupleInsert(table, tuple);
@@ -162,20 +139,15 @@ void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& r
     nulls[kK] = spec.radix == 0;
     set(kSteps, Int64GetDatum(row.steps));
     set(kReleasedAt, TimestampTzGetDatum(row.released_at));
-    set(kCount, Int64GetDatum(row.count));
     set(kStddev, Float8GetDatum(row.stddev));
-    set(kLow, Int64GetDatum(row.low));
-    set(kHigh, Int64GetDatum(row.high));
-    set(kPublished, BoolGetDatum(row.published));
-    set(kState, PointerGetDatum(row.state));
     replace(releases, values, nulls, replaces);
 }
 
-void mark_published(Oid releases) {
+void mark_published(Oid releases, std::int64_t steps) {
     Datum values[kColumns] = {};
     const bool nulls[kColumns] = {};
     bool replaces[kColumns] = {};
-    values[kPublished] = BoolGetDatum(true);
+    values[kPublished] = Int64GetDatum(steps);
     replaces[kPublished] = true;
     replace(releases, values, nulls, replaces);
 }

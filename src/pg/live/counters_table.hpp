@@ -1,4 +1,4 @@
-// The stored counters: parameters, secret state and the last release of each.
+// The stored counters: the parameters of each, and how far it has come.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,13 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
 struct CounterRow {
-    std::int32_t number; ///< its own for ever, in the table of releases
-    std::int64_t steps;
-    struct varlena* state; ///< in secret memory of the current transaction
-    // The release of the last step; of meaning if steps > 0.
+    std::int32_t number;    ///< its own for ever, in the table of releases
+    std::int64_t horizon;   ///< kUnbounded where it has none
+    std::int64_t steps;     ///< closed
+    std::int64_t published; ///< of those, that everybody may see
+    // Of the last closed step; of meaning if steps > 0.
     TimestampTz released_at;
-    std::int64_t count;
     double stddev;
-    std::int64_t low;
-    std::int64_t high;
-    bool published; ///< the release is in the table of releases
 };
 
 /// Takes the lock that whoever changes the counter holds to the end of the transaction. What is
@@ -41,13 +38,13 @@ void lock_counter(Oid releases);
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
 void insert_counter(Oid releases, std::int32_t number, const Request& request,
-                    const MechanismSpec& spec, struct varlena* state);
+                    const MechanismSpec& spec);
 
-/// Stores a closed step: all of `row`, and the parameters of the epoch it belongs to.
+/// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.
 void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row);
 
-/// Stores that the release of the last step is in the table of releases.
-void mark_published(Oid releases);
+/// Stores that so many steps are published.
+void mark_published(Oid releases, std::int64_t steps);
 
 /// Deletes the row if there is one, and gives its number; or else 0.
 [[nodiscard]] std::int32_t delete_counter(Oid releases);

@@ -4,12 +4,21 @@
 #include "pg/live/counters_table.hpp"
 #include "pg/live/events_table.hpp"
 #include "pg/live/public_view.hpp"
+#include "pg/live/releases_table.hpp"
 #include "pg/live/stored_state.hpp"
+#include "pg/live/streams_table.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
 namespace {
+
+/// Of dp_counter_private.published, that every counter's view has.
+constexpr ViewColumn kReleaseColumns[] = {
+    {"step", "bigint", "step"},   {"released_at", "timestamp with time zone", "released_at"},
+    {"count", "bigint", "count"}, {"stddev", "double precision", "stddev"},
+    {"low", "bigint", "low"},     {"high", "bigint", "high"},
+};
 
 enum ArgumentIndex { kReleases, kEpsilon, kHorizon, kK, kMechanism };
 
@@ -29,8 +38,11 @@ DP_FUNCTION(dp_counter_create) {
                                           .mechanism = fcinfo->args[kMechanism]});
     const StoredState state = new_state(CurrentMemoryContext, request);
     const std::int32_t number = next_counter_number();
-    const Oid releases = create_view_of(PG_GETARG_TEXT_PP(kReleases), "published", number);
-    insert_counter(releases, number, request, state.spec, state.bytes);
+    const Oid releases = create_view_of(PG_GETARG_TEXT_PP(kReleases), "published", number,
+                                        kReleaseColumns, lengthof(kReleaseColumns));
+    insert_counter(releases, number, request, state.spec);
+    insert_streams(number, 1, state.bytes);
+    insert_publication(number);
     create_event_slots(releases);
     PG_RETURN_OID(releases);
 }

@@ -6,6 +6,7 @@
 #include "pg/live/privileges.hpp"
 #include "pg/live/public_view.hpp"
 #include "pg/live/releases_table.hpp"
+#include "pg/live/streams_table.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -22,7 +23,9 @@ namespace {
 
 void remove(Oid releases) {
     lock_counter(releases);
-    delete_releases(delete_counter(releases));
+    const std::int32_t number = delete_counter(releases);
+    delete_releases(number);
+    delete_streams(number);
     drop_event_slots(releases);
 }
 

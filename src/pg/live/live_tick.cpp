@@ -5,19 +5,18 @@
 //   close    counts the events, draws the noise and stores the new state together with the release
 //            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
 //            a failure undoes all of it, unseen.
-//   publish  copies the stored release into the table of releases. Whatever happens here, the
-//            release is not drawn again: the next tick begins with publishing it.
+//   publish  shows the stored release to everybody. Whatever happens here, the release is not drawn
+//            again: the next tick begins with publishing it.
 // Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
 // constraint of a user's runs, and no role is changed. After a crash in between, the published
 // releases lag one step behind, until the next tick.
 #include <cstdint>
 
+#include "pg/live/closing.hpp"
 #include "pg/live/counters_table.hpp"
-#include "pg/live/events_table.hpp"
 #include "pg/live/privileges.hpp"
 #include "pg/live/releases_table.hpp"
 #include "pg/live/standbys.hpp"
-#include "pg/live/stored_state.hpp"
 #include "pg/live/transactions.hpp"
 #include "pg/server/postgres_api.hpp"
 
@@ -46,22 +45,9 @@ void open_counter(Oid releases, CounterRow& row) {
 }
 
 /// The first transaction's work.
-void close(Oid releases, const CounterRow& row) {
-    CounterRelease release;
-    ReleaseInterval interval;
-    const int128 total = total_events(releases);
-    const StoredState next =
-        close_step(CurTransactionContext, row.state, row.steps, total, release, interval);
-    CounterRow closed = row;
-    closed.state = next.bytes;
-    closed.steps = release.step;
-    closed.released_at = GetCurrentTimestamp();
-    closed.count = release.count;
-    closed.stddev = release.stddev;
-    closed.low = interval.low;
-    closed.high = interval.high;
-    closed.published = false;
-    update_counter(releases, next.spec, closed);
+void close(Oid releases, CounterRow& row) {
+    const int128 events = recorded_events(releases, row);
+    close_streams(releases, row, Counted{1, 1, &events, nullptr});
 }
 
 void explain_publication(void* argument) {
@@ -74,8 +60,8 @@ void explain_publication(void* argument) {
 void publish(Oid releases, CounterRow& row) {
     ErrorContextCallback context{error_context_stack, explain_publication, &row};
     error_context_stack = &context;
-    insert_release(row);
-    mark_published(releases);
+    publish_steps(row.number, row.steps);
+    mark_published(releases, row.steps);
     error_context_stack = context.previous;
 }
 
@@ -105,7 +91,7 @@ std::int64_t tick(Oid releases) {
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());
         last_step = row.steps;
-        if (!row.published) {
+        if (row.published < row.steps) {
             // A step that another tick has closed was committed before the counter's lock was free.
             const bool is_own = row.steps == closed_step;
             if (is_own ? !standbys_have(closed_at) : !await_standbys())
@@ -116,7 +102,7 @@ std::int64_t tick(Oid releases) {
             is_published = true;
         } else {
             close(releases, row);
-            closed_step = row.steps + 1;
+            closed_step = row.steps;
         }
         PopActiveSnapshot();
     }

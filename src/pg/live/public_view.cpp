@@ -6,14 +6,16 @@
 extern "C" {
 #include "access/table.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "commands/view.h"
 #include "executor/spi.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_collate.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
+#include "parser/parse_target.h"
+#include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -46,76 +48,103 @@ void execute(const char* statement) {
     SPI_finish();
 }
 
-/// `(SELECT) AS one`: a row without columns. Beside it a view is not updatable.
-Query* one_row() {
+/// `(SELECT) AS one`: a row without columns. Beside it a view is not updatable. With a source it
+/// has one that nobody reads, `(SELECT 'visits'::regclass AS source) AS one`: so PostgreSQL, and a
+/// dump, know that the view depends on it.
+Query* one_row(Oid source) {
     Query* query = makeNode(Query);
     query->commandType = CMD_SELECT;
     query->canSetTag = true;
     query->jointree = makeFromExpr(NIL, nullptr);
+    if (OidIsValid(source)) {
+        Const* constant = makeConst(REGCLASSOID, -1, InvalidOid, sizeof(Oid),
+                                    ObjectIdGetDatum(source), false, true);
+        query->targetList = list_make1(
+            makeTargetEntry(reinterpret_cast<Expr*>(constant), 1, pstrdup("source"), false));
+    }
     return query;
 }
 
-/// SELECT `all columns but the first` FROM `rows`, (SELECT) AS one WHERE `the first` = `number`.
-/// Put together by hand: the parser looks tables up by name as the current user, who may not use
-/// the schema.
-Query* rows_of(Relation rows, std::int32_t number) {
-    ParseState* state = make_parsestate(nullptr);
-    ParseNamespaceItem* item =
-        addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true);
-    addNSItemToQuery(state, item, true, true, true);
-    addNSItemToQuery(
-        state, addRangeTableEntryForSubquery(state, one_row(), makeAlias("one", NIL), false, true),
-        true, true, true);
+/// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
+SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns, int count) {
+    StringInfoData sql;
+    initStringInfo(&sql);
+    for (int i = 0; i < count; ++i)
+        appendStringInfo(&sql, "%s%s AS %s", i == 0 ? "SELECT " : ", ", columns[i].expression,
+                         quote_identifier(columns[i].name));
+    appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) %d",
+                     quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rows), 0)->attname)),
+                     number);
+#if PG_VERSION_NUM >= 140000
+    List* statements = raw_parser(sql.data, RAW_PARSE_DEFAULT);
+#else
+    List* statements = raw_parser(sql.data);
+#endif
+    return reinterpret_cast<SelectStmt*>(linitial_node(RawStmt, statements)->stmt);
+}
 
-    TupleDesc columns = RelationGetDescr(rows);
-    const auto column = [&](int i) {
-        return reinterpret_cast<Expr*>(
-            scanNSItemForColumn(state, item, 0, NameStr(TupleDescAttr(columns, i)->attname), -1));
-    };
+/// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`.
+/// The tables are put in by hand: the parser looks them up by name as the current user, who may not
+/// use the schema.
+Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count,
+               Oid source) {
+    ParseState* state = make_parsestate(nullptr);
+    addNSItemToQuery(
+        state, addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true),
+        true, true, true);
+    addNSItemToQuery(
+        state,
+        addRangeTableEntryForSubquery(state, one_row(source), makeAlias("one", NIL), false, true),
+        true, false, false);
+    SelectStmt* statement = parse(rows, number, columns, count);
     Query* query = makeNode(Query);
     query->commandType = CMD_SELECT;
     query->canSetTag = true;
-    for (int i = 1; i < columns->natts; ++i) {
-        char* name = pstrdup(NameStr(TupleDescAttr(columns, i)->attname));
-        query->targetList = lappend(
-            query->targetList, makeTargetEntry(column(i), static_cast<AttrNumber>(i), name, false));
-    }
-    Const* constant = makeConst(INT4OID, -1, InvalidOid, sizeof(std::int32_t),
-                                Int32GetDatum(number), false, true);
-    Expr* is_number = make_opclause(Int4EqualOperator, BOOLOID, false, column(0),
-                                    reinterpret_cast<Expr*>(constant), InvalidOid, InvalidOid);
-    set_opfuncid(reinterpret_cast<OpExpr*>(is_number));
+    query->targetList = transformTargetList(state, statement->targetList, EXPR_KIND_SELECT_TARGET);
+    Node* condition = transformWhereClause(state, statement->whereClause, EXPR_KIND_WHERE, "WHERE");
     query->rtable = state->p_rtable;
 #if PG_VERSION_NUM >= 160000
     query->rteperminfos = state->p_rteperminfos;
 #endif
-    query->jointree = makeFromExpr(state->p_joinlist, reinterpret_cast<Node*>(is_number));
+    query->jointree = makeFromExpr(state->p_joinlist, condition);
+    assign_query_collations(state, query);
     free_parsestate(state);
     return query;
 }
 
 } // namespace
 
-Oid create_view_of(text* name, const char* rows, std::int32_t number) {
+Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
+                   int count, Oid source) {
     const RangeVar* view = parse_name(name);
-    Relation relation = table_open(secret_relation(rows), AccessShareLock);
-    TupleDesc columns = RelationGetDescr(relation);
     StringInfoData empty;
     initStringInfo(&empty);
     appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",
                      quote_qualified_identifier(view->schemaname, view->relname));
-    for (int i = 1; i < columns->natts; ++i) {
-        const FormData_pg_attribute* column = TupleDescAttr(columns, i);
-        appendStringInfo(&empty, "%s NULL::%s AS %s", i == 1 ? "" : ",",
-                         format_type_be_qualified(column->atttypid),
-                         quote_identifier(NameStr(column->attname)));
-    }
+    for (int i = 0; i < count; ++i)
+        appendStringInfo(&empty, "%s NULL::%s AS %s", i == 0 ? "" : ",", columns[i].type,
+                         quote_identifier(columns[i].name));
     execute(empty.data);
     const Oid created =
         get_relname_relid(view->relname, get_namespace_oid(view->schemaname, false));
-    StoreViewQuery(created, rows_of(relation, number), true);
+    Relation relation = table_open(secret_relation(rows), AccessShareLock);
+    StoreViewQuery(created, rows_of(relation, number, columns, count, source), true);
     table_close(relation, NoLock);
     return created;
+}
+
+Oid create_view_of(text* name, const char* rows, std::int32_t number) {
+    Relation relation = table_open(secret_relation(rows), AccessShareLock);
+    TupleDesc all = RelationGetDescr(relation);
+    const int count = all->natts - 1;
+    auto* columns = static_cast<ViewColumn*>(palloc(static_cast<Size>(count) * sizeof(ViewColumn)));
+    for (int i = 0; i < count; ++i) {
+        const FormData_pg_attribute* column = TupleDescAttr(all, i + 1);
+        const char* own = pstrdup(NameStr(column->attname));
+        columns[i] = {own, format_type_be_qualified(column->atttypid), quote_identifier(own)};
+    }
+    table_close(relation, NoLock);
+    return create_view_of(name, rows, number, columns, count);
 }
 
 void drop_view(Oid view) {

@@ -8,9 +8,22 @@
 
 namespace dp_counter::pg {
 
-/// Makes the view of those rows of dp_counter_private.`rows` whose first column is `number`, with
-/// the other columns, as CREATE VIEW by the current user would: it is his, in a schema in which he
-/// may create. Raises what CREATE VIEW raises, and feature_not_supported for a temporary one.
+/// A column of such a view.
+struct ViewColumn {
+    const char* name;       ///< not quoted
+    const char* type;       ///< as SQL writes it
+    const char* expression; ///< of the columns of its rows, as SQL writes it
+};
+
+/// Makes the view of those rows of dp_counter_private.`rows` whose first column is `number`, as
+/// CREATE VIEW by the current user would: it is his, in a schema in which he may create. Raises
+/// what CREATE VIEW raises, and feature_not_supported for a temporary one.
+///
+/// With source a valid OID the view depends on that relation.
+[[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,
+                                 const ViewColumn* columns, int count, Oid source = InvalidOid);
+
+/// The same with all columns but the first.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
 
 /// Drops it as DROP VIEW by the current user would.

@@ -1,17 +1,39 @@
-// The published releases of all counters: one table, of which every counter has a view.
+// The releases of all counters: one table, of which every counter has a view.
+//
+// A release is stored when its step is closed, and seen when the step is published: the row of the
+// counter in dp_counter_private.publications says up to which step readers may look.
 #pragma once
 
 #include <cstdint>
 
-#include "pg/live/counters_table.hpp"
+#include "core/accuracy/release_interval.hpp"
 #include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
 
 namespace dp_counter::pg {
 
-/// Publishes the release of the last step in `row`, as part of the current transaction.
-void insert_release(const CounterRow& row);
+/// A release of one stream at one step. Trivial; no release where all is zero.
+struct ClosedRelease {
+    CounterRelease release;
+    ReleaseInterval interval;
+    std::int64_t width; ///< of the interval, to each side
+};
 
-/// Deletes all releases of the counter with this number.
-void delete_releases(std::int32_t number);
+/// Stores releases of one stream as part of the current transaction. `periods` holds where the
+/// period of each begins; null for a counter without periods.
+void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
+                     const TimestampTz* periods, const ClosedRelease* releases, std::int64_t count);
+
+/// Says that nothing of a new counter is published.
+void insert_publication(std::int32_t counter);
+
+/// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
+void publish_steps(std::int32_t counter, std::int64_t steps);
+
+/// Deletes all releases of the counter with this number, and its publication.
+void delete_releases(std::int32_t counter);
 
 } // namespace dp_counter::pg

@@ -21,7 +21,9 @@ struct SecretTable {
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
 inline constexpr SecretTable kEvents{"events", "events_releases_slot_idx"};
+inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
+inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.

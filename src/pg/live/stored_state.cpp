@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "core/base/checkpoint.hpp"
 #include "core/count/state_codec.hpp"
 
 #include "pg/live/stored_state.hpp"
@@ -28,6 +29,17 @@ StoredState store(MemoryContext context, CounterState* state) {
     return {stored, state->spec()};
 }
 
+/// The release of a step. Where `closed` holds that of another stream of the same counter at the
+/// same step, its error bar is as wide.
+void close_step(const Request& request, const StepNoise& noise, int128 total,
+                ClosedRelease& closed) {
+    const CounterRelease release = noise.release(total);
+    const bool is_known =
+        closed.release.step == release.step && closed.release.stddev == release.stddev;
+    const std::int64_t width = is_known ? closed.width : release_width(request, release);
+    closed = {release, clamped_interval(release.count, width), width};
+}
+
 } // namespace
 
 StoredState new_state(MemoryContext context, const Request& request) {
@@ -42,8 +54,8 @@ StoredState new_state(MemoryContext context, const Request& request) {
                  CounterState::create(allocate_secret(context, bytes), request, *prepared));
 }
 
-StoredState close_step(MemoryContext context, const struct varlena* stored, std::int64_t steps,
-                       int128 total, CounterRelease& release, ReleaseInterval& interval) {
+StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
+                        const int128* totals, std::int64_t count, ClosedRelease* releases) {
     Failure failure;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
@@ -53,32 +65,38 @@ StoredState close_step(MemoryContext context, const struct varlena* stored, std:
         failure.raise();
 
     const Release counter = begin_release(prepared->spec().unit);
-    void* block = allocate_secret(context, bytes);
     CounterState* state = nullptr;
-    bool is_epoch_over = false;
+    void* block = allocate_secret(context, bytes);
     if (!guarded(failure, [&] {
             state = StateCodec::decode(bytes_of(stored), *prepared, block);
             if (state->step() != steps)
                 throw Error(Fault::corrupt,
                             "the stored state of the counter is not that of its last step",
                             "Restore the extension's tables from a backup, or drop the counter.");
-            const std::optional<MechanismSpec> next = state->next_epoch();
-            is_epoch_over = next.has_value();
-            if (is_epoch_over) {
-                prepared.emplace(*next);
-                bytes = CounterState::bytes(*prepared);
-            }
         }))
         failure.raise();
 
-    if (is_epoch_over)
-        state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
-    if (!guarded(failure, [&] {
-            const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
-            release = state->advance(*prepared, draw).release(total);
-            interval = release_interval(state->request(), release);
-        }))
-        failure.raise();
+    for (std::int64_t closed = 0; closed < count;) {
+        bool is_epoch_over = false;
+        if (!guarded(failure, [&] {
+                const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
+                for (; closed < count && !is_epoch_over; checkpoint()) {
+                    const std::optional<MechanismSpec> next = state->next_epoch();
+                    is_epoch_over = next.has_value();
+                    if (is_epoch_over) {
+                        prepared.emplace(*next);
+                        bytes = CounterState::bytes(*prepared);
+                    } else {
+                        close_step(state->request(), state->advance(*prepared, draw),
+                                   totals[closed], releases[closed]);
+                        ++closed;
+                    }
+                }
+            }))
+            failure.raise();
+        if (is_epoch_over)
+            state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
+    }
     return store(context, state);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/accuracy/release_interval.hpp"
 #include "core/count/counter_state.hpp"
+#include "pg/live/releases_table.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -15,13 +16,15 @@ struct StoredState {
     MechanismSpec spec;
 };
 
-/// A counter at step 0. Raises invalid_parameter_value.
+/// A stream at step 0. Raises invalid_parameter_value.
 [[nodiscard]] StoredState new_state(MemoryContext context, const Request& request);
 
-/// Closes a step: the counter has had `total` events in its life. Raises data_corrupted where the
+/// Closes `count` steps of a stream, one after the other: up to the end of the i-th of them it has
+/// counted totals[i] in its life. `releases` gets a release for each; what it holds of another
+/// stream of the same counter spares the computation of error bars. Raises data_corrupted where the
 /// bytes are no state, or not the state at step `steps`; data_exception at the horizon.
-[[nodiscard]] StoredState close_step(MemoryContext context, const struct varlena* stored,
-                                     std::int64_t steps, int128 total, CounterRelease& release,
-                                     ReleaseInterval& interval);
+[[nodiscard]] StoredState close_steps(MemoryContext context, const struct varlena* stored,
+                                      std::int64_t steps, const int128* totals, std::int64_t count,
+                                      ClosedRelease* releases);
 
 } // namespace dp_counter::pg

@@ -1,0 +1,61 @@
+#include <optional>
+
+#include "pg/live/closing.hpp"
+
+#include "pg/live/events_table.hpp"
+#include "pg/live/releases_table.hpp"
+#include "pg/live/stored_state.hpp"
+#include "pg/live/streams_table.hpp"
+#include "pg/server/secret_memory.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter steps", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext stream_context =
+        AllocSetContextCreate(context, "dp_counter stream", ALLOCSET_DEFAULT_SIZES);
+    const auto steps = static_cast<std::size_t>(counted.steps);
+    auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
+        context, steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
+    const TimestampTz now = GetCurrentTimestamp();
+    std::optional<MechanismSpec> spec;
+    for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(stream_context);
+        StreamRow stored;
+        read_stream(row.number, stream, stored);
+        for (std::size_t s = 0; s < steps; ++s) {
+            const std::size_t cell = s * static_cast<std::size_t>(counted.streams) +
+                                     static_cast<std::size_t>(stream - 1);
+            totals[s] = stored.total += counted.cells[cell];
+        }
+        const StoredState next =
+            close_steps(stream_context, stored.state, row.steps, totals, counted.steps, closed);
+        spec = next.spec;
+        stored.state = next.bytes;
+        update_stream(row.number, stored);
+        insert_releases(row.number, stream, now, counted.periods, closed, counted.steps);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(stream_context); // wipes the state
+    }
+    row.steps += counted.steps;
+    row.released_at = now;
+    row.stddev = closed[steps - 1].release.stddev;
+    update_counter(releases, *spec, row);
+    MemoryContextDelete(context);
+}
+
+int128 recorded_events(Oid releases, const CounterRow& row) {
+    StreamRow stored;
+    read_stream(row.number, 1, stored);
+    return total_events(releases) - stored.total;
+}
+
+} // namespace dp_counter::pg

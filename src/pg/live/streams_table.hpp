@@ -1,0 +1,29 @@
+// The streams of all counters: what each has counted, and the noise that it lives on.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/checked.hpp"
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// A row of dp_counter_private.streams. Trivial: lives in PostgreSQL's memory.
+struct StreamRow {
+    std::int32_t stream;   ///< 1, 2, ...: the number of its group
+    int128 total;          ///< up to the last closed step, 0 .. 2^126
+    struct varlena* state; ///< in secret memory of the current context
+};
+
+/// Stores the `streams` streams of a new counter, all with nothing counted and in this state.
+void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* state);
+
+/// Reads a stream. Raises data_corrupted if there is none.
+void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row);
+
+/// Stores what changes with a step: all but its number.
+void update_stream(std::int32_t counter, const StreamRow& row);
+
+void delete_streams(std::int32_t counter);
+
+} // namespace dp_counter::pg
