@@ -1,0 +1,139 @@
+#!/usr/bin/perl
+# Private counts over distributed tables: the workers count, the noise is drawn once; what is stored on several
+# nodes is one release. Run by test/citus/run, which provides the cluster.
+use strict;
+use warnings;
+use Test::More;
+
+my @workers = split ' ', $ENV{WORKERS} // die "usage: test/citus/run\n";
+
+# The output of statements in one session; what goes wrong is part of it.
+sub sql
+{
+    my ($sql, %options) = @_;
+    my $port = $options{port} // $ENV{PGPORT};
+    open my $psql, '-|', 'sh', '-c', 'exec psql -XqAt -p "$1" -v ON_ERROR_STOP=1 -c "$2" 2>&1', 'sh', $port, $sql or die "psql: $!";
+    local $/ = undef;
+    my $out = <$psql> // '';
+    close $psql;
+    $out =~ s{\n+\z}{};
+    return $out;
+}
+
+# What the shards are asked, and what is asked of what they answered.
+sub tasks
+{
+    my @queries = sql("SET citus.explain_all_tasks = on; EXPLAIN (VERBOSE, COSTS OFF) $_[0]") =~ /^\s*Query: (.*)/mg;
+    return ([grep { /_\d{6}\b/ } @queries], [grep { !/_\d{6}\b/ } @queries]);
+}
+
+for my $setting ("citus.shard_count = 4", "citus.shard_replication_factor = 1")
+{
+    sql("ALTER DATABASE postgres SET $setting");
+}
+diag(sql('SELECT citus_version()'), "\n", sql('SELECT version()'));
+is(sql(q{SELECT string_agg(DISTINCT result, ',') FROM run_command_on_all_nodes('SELECT extversion FROM pg_extension WHERE extname = ''dp_counter''')}),
+    sql(q{SELECT extversion FROM pg_extension WHERE extname = 'dp_counter'}), 'CREATE EXTENSION reaches all nodes');
+
+# 30 days of two visits an hour, every third with the flu.
+my $columns = '(ward text, id integer, at timestamp, flu boolean)';
+my $rows    = q{SELECT CASE WHEN id % 2 = 0 THEN 'north' ELSE 'south' END, id, timestamp '2026-01-01' + id / 2 * interval '1 hour', id % 3 = 0
+    FROM generate_series(0, 1439) AS id};
+my %table = (
+    visits       => q{create_distributed_table('visits', 'id')},
+    visits_ward  => q{create_distributed_table('visits_ward', 'ward')},
+    visits_twice => q{create_distributed_table('visits_twice', 'id')},
+    visits_all   => q{create_reference_table('visits_all')},
+);
+for my $table (sort keys %table)
+{
+    my $copies = $table eq 'visits_twice' ? 2 : 1;
+    is(sql("CREATE TABLE $table $columns; SET citus.shard_replication_factor = $copies; SELECT $table{$table}; INSERT INTO $table $rows"), '', "$table is there");
+}
+
+# --- exact at an enormous epsilon, and drawn once, above what the shards count
+my $by_day = 'SELECT at::date AS day, count(*) FILTER (WHERE flu) AS n FROM TABLE GROUP BY at::date';
+my %combined = (
+    'dp_running_sum over GROUP BY' => ['SELECT max(n) FROM (SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY at::date) AS n FROM TABLE GROUP BY at::date) AS r', 480],
+    'dp_running_sum over a subquery' => ["SELECT sum(n) FROM (SELECT dp_running_sum(n, 1e9, 1) OVER (ORDER BY day) AS n FROM ($by_day) AS exact) AS r", 7440],
+    'dp_running_sum by month' => [q{SELECT max(n) FROM (SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY date_trunc('month', at)) AS n FROM TABLE GROUP BY date_trunc('month', at)) AS r}, 480],
+    'dp_laplace of a number' => ['SELECT dp_laplace(n, 1e9, 1) FROM (SELECT count(*) FILTER (WHERE flu) AS n FROM TABLE) AS exact', 480],
+    'dp_laplace by day'      => ["SELECT sum(n) FROM (SELECT dp_laplace(n, 1e9, 1) AS n FROM ($by_day) AS exact) AS r", 480],
+    'dp_laplace beside count(*)' => ['SELECT dp_laplace(count(*) FILTER (WHERE flu), 1e9, 1) FROM TABLE', 480],
+    'dp_running_count, row by row' => ['SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY id) AS n FROM TABLE) AS r', 480],
+    'dp_count over rows that are fetched' => ['SELECT dp_count(flu, 1e9) FROM (SELECT flu FROM TABLE OFFSET 0) AS rows', 480],
+);
+for my $name (sort keys %combined)
+{
+    for my $table (sort keys %table)
+    {
+        my ($query, $result) = map { s/\bTABLE\b/$table/gr } @{ $combined{$name} };
+        is(sql($query), $result, "$name, $table");
+        next if $table eq 'visits_all';    # one node has all of it
+        my ($shards) = tasks($query);
+        is(scalar @$shards, 4, '... asks every shard');
+        is("@{[grep { /dp_\w+\(/ } @$shards]}", '', '... for no noise');
+    }
+}
+my ($shards) = tasks($combined{'dp_running_sum over GROUP BY'}[0] =~ s/\bTABLE\b/visits/gr);
+is(scalar(grep { /count\(\*\) FILTER \(WHERE flu\).*GROUP BY/ } @$shards), 4, 'the shards count by day');
+
+# A group that lies in one shard is drawn there, once, with the group.
+my $by_ward = 'SELECT ward, dp_laplace(n, 1e9, 1) FROM (SELECT ward, count(*) FILTER (WHERE flu) AS n FROM visits_ward GROUP BY ward) AS exact ORDER BY ward';
+is(sql($by_ward), "north|240\nsouth|240", 'groups of the distribution column');
+is(sql('SELECT ward, dp_count(flu, 1e9) FROM visits_ward GROUP BY ward ORDER BY ward'), "north|240\nsouth|240", 'dp_count, too');
+is(sql('SELECT ward, max(n) FROM (SELECT ward, dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (PARTITION BY ward ORDER BY at::date) AS n FROM visits_ward GROUP BY ward, at::date) AS r GROUP BY ward ORDER BY ward'),
+    "north|240\nsouth|240", 'and windows');
+is(sql($by_ward, port => $workers[0]), "north|240\nsouth|240", 'asked on a worker');
+
+# Rows fetched for an aggregate bring epsilon along as a column.
+like(sql("SELECT dp_count(flu, 1e9) FROM $_"), qr/^ERROR:  epsilon, k and horizon must be constants/, "dp_count beside a distributed table is refused: $_") for qw(visits visits_ward);
+
+# --- stored on several nodes: the same release (an immutable function was run on each: three values)
+sql('CREATE TABLE released (what text, n bigint)');
+sql(q{SELECT create_reference_table('released')});
+sql('CREATE TABLE released_twice (what text, n bigint); SET citus.shard_replication_factor = 2');
+sql(q{SET citus.shard_replication_factor = 2; SELECT create_distributed_table('released_twice', 'what')});
+my %releases = (
+    'one number'      => q{SELECT 'a', dp_count(flu, 1e-6) FROM visits_all},
+    'a number by id'  => q{SELECT id::text, dp_count(flu, 1e-6) FROM visits WHERE id < 20 GROUP BY id},
+    'of the shards'   => q{SELECT 'b', dp_laplace(n, 1e-6, 1) FROM (SELECT count(*) AS n FROM visits) AS exact},
+    'a running sum'   => q{SELECT at::date::text, dp_running_sum(count(*), 1e-6, 1) OVER (ORDER BY at::date) FROM visits GROUP BY at::date},
+    'a value'         => q{VALUES ('c', dp_laplace(5, 1e-6, 1))},
+    'values'          => q{VALUES ('d', dp_laplace(5, 1e-6, 1)), ('d', dp_laplace(5, 1e-6, 1))},
+);
+for my $target (qw(released released_twice))
+{
+    for my $name (sort keys %releases)
+    {
+        is(sql("TRUNCATE $target; INSERT INTO $target $releases{$name}"), '', "INSERT INTO $target: $name");
+        my $placements = sql(qq{SELECT string_agg(result, ' ' ORDER BY nodeport), count(DISTINCT result), count(*)
+            FROM run_command_on_placements('$target', 'SELECT coalesce(string_agg(what || '':'' || n, '','' ORDER BY what, n), '''') FROM %s') GROUP BY shardid});
+        my @shards = map { [split /\|/] } split /\n/, $placements;
+        is("@{[grep { $_->[1] != 1 || $_->[2] < 2 } @shards]}", '', '... every copy has the same');
+        isnt("@{[map { $_->[0] } @shards]}" =~ s/ //gr, '', '... and there is one');
+    }
+    like(sql("UPDATE $target SET n = dp_laplace(n, 1.0, 1)"), qr/must not be VOLATILE/, 'an UPDATE that would run on every copy is refused by Citus');
+}
+
+# --- live counters: Citus has no triggers on distributed tables
+sql(q{SELECT dp_counter_create('arrivals', 1e9, 10)});
+for my $table ('visits', 'visits_all')
+{
+    like(sql("CREATE TRIGGER arrivals AFTER INSERT ON $table FOR EACH ROW EXECUTE FUNCTION dp_counter_record('arrivals')"),
+        qr/^ERROR:  triggers are not supported on/, "a trigger on $table is refused");
+}
+is(sql(q{BEGIN; INSERT INTO visits SELECT ward, id + 10000, at, flu FROM visits_all WHERE id < 5; SELECT dp_counter_record('arrivals', 5); COMMIT}), '', 'dp_counter_record in the same transaction');
+sql(q{CALL dp_counter_tick('arrivals')});
+is(sql('SELECT step, count FROM arrivals'), '1|5', '... is counted');
+is(sql(q{SELECT dp_counter_drop('arrivals'); SELECT count(*) FROM dp_counters}), "\n0", 'and dropped');
+
+# --- a worker that is gone
+my $stop = sub { system("cd $ENV{CLUSTER} && " . ($> == 0 ? 'runuser -u postgres -- ' : '') . "$ENV{SERVER_BIN}/pg_ctl -D data.worker2 -l log.worker2 -w $_[0] >/dev/null") };
+$stop->('-m immediate stop');
+my $release = 'SELECT max(n) FROM (SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY at::date) AS n FROM TABLE GROUP BY at::date) AS r';
+like(sql($release =~ s/TABLE/visits/r), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, 'a worker is gone: an error that names it');
+like(sql($release =~ s/TABLE/visits_twice/r), qr/^480$/m, 'with a second copy of every shard the answer is right');
+$stop->('start');
+is(sql($release =~ s/TABLE/visits/r), 482, 'it is back');
+done_testing();
