@@ -1,0 +1,172 @@
+#include "pg/live/person_wise.hpp"
+
+#include <cstring>
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// Stable functions of pg_catalog that read what is in the database, or what has become of it.
+bool reads_data(const char* function) {
+    const auto begins = [&](const char* with) {
+        return std::strncmp(function, with, std::strlen(with)) == 0;
+    };
+    return begins("pg_") || begins("has_") || begins("txid_") ||
+           std::strstr(function, "_to_xml") != nullptr;
+}
+
+bool is_unfit_function(Oid function, void* /*context*/) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return true;
+    const auto* row = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
+    const bool unfit =
+        row->pronamespace != PG_CATALOG_NAMESPACE || row->provolatile == PROVOLATILE_VOLATILE ||
+        (row->provolatile == PROVOLATILE_STABLE && reads_data(NameStr(row->proname)));
+    ReleaseSysCache(tuple);
+    return unfit;
+}
+
+/// Whether functions of pg_catalog that take the type run no function of anybody else's: those that
+/// compare arrays, say, call what their elements' type brings along.
+bool is_plain_type(Oid type) {
+    Oid base = getBaseType(type);
+    const Oid element = get_element_type(base);
+    if (OidIsValid(element))
+        base = getBaseType(element);
+    if (get_typtype(base) == TYPTYPE_ENUM)
+        return true;
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const bool plain = reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple))->typnamespace ==
+                       PG_CATALOG_NAMESPACE;
+    ReleaseSysCache(tuple);
+    return plain;
+}
+
+/// The walk stops, with the reason, at the first part of an expression that may not be there.
+bool find_reason(Node* node, void* reason) {
+    const auto because = [&](const char* text) {
+        *static_cast<const char**>(reason) = text;
+        return true;
+    };
+    if (node == nullptr)
+        return false;
+    if (IsA(node, Var)) {
+        const auto* column = reinterpret_cast<const Var*>(node);
+        if (column->varattno < 0 && column->varattno != TableOidAttributeNumber)
+            return because("It reads a system column.");
+        if (column->varattno == 0)
+            return because("It uses a whole row as a value.");
+    }
+    if (IsA(node, CoerceToDomain))
+        return because("It casts to a domain, whose constraints may read anything.");
+    if (check_functions_in_node(node, is_unfit_function, nullptr))
+        return because("It calls a function that is volatile, not in pg_catalog, or reads data.");
+    if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
+         IsA(node, ArrayCoerceExpr)) &&
+        !is_plain_type(exprType(node)))
+        return because("It has an expression of a type that is not PostgreSQL's own.");
+#if PG_VERSION_NUM >= 160000
+    return expression_tree_walker(node, find_reason, reason);
+#else
+    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(find_reason));
+    return expression_tree_walker(node, walker, reason); // declared for one without arguments
+#endif
+}
+
+/// Of a column of the view. One that is handed on as it is may have any type.
+bool find_reason_in_column(const TargetEntry* column, const char** reason) {
+    const auto* value = reinterpret_cast<const Var*>(column->expr);
+    return !(IsA(value, Var) && value->varattno > 0) &&
+           find_reason(reinterpret_cast<Node*>(column->expr), reason);
+}
+
+const char* why_not_simple(Query* query) {
+    if (query->commandType != CMD_SELECT || query->setOperations != nullptr ||
+        query->cteList != NIL)
+        return "It is a UNION or the like, or has a WITH.";
+    if (query->hasAggs || query->hasWindowFuncs || query->groupClause != NIL ||
+        query->groupingSets != NIL || query->havingQual != nullptr || query->distinctClause != NIL)
+        return "It has aggregates, window functions, GROUP BY or DISTINCT.";
+    if (query->limitCount != nullptr || query->limitOffset != nullptr || query->rowMarks != NIL)
+        return "It has LIMIT, OFFSET or FOR UPDATE.";
+    if (query->hasSubLinks || query->hasTargetSRFs)
+        return "It has a subquery or a set-returning function.";
+    if (query->jointree == nullptr || list_length(query->jointree->fromlist) != 1 ||
+        !IsA(linitial(query->jointree->fromlist), RangeTblRef))
+        return "It does not read exactly one table.";
+    const char* reason = nullptr;
+    ListCell* cell = nullptr;
+    foreach (cell, query->targetList)
+        if (find_reason_in_column(static_cast<const TargetEntry*>(lfirst(cell)), &reason))
+            return reason;
+    (void)find_reason(query->jointree->quals, &reason);
+    return reason;
+}
+
+const char* why_not_simple(Oid relation);
+
+const char* why_not_simple(const RangeTblEntry* entry) {
+    if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
+        return "It does not read a table, or reads a sample of one.";
+    return why_not_simple(entry->relid);
+}
+
+/// Of a view or of a table.
+const char* why_not_simple(Oid relation) {
+    check_stack_depth();
+    Relation opened = table_open(relation, AccessShareLock);
+    const char kind = opened->rd_rel->relkind;
+    const char* reason = nullptr;
+    if (kind == RELKIND_VIEW) {
+        Query* query = get_view_query(opened);
+        reason = why_not_simple(query);
+        if (reason == nullptr) {
+            const auto* from =
+                reinterpret_cast<const RangeTblRef*>(linitial(query->jointree->fromlist));
+            reason = why_not_simple(rt_fetch(from->rtindex, query->rtable));
+        }
+    } else if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) {
+        reason = "It reads what is neither a table nor a view.";
+    } else if (opened->rd_rel->relrowsecurity) {
+        reason = "It reads a table with row security, whose policies may read anything.";
+    } else if (opened->rd_rel->relhassubclass) {
+        ListCell* cell = nullptr;
+        foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
+            const char child = get_rel_relkind(lfirst_oid(cell));
+            if (child != RELKIND_RELATION && child != RELKIND_PARTITIONED_TABLE)
+                reason = "It reads a table, a part of which is foreign.";
+        }
+    }
+    table_close(opened, NoLock);
+    return reason;
+}
+
+} // namespace
+
+const char* why_not_person_wise(Oid view) {
+    return why_not_simple(view);
+}
+
+} // namespace dp_counter::pg

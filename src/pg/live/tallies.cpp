@@ -1,0 +1,123 @@
+#include <sodium.h>
+
+#include "pg/live/tallies.hpp"
+
+#include "pg/live/secret_tables.hpp"
+
+extern "C" {
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kUsed, kCounter, kDigest, kColumns };
+static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
+static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
+
+constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
+
+} // namespace
+
+bytea* new_tally_key(MemoryContext context) {
+    auto* key = static_cast<bytea*>(MemoryContextAlloc(context, VARHDRSZ + kTallyKeyBytes));
+    SET_VARSIZE(key, VARHDRSZ + kTallyKeyBytes);
+    randombytes_buf(VARDATA(key), kTallyKeyBytes);
+    return key;
+}
+
+void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool is_fresh) {
+    if (VARSIZE_ANY_EXHDR(key) != kTallyKeyBytes)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's key is damaged"),
+                 errhint("Restore the extension's tables from a backup, or drop the counter.")));
+    tallies.counter = counter;
+    tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
+    tallies.is_fresh = is_fresh;
+    tallies.table = open_secret(kTallies);
+    tallies.index = index_open(secret_relation(kTallies.index), AccessShareLock);
+    tallies.slot = table_slot_create(tallies.table, nullptr);
+    // Under the counter's lock: the last committed tallies, and none of this tick's.
+#if PG_VERSION_NUM >= 180000
+    tallies.scan = index_beginscan(tallies.table, tallies.index,
+                                   RegisterSnapshot(GetLatestSnapshot()), nullptr, 2, 0);
+#else
+    tallies.scan =
+        index_beginscan(tallies.table, tallies.index, RegisterSnapshot(GetLatestSnapshot()), 2, 0);
+#endif
+    tallies.indexes = CatalogOpenIndexes(tallies.table);
+}
+
+std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
+    (void)crypto_generichash(tallies.digest.data, UUID_LEN,
+                             static_cast<const unsigned char*>(person), bytes, tallies.key,
+                             kTallyKeyBytes);
+    ItemPointerSetInvalid(&tallies.place);
+    std::int64_t used = 0;
+    if (tallies.is_fresh)
+        return used;
+    ScanKeyData keys[2];
+    ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(tallies.counter));
+    ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_UUID_EQ, UUIDPGetDatum(&tallies.digest));
+    index_rescan(tallies.scan, keys, 2, nullptr, 0);
+    if (index_getnext_slot(tallies.scan, ForwardScanDirection, tallies.slot)) {
+        bool is_null = false;
+        used = DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null));
+        tallies.place = tallies.slot->tts_tid;
+    }
+    return used;
+}
+
+void write_tally(Tallies& tallies, std::int64_t used) {
+    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.counter),
+                              UUIDPGetDatum(&tallies.digest)};
+    bool nulls[kColumns] = {};
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
+    // Where nothing has changed, too: how much is written tells who was there, not who was counted.
+    if (ItemPointerIsValid(&tallies.place))
+        CatalogTupleUpdateWithInfo(tallies.table, &tallies.place, tuple, tallies.indexes);
+    else
+        CatalogTupleInsertWithInfo(tallies.table, tuple, tallies.indexes);
+    heap_freetuple(tuple);
+}
+
+void close_tallies(Tallies& tallies) {
+    CatalogCloseIndexes(tallies.indexes);
+    Snapshot snapshot = tallies.scan->xs_snapshot;
+    ExecDropSingleTupleTableSlot(tallies.slot);
+    index_endscan(tallies.scan);
+    UnregisterSnapshot(snapshot);
+    index_close(tallies.index, AccessShareLock);
+    close_secret(tallies.table);
+    CommandCounterIncrement();
+}
+
+void delete_tallies(std::int32_t counter) {
+    Relation table = open_secret(kTallies);
+    ScanKeyData key;
+    ScanKeyInit(&key, kCounter + 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(counter));
+    SysScanDesc scan =
+        systable_beginscan(table, secret_relation(kTallies.index), true, nullptr, 1, &key);
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
+        CatalogTupleDelete(table, &row->t_self);
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
+}
+
+} // namespace dp_counter::pg

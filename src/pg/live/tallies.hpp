@@ -1,0 +1,58 @@
+// How many events of each person a counter has counted, over its whole life.
+//
+// The bound for a person holds by these alone, whatever becomes of the rows that were counted. A
+// person is kept as a digest under a key of the counter's own: nobody is told from the table who is
+// in it, and two counters' tables cannot be joined. Two persons share a tally with a probability of
+// 2^-128.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "catalog/indexing.h"
+#include "executor/tuptable.h"
+#include "utils/relcache.h"
+#include "utils/uuid.h"
+}
+
+namespace dp_counter::pg {
+
+inline constexpr std::size_t kTallyKeyBytes = 32;
+
+/// A new key, in `context`, to be stored with the counter.
+[[nodiscard]] bytea* new_tally_key(MemoryContext context);
+
+/// The tallies of one counter, while a tick has its lock. Trivial.
+struct Tallies {
+    std::int32_t counter;
+    const unsigned char* key;
+    bool is_fresh; ///< nothing has been stored: there is nothing to look for
+    Relation table;
+    Relation index;
+    IndexScanDesc scan;
+    TupleTableSlot* slot;
+    CatalogIndexState indexes;
+    pg_uuid_t digest;      ///< of the person read last
+    ItemPointerData place; ///< of that person's row; invalid if there was none
+};
+
+/// Statistics have to stand still (without_statistics).
+void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool is_fresh);
+
+/// How many events of this person were counted up to the last step; 0 if nothing is known.
+[[nodiscard]] std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes);
+
+/// Stores a person's tally, after it was read, in the current transaction; once a tick, for every
+/// person of its periods.
+void write_tally(Tallies& tallies, std::int64_t used);
+
+void close_tallies(Tallies& tallies);
+
+/// Deletes all tallies of a counter.
+void delete_tallies(std::int32_t counter);
+
+} // namespace dp_counter::pg
