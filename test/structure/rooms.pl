@@ -71,6 +71,15 @@ sub names_source {
     return grep { m{^(?!\s*//).*\b(?:RandomSource|Keystream|randombytes\w*|arc4random\w*|getrandom|pg_strong_random)\b} || m{noise/(?:keystream|random_source)\.hpp} } <$in>;
 }
 
+# A backend that loads the module must not construct libstdc++'s streams: big_integer.hpp keeps them out of Boost.
+my @streams = grep { $_ ne 'core/base/big_integer.hpp' && includes_streams($_) } sort @files;
+is("@streams", '', 'nobody includes <iostream>, or Boost, which does');
+sub includes_streams {
+    my ($file) = @_;
+    open my $in, '<', "src/$file" or die "$file: $!";
+    return grep { m{^\s*#\s*include\s+<(?:iostream|boost/)} } <$in>;
+}
+
 # Files of one room may include each other, but not in a circle.
 my (%state, @circle);
 sub visit {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <boost/multiprecision/cpp_int.hpp>
+#include "core/base/big_integer.hpp"
 
 namespace dp_counter {
 
