@@ -50,7 +50,20 @@ AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
 IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
 
--- Everybody's first try for numbers by period; it tells the way out.
+-- Everybody's first tries; they tell the way out. PostgreSQL takes a bare NULL or '1' for text, where text is offered.
+CREATE FUNCTION dp_running_count(
+    "bit" pg_catalog.text,
+    epsilon double precision,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL,
+    horizon bigint DEFAULT NULL
+) RETURNS bigint
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_running_count_text';
+
+COMMENT ON FUNCTION dp_running_count(pg_catalog.text, double precision, integer, pg_catalog.text, bigint)
+IS 'always an error, whose hint leads to a condition or a cast: a running count has bits, each of which is epsilon-DP';
+
 CREATE FUNCTION dp_running_count(
     "bit" bigint,
     epsilon double precision,

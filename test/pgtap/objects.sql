@@ -25,6 +25,7 @@ SELECT set_eq(
         ('dp_running_count(boolean, double precision, integer, text, bigint)', 'w', 'bigint'),
         ('dp_running_count(bit, double precision, integer, text, bigint)', 'w', 'bigint'),
         ('dp_running_count(bigint, double precision, integer, text, bigint)', 'w', 'bigint'),
+        ('dp_running_count(text, double precision, integer, text, bigint)', 'w', 'bigint'),
         ('dp_running_count(boolean, double precision, integer, bigint)', 'a', 'bigint'),
         ('dp_running_sum(bigint, double precision, bigint, bigint, integer, text)', 'w', 'bigint'),
         ('dp_laplace(bigint, double precision, bigint)', 'f', 'bigint'),
@@ -78,6 +79,7 @@ SELECT set_eq(
     $$ VALUES
         ('dp_running_count(boolean, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true),
         ('dp_running_count(bigint, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true),
+        ('dp_running_count(text, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true),
         ('dp_running_count(bit, double precision, integer, text, bigint)', '{bit,epsilon,k,mechanism,horizon}', 3, true),
         ('dp_running_sum(bigint, double precision, bigint, bigint, integer, text)', '{addend,epsilon,sensitivity,horizon,k,mechanism}', 3, true) $$,
     'named arguments and defaults of the window functions');
@@ -104,8 +106,8 @@ SELECT is_empty('SELECT signature FROM counting WHERE proparallel <> ''r''',
 SELECT is_empty('SELECT signature FROM counting WHERE provolatile <> ''v''',
                 'counts are VOLATILE, the aggregates too: the planner copies no call, and none is computed before the query');
 SELECT is_empty($$ SELECT signature FROM functions
-                   WHERE prosupport <> CASE WHEN prokind = 'w' AND signature !~ 'count.bigint' THEN (SELECT oid FROM functions WHERE proname = 'dp_running_count_support') ELSE 0 END $$,
-                'the window functions alone have a support function, but for the one that only refuses');
+                   WHERE prosupport <> CASE WHEN prokind = 'w' AND signature !~ 'count.(bigint|text)' THEN (SELECT oid FROM functions WHERE proname = 'dp_running_count_support') ELSE 0 END $$,
+                'the window functions alone have a support function, but for those that only refuse');
 CREATE FUNCTION pg_temp.plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;

@@ -37,6 +37,7 @@ SELECT set_eq(
         ('function', 'public.dp_running_count(bigint,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_running_count(bit,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_running_count(boolean,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
+        ('function', 'public.dp_running_count(pg_catalog.text,double precision,integer,pg_catalog.text,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_running_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_running_count_support(pg_catalog.internal)', 'immutable parallel safe strict acl default'),
         ('function', 'dp_counter_private.dp_running_count_transition(pg_catalog.internal,boolean,double precision,integer,bigint)', 'volatile parallel restricted acl default'),

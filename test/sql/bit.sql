@@ -39,7 +39,7 @@ FROM (VALUES (1, B'1'), (2, B'0'), (3, B'01'::bit varying)) v (t, b);
 SELECT dp_running_count(1, 1e9) OVER ();
 SELECT dp_running_count('1'::text, 1e9) OVER ();
 SELECT dp_running_count(bytea '\x01', 1e9) OVER ();
--- a bare literal could be either type
+-- a bare literal could be either type: PostgreSQL takes it for text, which is told the way out
 SELECT dp_running_count('1', 1e9) OVER ();
 SELECT dp_running_count(NULL, 1e9) OVER ();
 \set VERBOSITY default

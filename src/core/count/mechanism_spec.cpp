@@ -33,10 +33,12 @@ DigitSystem digits_of(Mechanism mechanism, std::int32_t radix) {
 void check(const Request& request) {
     check_horizon(request.horizon);
     if (request.radix && (*request.radix < kMinRadix || *request.radix > kMaxRadix))
-        throw Error(Fault::parameter,
-                    "k must be between " + std::to_string(kMinRadix) + " and " +
-                        std::to_string(kMaxRadix) + ", not " + std::to_string(*request.radix),
-                    "Leave k out to have the most accurate one chosen.");
+        throw Error(
+            Fault::parameter,
+            "k must be between " + std::to_string(kMinRadix) + " and " + std::to_string(kMaxRadix) +
+                ", not " + std::to_string(*request.radix),
+            "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have the "
+            "most accurate one chosen.");
 }
 
 /// Keeps the best of the mechanisms offered to it.

@@ -100,7 +100,7 @@ HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
         const std::int64_t radix = shapes[static_cast<std::size_t>(i)].radix;
         const std::int64_t offset = shapes[static_cast<std::size_t>(i)].offset;
         const std::int64_t extra = shapes[static_cast<std::size_t>(i)].extra;
-        require_range("k", radix, kMinRadix, kMaxHatRadix);
+        require_range("k of the mechanism 'hat'", radix, kMinRadix, kMaxHatRadix);
         require_range("offset", offset, 0, 4 * radix);
         require_range("extra", extra, -kMostExtra, kMostExtra);
         const std::int64_t behind = 2 * (children - 1 - offset) - radix; // twice the way to go

@@ -203,7 +203,9 @@ DP_FUNCTION(dp_compare) {
     using namespace dp_counter::pg;
     if (PG_ARGISNULL(0))
         ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null")));
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null"),
+                 errhint("The literature's mechanisms have one. Of a count without a horizon "
+                         "dp_plan tells the errors.")));
     const Request request = read_request(
         {.epsilon = fcinfo->args[1], .sensitivity = fcinfo->args[3], .horizon = fcinfo->args[0]});
     const bool approximate = !PG_ARGISNULL(2);

@@ -172,3 +172,15 @@ DP_FUNCTION(dp_running_count_bigint) {
                      "counted once.")));
     pg_unreachable();
 }
+
+/// A text, or what PostgreSQL takes for one: a bare NULL, a bare literal.
+DP_FUNCTION(dp_running_count_text) {
+    (void)fcinfo;
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_DATATYPE_MISMATCH),
+         errmsg("dp_running_count counts bits, not values of type text"),
+         errhint("Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A constant or "
+                 "NULL needs its type: NULL::boolean.")));
+    pg_unreachable();
+}
