@@ -1,5 +1,10 @@
 #include "core/count/mechanism_spec.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
@@ -53,6 +58,47 @@ TEST(MechanismSpec, OneLevelIsBestForTinyHorizons) {
     const MechanismSpec spec = make_mechanism(request(10));
     EXPECT_EQ(spec.height, 1);
     EXPECT_NEAR(make_mechanism(request(10, 1e-6)).mse() * 1e-12, 11, 1e-3); // 2 (T + 1) / 2
+}
+
+// Up to 2000 steps the default is at most as bad as noise per step, as two levels of blocks of any
+// length, bridged or not, and as it was itself. The first two from their definitions.
+TEST(MechanismSpec, NothingSimpleIsBetterForShortStreams) {
+    constexpr double kBeforeFading[] = {
+#include "unit/errors_before_fading.inc"
+    };
+    constexpr int kMost = 2000;
+    static_assert(std::size(kBeforeFading) == kMost);
+    const auto node = [](double epsilon, int height) {
+        const double q = std::exp(-epsilon / height);
+        return 2 * q / ((1 - q) * (1 - q));
+    };
+    for (const double epsilon : {0.01, 0.1, 1.0, 2.0, 5.0}) {
+        std::vector<double> blocks(kMost + 1, HUGE_VAL);
+        for (int length = 2; length <= kMost; ++length) {
+            double nodes = 0;
+            double bridged = 0;
+            for (int t = 1; t <= kMost; ++t) {
+                const double whole = t / length; // NOLINT(bugprone-integer-division)
+                const double rest = t % length;
+                const double part = rest / length;
+                nodes += whole + rest;
+                bridged += whole + part * part + rest - rest * part;
+                blocks[t] = std::min({blocks[t], nodes / t, bridged / t});
+            }
+        }
+        for (int t = 1; t <= kMost; ++t) {
+            const double mse = make_mechanism(request(t, epsilon)).mse();
+            const double slack = 1e-5 * mse;
+            EXPECT_LE(mse, node(epsilon, 1) * (t + 1) / 2 + slack) << t << " " << epsilon;
+            // (At a large epsilon the best bridge is looked for among a sample of lengths.)
+            EXPECT_LE(mse,
+                      node(epsilon, 2) * blocks[t] * (epsilon > 2 ? 1.01 : 1) + 1 / 12.0 + slack)
+                << t << " " << epsilon;
+            if (epsilon == 1) {
+                EXPECT_LE(mse, kBeforeFading[t - 1] + slack) << t;
+            }
+        }
+    }
 }
 
 TEST(MechanismSpec, IsTheSameForEqualRequests) {
