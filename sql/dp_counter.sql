@@ -527,6 +527,7 @@ CREATE FUNCTION dp_compare(
     epsilon double precision,
     delta double precision DEFAULT NULL,
     sensitivity bigint DEFAULT 1,
+    contributions bigint DEFAULT 1,
     OUT mechanism pg_catalog.text,
     OUT k integer,
     OUT guarantee pg_catalog.text,
@@ -536,11 +537,11 @@ CREATE FUNCTION dp_compare(
     OUT ratio double precision
 )
 RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 ROWS 12
 AS 'MODULE_PATHNAME', 'dp_compare';
 
-COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision, bigint)
-IS 'the errors of this extension''s mechanisms and of those in the literature, least mean squared error first, known beforehand and at no privacy cost. Honest advice: up to about a dozen rows noise per step with a cumulative sum is as good as anything, and the paper''s k = 19 is no better than that below 49 rows. With a delta the Gaussian mechanisms are added; their guarantee (approximate) is weaker, so equal errors are no draw. They are worth having where delta may be large or the horizon is long: at epsilon 1 and a million rows the best pure mechanism has the smaller error for every delta below 1e-7, the paper''s only below 4e-12. Max_stddev is NULL where only the mean is bounded';
+COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision, bigint, bigint)
+IS 'the errors of this extension''s mechanisms and of those in the literature, least mean squared error first, known beforehand and at no privacy cost; and a bound that no mechanism with Laplace noise in the nodes and linear releases is below, whatever its nodes are (guarantee NULL: it is none). Ratio is that to the best mechanism. Honest advice: up to about a dozen rows noise per step with a cumulative sum is as good as anything, and the paper''s k = 19 is no better than that below 49 rows. With a delta the Gaussian mechanisms are added; their guarantee (approximate) is weaker, so equal errors are no draw. They are worth having where delta may be large, the horizon is long or a person contributes often: at delta 1e-6 from about 150000 rows on at epsilon 1 and 8000 at epsilon 0.1, or for a dozen contributions of each person among 10000 rows at epsilon 1. At a million rows the best pure mechanism has the smaller error for every delta below 1e-7, the paper''s only below 4e-12. Sensitivity is what one protected unit changes in all: Laplace noise grows with it, wherever the changes are. Contributions is the number of steps that they are spread over, no step having more than sensitivity / contributions: the Gaussian mechanisms gain by it (worst case: next to each other). Max_stddev is NULL where only the mean is bounded';
 
 CREATE FUNCTION dp_stddev(
     t bigint,

@@ -38,7 +38,7 @@ SELECT set_eq(
         ('dp_count_final(internal)', 'f', 'bigint'),
         ('dp_counter_repair()', 'f', 'bigint'),
         ('dp_plan(bigint, double precision, integer, text, bigint)', 'f', 'record'),
-        ('dp_compare(bigint, double precision, double precision, bigint)', 'f', 'record'),
+        ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
         ('dp_interval(bigint, bigint, bigint, double precision, double precision, integer, text, bigint, bigint, int8range)', 'f', 'int8range'),
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),

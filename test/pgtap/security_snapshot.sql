@@ -18,7 +18,7 @@ SELECT set_eq(
         ('event trigger', 'dp_counter_dropped', 'enabled A'),
         ('function', 'public.dp_budget_create(pg_catalog.text,numeric)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_budget_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
-        ('function', 'public.dp_compare(bigint,double precision,double precision,bigint)', 'immutable parallel safe acl default'),
+        ('function', 'public.dp_compare(bigint,double precision,double precision,bigint,bigint)', 'immutable parallel safe acl default'),
         ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_count_transition(pg_catalog.internal,boolean,double precision)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_counter_create(pg_catalog.text,double precision,bigint,integer,pg_catalog.text)', 'volatile parallel unsafe acl default'),

@@ -95,7 +95,8 @@ TEST(MechanismSpec, NothingSimpleIsBetterForShortStreams) {
                       node(epsilon, 2) * blocks[t] * (epsilon > 2 ? 1.01 : 1) + 1 / 12.0 + slack)
                 << t << " " << epsilon;
             if (epsilon == 1) {
-                EXPECT_LE(mse, kBeforeFading[t - 1] + slack) << t;
+                EXPECT_LE(mse, kBeforeFading[t - 1] * 1.001)
+                    << t; // a cheap start may cost a little
             }
         }
     }

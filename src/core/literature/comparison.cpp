@@ -8,6 +8,7 @@
 
 #include "core/accuracy/release_error.hpp"
 #include "core/base/checkpoint.hpp"
+#include "core/literature/lower_bound.hpp"
 #include "core/literature/square_root_factorisation.hpp"
 #include "core/tree/tree_variance.hpp"
 
@@ -20,11 +21,56 @@ Compared of_spec(const char* name, const MechanismSpec& spec) {
     std::optional<std::int32_t> radix;
     if (spec.radix != 0)
         radix = spec.radix;
-    return {name, radix, true, errors.mse(), errors.max_variance()};
+    return {name, radix, Guarantee::pure, errors.mse(), errors.max_variance()};
 }
 
-Compared of_summary(const char* name, bool pure, const ErrorSummary& error) {
-    return {name, {}, pure, error.mse, error.max_variance};
+Compared of_summary(const char* name, Guarantee guarantee, const ErrorSummary& error) {
+    return {name, {}, guarantee, error.mse, error.max_variance};
+}
+
+/// The square of the l2 sensitivity of the square-root factorisation.
+double square_root_sensitivity(std::int64_t horizon, std::int64_t contributions) noexcept {
+    return contributions == 1 ? square_root_norms(horizon).last
+                              : first_columns_norm(horizon, contributions);
+}
+
+void add_gaussian(std::vector<Compared>& rows, std::int64_t horizon, PrivacyUnit unit, Delta delta,
+                  std::int64_t contributions) {
+    const Epsilon epsilon = unit.epsilon;
+    const double step = static_cast<double>(unit.sensitivity) / static_cast<double>(contributions);
+    const auto add = [&](const char* name, double stddev) {
+        rows.push_back(of_summary(name, Guarantee::approximate,
+                                  square_root_error(horizon, step * stddev, contributions)));
+    };
+    const double henzinger = henzinger_gaussian_stddev(epsilon, delta);
+    if (gaussian_is_private(henzinger, epsilon, delta)) {
+        // Their factorisation is the same: its sensitivity grows by as much as their bound on it.
+        const double growth =
+            square_root_sensitivity(horizon, contributions) / square_root_sensitivity(horizon, 1);
+        rows.push_back({"Henzinger-Upadhyay-Upadhyay bound",
+                        {},
+                        Guarantee::approximate,
+                        step * step * growth * henzinger_bound(horizon, epsilon, delta),
+                        {}});
+    }
+    const double classic = classic_gaussian_stddev(epsilon, delta);
+    if (gaussian_is_private(classic, epsilon, delta))
+        add("square root, classic Gaussian", classic);
+    add("square root, analytic Gaussian", analytic_gaussian_stddev(epsilon, delta));
+}
+
+void check_contributions(std::int64_t contributions, std::int64_t horizon, PrivacyUnit unit) {
+    if (contributions < 1 || contributions > horizon)
+        throw Error(Fault::parameter,
+                    "contributions must be between 1 and the horizon, " + std::to_string(horizon) +
+                        ", not " + std::to_string(contributions),
+                    "It is the number of steps that one protected unit can change.");
+    if (contributions > unit.sensitivity)
+        throw Error(Fault::parameter,
+                    "contributions must be at most the sensitivity, " +
+                        std::to_string(unit.sensitivity) + ", not " + std::to_string(contributions),
+                    "The sensitivity is what one protected unit can change in all: at least 1 in "
+                    "each step that it contributes to.");
 }
 
 } // namespace
@@ -74,16 +120,18 @@ double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexc
     return c * c * growth * growth;
 }
 
-ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept {
+ErrorSummary square_root_error(std::int64_t horizon, double stddev,
+                               std::int64_t contributions) noexcept {
     const SquareRootNorms norms = square_root_norms(horizon);
-    const double variance = stddev * stddev * norms.last;
+    const double variance = stddev * stddev * square_root_sensitivity(horizon, contributions);
     return {variance * norms.mean, variance * norms.last};
 }
 
 std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
-                              const std::optional<Delta>& delta) {
+                              const std::optional<Delta>& delta, std::int64_t contributions) {
     if (horizon < 1)
         throw Error(Fault::parameter, "horizon must be at least 1, not " + std::to_string(horizon));
+    check_contributions(contributions, horizon, unit);
     std::vector<Compared> rows;
     const auto add = [&](const char* name, Mechanism mechanism, std::optional<std::int32_t> k) {
         rows.push_back(of_spec(name, make_mechanism({horizon, unit, k, mechanism})));
@@ -100,26 +148,15 @@ std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
     rows.push_back(best_even_subtraction(horizon, unit));
     add("plain, best k", Mechanism::plain, {});
     add("binary tree", Mechanism::plain, 2);
-    rows.push_back(of_summary("Honaker online", true, honaker_online(horizon, unit)));
-    rows.push_back(of_summary("noise per step", true, noise_per_step(horizon, unit)));
-    if (delta) {
-        const Epsilon epsilon = unit.epsilon;
-        const auto sensitivity = static_cast<double>(unit.sensitivity);
-        const double henzinger = henzinger_gaussian_stddev(epsilon, *delta);
-        if (gaussian_is_private(henzinger, epsilon, *delta))
-            rows.push_back({"Henzinger-Upadhyay-Upadhyay bound",
-                            {},
-                            false,
-                            sensitivity * sensitivity * henzinger_bound(horizon, epsilon, *delta),
-                            {}});
-        const double classic = classic_gaussian_stddev(epsilon, *delta);
-        if (gaussian_is_private(classic, epsilon, *delta))
-            rows.push_back(of_summary("square root, classic Gaussian", false,
-                                      square_root_error(horizon, sensitivity * classic)));
-        rows.push_back(of_summary(
-            "square root, analytic Gaussian", false,
-            square_root_error(horizon, sensitivity * analytic_gaussian_stddev(epsilon, *delta))));
-    }
+    rows.push_back(of_summary("Honaker online", Guarantee::pure, honaker_online(horizon, unit)));
+    rows.push_back(of_summary("noise per step", Guarantee::pure, noise_per_step(horizon, unit)));
+    rows.push_back({"lower bound, any Laplace factorisation",
+                    {},
+                    Guarantee::none,
+                    laplace_lower_bound(horizon, unit),
+                    {}});
+    if (delta)
+        add_gaussian(rows, horizon, unit, *delta, contributions);
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Compared& a, const Compared& b) { return a.mse < b.mse; });
     return rows;

@@ -10,23 +10,32 @@
 
 namespace dp_counter {
 
+enum class Guarantee : std::uint8_t {
+    none,        ///< not a mechanism: a bound on them
+    pure,        ///< epsilon
+    approximate, ///< (epsilon, delta)
+};
+
 /// One mechanism in a comparison.
 struct Compared {
     const char* mechanism;
     std::optional<std::int32_t> radix; ///< k, where there is one
-    bool pure;                         ///< epsilon-private; otherwise (epsilon, delta)
+    Guarantee guarantee;
     double mse;
     std::optional<double> max_variance; ///< none where only the MSE is bounded
 };
 
-/// The mechanisms of this extension and those of the literature, least MSE first. The pure ones
-/// have discrete noise and exact errors. With a delta the Gaussian ones are added; the classic
-/// formulas only where they keep (epsilon, delta) (gaussian_is_private). The
-/// Henzinger-Upadhyay-Upadhyay row is the bound that they prove, not an exact error.
-/// What changes by at most the sensitivity in l1 does so in l2: its stddev multiplies theirs.
-/// Throws Error (parameter) for a horizon or a unit out of range.
+/// The mechanisms of this extension and those of the literature, least MSE first, and what no
+/// Laplace factorisation does better than (laplace_lower_bound). The pure ones have discrete noise
+/// and exact errors. With a delta the Gaussian ones are added; the classic formulas only where they
+/// keep (epsilon, delta) (gaussian_is_private). The Henzinger-Upadhyay-Upadhyay row is the bound
+/// that they prove, not an exact error. One protected unit changes at most the sensitivity in l1,
+/// and no step by more than the sensitivity over `contributions`: Laplace noise follows from the
+/// former alone, Gaussian noise from the l2 sensitivity, whose worst case are the first steps next
+/// to each other. Throws Error (parameter) for a horizon, a unit or contributions out of range.
 [[nodiscard]] std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
-                                            const std::optional<Delta>& delta);
+                                            const std::optional<Delta>& delta,
+                                            std::int64_t contributions = 1);
 
 /// The least MSE among subtraction with an even k.
 [[nodiscard]] Compared best_even_subtraction(std::int64_t horizon, PrivacyUnit unit);
@@ -38,7 +47,8 @@ struct Compared {
 [[nodiscard]] double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexcept;
 
 /// The square-root factorisation with Gaussian noise of this standard deviation per unit of l2
-/// sensitivity.
-[[nodiscard]] ErrorSummary square_root_error(std::int64_t horizon, double stddev) noexcept;
+/// sensitivity, where as many steps as there are contributions change by 1 each.
+[[nodiscard]] ErrorSummary square_root_error(std::int64_t horizon, double stddev,
+                                             std::int64_t contributions = 1) noexcept;
 
 } // namespace dp_counter

@@ -25,10 +25,84 @@ double g_integral(double y) {
     return (y * std::log(y) - y - kC / y) / std::numbers::pi;
 }
 
+constexpr std::int64_t kSummed = 4096;
+
+/// The sum of f(n) over n < t, for t > kSummed: (2/sqrt(pi)) sqrt(y) (1 + 1/(64 y^2) + O(y^-4)).
+double row_sum(double y) {
+    return 2 / std::sqrt(std::numbers::pi) * std::sqrt(y) * (1 + 1 / (64 * y * y));
+}
+
+/// The same for y = z + gap, less that for z: without cancellation.
+double row_sum_difference(double z, double gap) {
+    const double y = z + gap;
+    return 2 / std::sqrt(std::numbers::pi) *
+           (gap / (std::sqrt(y) + std::sqrt(z)) + (std::pow(y, -1.5) - std::pow(z, -1.5)) / 64);
+}
+
+/// The integral of `function` over [from, to], from > 0: Gauss-Legendre with five nodes in pieces
+/// of half a unit of the logarithm.
+template <class Function>
+double integral(Function&& function, double from, double to) {
+    constexpr double kNode[] = {0, 0.5384693101056831, 0.9061798459386640};
+    constexpr double kWeight[] = {0.5688888888888889, 0.4786286704993665, 0.2369268850561891};
+    const double pieces = std::ceil(2 * std::log(to / from));
+    const double half = std::log(to / from) / pieces / 2;
+    const auto value = [&](double logarithm) {
+        const double x = from * std::exp(logarithm);
+        return x * function(x);
+    };
+    double sum = 0;
+    for (int i = 0; i < static_cast<int>(pieces); ++i) {
+        const double middle = (2 * i + 1) * half;
+        sum += kWeight[0] * value(middle);
+        for (int n = 1; n < 3; ++n)
+            sum += kWeight[n] * (value(middle - half * kNode[n]) + value(middle + half * kNode[n]));
+    }
+    return sum * half;
+}
+
 } // namespace
 
+double first_columns_norm(std::int64_t horizon, std::int64_t columns) noexcept {
+    // The entry of row t is row_sum(t) - row_sum(t - columns). Rows are summed one by one where it
+    // bends, up to kSummed and past `columns`; elsewhere by the midpoint rule.
+    double sums[kSummed + 1] = {0};
+    double f = 1;
+    for (std::int64_t t = 1; t <= kSummed; ++t) {
+        sums[t] = sums[t - 1] + f;
+        f *= (2 * static_cast<double>(t) - 1) / (2 * static_cast<double>(t));
+    }
+    const auto entry = [&](std::int64_t t) {
+        const double here = t <= kSummed ? sums[t] : row_sum(static_cast<double>(t) - 0.25);
+        return t <= columns ? here : here - (t - columns <= kSummed ? sums[t - columns] : 0);
+    };
+    double total = 0;
+    std::int64_t done = std::min(horizon, kSummed);
+    for (std::int64_t t = 1; t <= done; ++t)
+        total += entry(t) * entry(t);
+    if (const std::int64_t to = std::min(horizon, columns); to > done) {
+        total += integral([](double y) { return row_sum(y) * row_sum(y); },
+                          static_cast<double>(done) + 0.25, static_cast<double>(to) + 0.25);
+        done = to;
+    }
+    for (const std::int64_t to = std::min(horizon, columns + kSummed); done < to;) {
+        ++done;
+        total += entry(done) * entry(done);
+    }
+    if (done < horizon) {
+        const auto gap = static_cast<double>(columns);
+        total += integral(
+            [&](double z) {
+                const double difference = row_sum_difference(z, gap);
+                return difference * difference;
+            },
+            static_cast<double>(done - columns) + 0.25,
+            static_cast<double>(horizon - columns) + 0.25);
+    }
+    return total;
+}
+
 SquareRootNorms square_root_norms(std::int64_t horizon) noexcept {
-    constexpr std::int64_t kSummed = 4096;
     double f = 1;
     double last = 0;
     double total = 0;

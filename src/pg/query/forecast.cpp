@@ -127,6 +127,7 @@ struct Comparison {
     static constexpr int kMost = 16;
 
     int count;
+    double least; ///< MSE of a mechanism
     Compared row[kMost];
 };
 
@@ -210,14 +211,22 @@ DP_FUNCTION(dp_compare) {
         {.epsilon = fcinfo->args[1], .sensitivity = fcinfo->args[3], .horizon = fcinfo->args[0]});
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
+    if (PG_ARGISNULL(4))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("contributions must not be null"),
+                 errhint("It is the number of steps that one protected unit can change.")));
+    const std::int64_t contributions = PG_GETARG_INT64(4);
 
     const Comparison comparison = run([&] {
         Comparison result;
         std::optional<Delta> checked;
         if (approximate)
             checked.emplace(delta);
-        const auto rows = compare(request.horizon, request.unit, checked);
+        const auto rows = compare(request.horizon, request.unit, checked, contributions);
         result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
+        result.least = std::find_if(rows.begin(), rows.end(), [](const Compared& row) {
+                           return row.guarantee != Guarantee::none;
+                       })->mse;
         std::copy_n(rows.begin(), result.count, result.row);
         return result;
     });
@@ -229,15 +238,17 @@ DP_FUNCTION(dp_compare) {
         Datum values[] = {
             PointerGetDatum(cstring_to_text(row.mechanism)),
             Int32GetDatum(row.radix.value_or(0)),
-            PointerGetDatum(cstring_to_text(row.pure ? "pure" : "approximate")),
+            PointerGetDatum(
+                cstring_to_text(row.guarantee == Guarantee::approximate ? "approximate" : "pure")),
             Float8GetDatum(row.mse),
             Float8GetDatum(std::sqrt(row.mse)),
             Float8GetDatum(std::sqrt(row.max_variance.value_or(0))),
             // Where the noise is all but nothing, so are the errors; equal ones have ratio 1.
-            Float8GetDatum(row.mse == comparison.row[0].mse ? 1 : row.mse / comparison.row[0].mse),
+            Float8GetDatum(row.mse == comparison.least ? 1 : row.mse / comparison.least),
         };
-        bool nulls[lengthof(values)] = {false, !row.radix.has_value(),       false, false,
-                                        false, !row.max_variance.has_value()};
+        bool nulls[lengthof(values)] = {
+            false, !row.radix.has_value(),       row.guarantee == Guarantee::none, false,
+            false, !row.max_variance.has_value()};
         tuplestore_putvalues(rows, type, values, nulls);
     }
     return static_cast<Datum>(0);
