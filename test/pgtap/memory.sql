@@ -8,7 +8,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(24);
+SELECT plan(25);
 
 -- all the memory of this backend
 CREATE FUNCTION pg_temp.memory() RETURNS bigint LANGUAGE plpgsql AS $$
@@ -44,6 +44,8 @@ SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 10000000
               'window with a horizon: 1,000,000 rows take no more memory than 1000');
 SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, 3, 1000000000) OVER (ORDER BY t)', 1000000), '<=', 16384::bigint,
               'aggregate OVER: 1,000,000 rows take no more memory than 1000');
+SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 1000000000) OVER (ORDER BY t, repeat(''x'', 1000))', 100000), '<=', 16384::bigint,
+              'window with a long text in its ORDER BY: 100,000 rows take no more memory than 1000');
 -- the rows wait in the tuplestore until they are counted: work_mem bounds it
 SET LOCAL work_mem = '64kB';
 SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1) OVER (ORDER BY t)', 1000000), '<=', 131072::bigint,

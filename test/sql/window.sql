@@ -73,6 +73,10 @@ SELECT t,
 FROM visits
 ORDER BY t;
 
+-- nor is it evaluated, unless another function of the window is there to look at it
+SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t ROWS -1 PRECEDING) FROM visits ORDER BY t LIMIT 2;
+SELECT t, dp_running_count(flu, 1e9) OVER w, count(*) OVER w FROM visits WINDOW w AS (ORDER BY t ROWS -1 PRECEDING);
+
 -- no rows, no releases
 SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits WHERE false;
 SELECT t, dp_running_count(flu, 1e9, horizon => 5) OVER (ORDER BY t) FROM visits WHERE false;

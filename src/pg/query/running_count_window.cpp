@@ -8,17 +8,13 @@
 // is public, as the rows and their order are.
 //
 // A sum over GROUP BY is the planner's own aggregate, partial and parallel as any, below this.
-#include <algorithm>
 #include <cstdint>
 
 #include "pg/query/streams.hpp"
+#include "pg/query/tie_check.hpp"
 #include "pg/query/volatility.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
-
-extern "C" {
-#include "windowapi.h"
-}
 
 namespace dp_counter::pg {
 namespace {
@@ -78,7 +74,10 @@ Request read_current_request(WindowObject window) {
 // Not inlined: what is rare must not burden the frame of what happens at every row.
 template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
-    check_volatile_once(function);
+    if (function->fn_extra == nullptr) { // once a query
+        check_volatile(function->fn_oid);
+        function->fn_extra = open_tie_check(window, function->fn_mcxt);
+    }
     partition->request = read_current_request<Form>(window);
     for (int i = Form::kEpsilon; i < Form::kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
@@ -106,19 +105,8 @@ pg_noinline void check_same_request(WindowObject window, const Partition* partit
                      "period.")));
 }
 
-/// Refuses rows first .. last if one ties with its predecessor. WinRowsArePeers fetches both rows,
-/// in the order asked: with odd rows first and their predecessors then, no row is skipped or read
-/// twice to get at another.
-void refuse_ties(WindowObject window, std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row <= last; ++row)
-        if (row % 2 != 0 ? WinRowsArePeers(window, row, row - 1)
-                         : row > 0 && WinRowsArePeers(window, row - 1, row))
-            raise_tie();
-}
-
 template <class Form>
 Datum running_total(FunctionCallInfo fcinfo) {
-    constexpr std::int64_t kBatch = 64; // of what would cost more when done a row
     WindowObject window = PG_WINDOW_OBJECT();
     auto* partition =
         static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
@@ -128,19 +116,15 @@ Datum running_total(FunctionCallInfo fcinfo) {
         check_same_request<Form>(window, partition);
     }
     const std::int64_t row = partition->row++;
-    if (!partition->rows_are_spooled) {
-        if (row > 0 && WinRowsArePeers(window, row - 1, row))
-            raise_tie();
-    } else if (row % kBatch == 0) {
-        // All of them can be fetched already, without a change of read pointers.
-        refuse_ties(window, row, std::min(row + kBatch, partition->request.horizon) - 1);
-    }
+    auto* check = static_cast<TieCheck*>(fcinfo->flinfo->fn_extra);
+    if (ties_with_previous(check, row)) [[unlikely]]
+        raise_tie();
     const std::int64_t release = advance(partition->stream, partition->request,
                                          Form::addend(current(window, Form::kAddend)));
 
-    // The tuplestore need not keep passed rows, but for the one that the next is compared with;
-    // unless it holds the whole partition anyway, where trimming costs 40 ns a row once it has
-    // spilled.
+    // The tuplestore need not keep passed rows; unless it holds the whole partition anyway, where
+    // trimming costs 40 ns a row once it has spilled.
+    constexpr std::int64_t kBatch = 64; // moving a mark costs more when done a row
     if (row % kBatch == kBatch - 1 && !partition->rows_are_spooled)
         WinSetMarkPosition(window, row);
     PG_RETURN_INT64(release);
