@@ -6,6 +6,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
@@ -25,13 +26,34 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Stable functions of pg_catalog that read what is in the database, or what has become of it.
-bool reads_data(const char* function) {
-    const auto begins = [&](const char* with) {
-        return std::strncmp(function, with, std::strlen(with)) == 0;
-    };
-    return begins("pg_") || begins("has_") || begins("txid_") ||
-           std::strstr(function, "_to_xml") != nullptr;
+bool is_time(Oid type) {
+    return type == DATEOID || type == TIMEOID || type == TIMETZOID || type == TIMESTAMPOID ||
+           type == TIMESTAMPTZOID || type == INTERVALOID;
+}
+
+/// Of the stable functions of pg_catalog some read tables, statistics or transactions. Those of
+/// dates and times do not, nor do the ones that make text of values; all else is left out.
+bool reads_no_data(const FormData_pg_proc* function) {
+    const char* name = NameStr(function->proname);
+    if (std::strncmp(name, "pg_", 3) == 0)
+        return false;
+    const Oid* arguments = function->proargtypes.values;
+    const int count = function->proargtypes.dim1;
+    const bool from_text = count > 0 && arguments[0] == CSTRINGOID; // an input function
+    bool has_time = is_time(function->prorettype);
+    for (int i = 0; i < count; ++i) {
+        has_time = has_time || is_time(arguments[i]);
+        if (!from_text && (arguments[i] == OIDOID || arguments[i] == REGCLASSOID ||
+                           arguments[i] == XIDOID || arguments[i] == NAMEOID))
+            return false;
+    }
+    if (has_time)
+        return true;
+    for (const char* other :
+         {"concat", "concat_ws", "format", "textanycat", "anytextcat", "enum_in", "enum_out"})
+        if (std::strcmp(name, other) == 0)
+            return true;
+    return false;
 }
 
 bool is_unfit_function(Oid function, void* /*context*/) {
@@ -39,11 +61,11 @@ bool is_unfit_function(Oid function, void* /*context*/) {
     if (!HeapTupleIsValid(tuple))
         return true;
     const auto* row = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
-    const bool unfit =
-        row->pronamespace != PG_CATALOG_NAMESPACE || row->provolatile == PROVOLATILE_VOLATILE ||
-        (row->provolatile == PROVOLATILE_STABLE && reads_data(NameStr(row->proname)));
+    const bool fit = row->pronamespace == PG_CATALOG_NAMESPACE && function < FirstNormalObjectId &&
+                     (row->provolatile == PROVOLATILE_IMMUTABLE ||
+                      (row->provolatile == PROVOLATILE_STABLE && reads_no_data(row)));
     ReleaseSysCache(tuple);
-    return unfit;
+    return !fit;
 }
 
 /// Whether functions of pg_catalog that take the type run no function of anybody else's: those that
