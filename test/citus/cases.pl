@@ -77,6 +77,8 @@ for my $name (sort keys %combined)
 }
 my ($shards) = tasks($combined{'dp_running_sum over GROUP BY'}[0] =~ s/\bTABLE\b/visits/gr);
 is(scalar(grep { /count\(\*\) FILTER \(WHERE flu\).*GROUP BY/ } @$shards), 4, 'the shards count by day');
+($shards) = tasks($combined{'dp_running_sum by month'}[0] =~ s/\bTABLE\b/visits/gr);
+is(scalar(grep { /GROUP BY .*date_trunc/ } @$shards), 4, 'and by month');
 
 # A group that lies in one shard is drawn there, once, with the group.
 my $by_ward = 'SELECT ward, dp_laplace(n, 1e9, 1) FROM (SELECT ward, count(*) FILTER (WHERE flu) AS n FROM visits_ward GROUP BY ward) AS exact ORDER BY ward';

@@ -90,6 +90,7 @@ sql(q{CALL dp_counter_tick('s.seen')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
 is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE releases = 's.seen'::regclass}), 3, 'and the view');
+is($standby->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_sum(1, 1e9, 1) OVER (ORDER BY i) AS n FROM generate_series(1, 9) AS i) AS r'), 9, 'a query is a release there as well');
 like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
 like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'recording too');
 $node->stop;

@@ -24,9 +24,10 @@ for my $ward (sort keys %shard)
 	});
 	$node->safe_psql('postgres', ($node->pg_version >= 14 ? 'CREATE STATISTICS days ON (at::date) FROM visits' : 'CREATE INDEX days ON visits ((at::date))') . '; ANALYZE visits');
 	my ($host, $port) = ($node->host, $node->port);
+	my $async = $node->pg_version >= 14 ? ", async_capable 'true'" : '';
 	sql(qq{
 		CREATE SERVER $ward FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'dp_counter', use_remote_estimate 'true', async_capable 'true');
+		OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'dp_counter', use_remote_estimate 'true'$async);
 		CREATE USER MAPPING FOR CURRENT_USER SERVER $ward;
 		CREATE FOREIGN TABLE visits_$ward PARTITION OF visits FOR VALUES IN ('$ward') SERVER $ward OPTIONS (table_name 'visits')});
 }
