@@ -1,6 +1,7 @@
 #include "pg/live/person_wise.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 extern "C" {
 #include "access/htup_details.h"
