@@ -3,6 +3,7 @@
 #include "pg/live/tallies.hpp"
 
 #include "pg/live/secret_tables.hpp"
+#include "pg/server/backend_random.hpp"
 
 extern "C" {
 #include "access/heapam.h"
@@ -34,7 +35,7 @@ constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
 bytea* new_tally_key(MemoryContext context) {
     auto* key = static_cast<bytea*>(MemoryContextAlloc(context, VARHDRSZ + kTallyKeyBytes));
     SET_VARSIZE(key, VARHDRSZ + kTallyKeyBytes);
-    randombytes_buf(VARDATA(key), kTallyKeyBytes);
+    make_secret_key(VARDATA(key), kTallyKeyBytes);
     return key;
 }
 

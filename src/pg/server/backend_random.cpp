@@ -46,4 +46,8 @@ Release begin_release(const PrivacyUnit& unit) {
     return {unit, *keystream};
 }
 
+void make_secret_key(void* key, std::size_t bytes) {
+    randombytes_buf(key, bytes);
+}
+
 } // namespace dp_counter::pg

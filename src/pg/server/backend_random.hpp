@@ -1,6 +1,8 @@
 // Releases that draw from this backend's cryptographic generator.
 #pragma once
 
+#include <cstddef>
+
 #include "core/noise/release.hpp"
 
 namespace dp_counter::pg {
@@ -14,5 +16,8 @@ void initialize_random();
 /// into memory and kept out of core dumps where the system allows; wiped at exit. May raise a
 /// PostgreSQL error.
 [[nodiscard]] Release begin_release(const PrivacyUnit& unit);
+
+/// Fills a key that is no part of any release with bits of the operating system's.
+void make_secret_key(void* key, std::size_t bytes);
 
 } // namespace dp_counter::pg
