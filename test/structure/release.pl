@@ -35,6 +35,27 @@ my $control = slurp('debian/control.in') =~ s/PGVERSION/15/gr;
 is(slurp('debian/control'), $control, 'debian/control is what pg_buildext makes of debian/control.in for Debian 12');
 ok(-e "test/upgrade/dp_counter--$version.txt", "test/upgrade has the listing of $version");
 
+# --- tools/release: on a copy of what it writes to --------------------------------------------------
+my $copy = tempdir(CLEANUP => 1);
+mkdir "$copy/$_" or die $! for qw(tools debian);
+for my $file (qw(tools/release dp_counter.control META.json debian/changelog)) {
+    open my $out, '>:raw', "$copy/$file" or die $!;
+    print $out slurp($file);
+    close $out or die $!;
+}
+chmod 0755, "$copy/tools/release" or die $!;
+open my $log, '>', "$copy/CHANGELOG.md" or die $!;
+print $log "# Changelog\n\n## [3.4.5] - unreleased\n\n" . slurp('CHANGELOG.md') =~ s/^# Changelog\n//r;
+close $log or die $!;
+isnt(system("$copy/tools/release 3.4.6 >/dev/null 2>&1"), 0, 'a release needs its section in the change log');
+is(system("$copy/tools/release 3.4.5 2030-01-02 >/dev/null"), 0, 'tools/release');
+like(slurp("$copy/dp_counter.control"), qr/^default_version = '3\.4\.5'$/m,                        'dp_counter.control has the version');
+like(slurp("$copy/CHANGELOG.md"),       qr/^## \[3\.4\.5\] - 2030-01-02$/m,                        'CHANGELOG.md has the day');
+like(slurp("$copy/debian/changelog"),   qr/\Adp-counter \(3\.4\.5-1\) .*  Wed, 02 Jan 2030 00:00:00/s, 'debian/changelog has both');
+my $released = decode_json(slurp("$copy/META.json"));
+is(join(' ', $released->{version}, $released->{provides}{dp_counter}{version}, $released->{'meta-spec'}{version}, $released->{release_status}),
+    '3.4.5 3.4.5 1.0.0 stable', 'META.json has the version, where it is ours');
+
 # --- META.json -----------------------------------------------------------------------------------
 my $term   = qr{^[^\s/\\[:cntrl:]]{2,}$};
 my $semver = qr/^\d+\.\d+\.\d+(?:-?[A-Za-z][0-9A-Za-z-]*)?$/;
