@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the Perl TAP tests (test/t/*.pl) with prove. Their servers refuse to run as root, so root becomes
+# Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/009_marks.pl") with prove. Their servers refuse to run as root, so root becomes
 # postgres; and as that account may see neither this folder nor write to it, the tests run on a copy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -22,5 +22,5 @@ cd "$work"
 	PERL5LIB="$pgxs_test/perl" \
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
-	prove "$@" t/*.pl
+	prove "$@" ${PROVE_TESTS:-t/*.pl}
 ! grep -r 'TRAP: ' . >&2 # of a server with assertions

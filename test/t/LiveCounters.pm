@@ -15,7 +15,7 @@ our @EXPORT = qw(new_node failure releases is_gapless start_program);
 sub new_node
 {
 	my ($name, %options) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $node = PostgreSQL::Test::Cluster->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
 	$node->init(extra => $options{initdb} // [], allows_streaming => $options{allows_streaming} // 0);
 	$node->append_conf('postgresql.conf', "max_prepared_transactions = 10\n" . ($options{conf} // ''));
 	$node->start;
