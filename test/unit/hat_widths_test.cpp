@@ -84,6 +84,21 @@ TEST(HatWidths, DoNotDependOnWhatWasAskedBefore) {
         ASSERT_EQ(backward.at(1 + static_cast<std::int64_t>(i) * kStride), widths[i]) << i;
 }
 
+TEST(HatWidths, AreWhatAForecastTells) {
+    // It remembers all steps of the first horizon, and has this class answer for the second again.
+    MechanismCache cache;
+    Forecast forecast(cache);
+    for (const std::int64_t horizon : {100'000, 200'000}) {
+        Hat hat(horizon, 1, {}, 0.95);
+        const Request request{horizon, Epsilon(1), {}, Mechanism::hat};
+        for (int round = 0; round < 2; ++round)
+            for (std::int64_t t = 1; t <= horizon; t += horizon / 300) {
+                const std::optional<std::int64_t> width = hat.at(t);
+                ASSERT_TRUE(!width || forecast.half_width(request, t, 0.95) == *width) << t;
+            }
+    }
+}
+
 TEST(HatWidths, CarryTheNoiseOfClosedEpochs) {
     const Request request{kUnbounded, Epsilon(1.0), {}, {}};
     StreamError errors(request);

@@ -126,9 +126,10 @@ TEST(Forecast, RemembersWhatItWouldAnswerAnyway) {
             EXPECT_EQ(report.state_bytes, errors.state_bytes());
             for (const double confidence : {0.5, 0.95})
                 for (std::int64_t t = 0; t <= request.horizon; t += 1 + request.horizon / 7)
-                    EXPECT_EQ(forecast.half_width(request, t, confidence),
-                              NoiseDistribution(errors.noise_at(t)).half_width(confidence))
-                        << name(request) << " at " << t;
+                    for (const std::int64_t since : {std::int64_t{0}, t - t / 3})
+                        EXPECT_EQ(forecast.half_width(request, t, confidence, since),
+                                  StreamError(request).half_width(t, confidence, since))
+                            << name(request) << " at " << t << " since " << since;
         }
     EXPECT_THROW((void)forecast.report({-1, Epsilon(1.0), {}, {}}), Error);
     EXPECT_THROW((void)forecast.half_width(kRequests[0], 2, 0.5), Error);

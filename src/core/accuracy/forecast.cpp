@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "core/accuracy/noise_distribution.hpp"
 #include "core/base/bit_copy.hpp"
@@ -15,11 +16,12 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
          {bit_copy<std::uint64_t>(noise.epsilon), static_cast<std::uint64_t>(noise.sensitivity),
-          bit_copy<std::uint64_t>(confidence), noise.family, noise.height, noise.since}) {
+          bit_copy<std::uint64_t>(confidence), noise.family, noise.height}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }
-    return static_cast<std::size_t>(h + noise.index); // neighbouring steps never collide
+    // Neither neighbouring steps collide nor differences of one length, nor any of 362 steps.
+    return static_cast<std::size_t>(h + noise.index + 362 * noise.since);
 }
 
 } // namespace
@@ -85,17 +87,25 @@ std::optional<std::int64_t> Forecast::hat_width(const Request& request, std::int
 
 std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
                                   std::int64_t since) {
-    if (since == 0)
-        if (const std::optional<std::int64_t> width = hat_width(request, t, confidence))
-            return *width;
+    const bool is_kept =
+        request.horizon != kUnbounded && static_cast<std::uint64_t>(request.horizon) <= kWidths;
+    std::optional<std::int64_t> width;
+    if (since == 0 && !is_kept && (width = hat_width(request, t, confidence)))
+        return *width;
     StreamError& release = errors(request);
     const NoiseClass noise = release.noise_class(t, since);
-    if (!widths_)
-        widths_ = std::make_unique<Width[]>(kWidths);
+    if (!widths_) { // pages that are not asked for take no memory
+        widths_.reset(static_cast<Width*>(std::calloc(kWidths, sizeof(Width))));
+        if (!widths_)
+            throw std::bad_alloc();
+    }
     Width& known = widths_[hash(noise, confidence) % kWidths];
     if (!(known.confidence == confidence && known.noise == noise)) {
-        const std::int64_t width = release.half_width(t, confidence, since);
-        known = {noise, confidence, width};
+        if (since == 0 && is_kept)
+            width = hat_width(request, t, confidence);
+        if (!width)
+            width = release.half_width(t, confidence, since);
+        known = {noise, confidence, *width};
     }
     return known.width;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -29,9 +30,10 @@ struct ForecastReport {
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
-/// up to 64 mechanisms, 16384 half widths (1 MB) and the tables of eight HatWidths (1 to 2 MB
-/// each). A remembered answer costs 30 to 100 nanoseconds, a half width of a hat's next step less
-/// than a microsecond. References are good until a call with another request.
+/// up to 64 mechanisms, 131,072 half widths (8 MB, as they are asked for) and the tables of eight
+/// HatWidths (1 to 2 MB each). A remembered answer costs 30 to 100 nanoseconds; for a horizon up to
+/// 131,072 those of all steps are. A half width of a hat's next step beyond it costs about a
+/// microsecond. References are good until a call with another request.
 class Forecast {
 public:
     constexpr explicit Forecast(MechanismCache& plans) noexcept : cache_(plans) {}
@@ -52,12 +54,15 @@ private:
         StreamError errors;
         std::deque<std::optional<ForecastReport>> reports; ///< of epochs 0, 1, ...
     };
-    struct Width {
+    struct Width { ///< zeroed: unused
         NoiseClass noise;
-        double confidence; ///< 0: unused
+        double confidence;
         std::int64_t width;
     };
 
+    struct Free {
+        void operator()(Width* widths) const noexcept { std::free(widths); }
+    };
     struct Hat {
         Request request;
         int epoch;
@@ -67,7 +72,7 @@ private:
 
     static constexpr std::size_t kPlans = 64;
     static constexpr std::size_t kHats = 8;
-    static constexpr std::size_t kWidths = 16384;
+    static constexpr std::size_t kWidths = std::size_t{1} << 17;
 
     Entry& entry(const Request& request);
 
@@ -78,8 +83,8 @@ private:
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
     std::array<std::optional<Hat>, kHats> hats_;
-    std::size_t next_hat_ = 0;        ///< the slot that was filled first
-    std::unique_ptr<Width[]> widths_; ///< null before the first use, then kWidths, found by hashing
+    std::size_t next_hat_ = 0;              ///< the slot that was filled first
+    std::unique_ptr<Width[], Free> widths_; ///< null before the first use, then kWidths, by hashing
 };
 
 } // namespace dp_counter
