@@ -178,7 +178,7 @@ Matrix<Integer> gram(Matrix<std::int32_t>& a) {
         for (int i = 0; i <= j; ++i) {
             const std::int32_t* x = a.column(i);
             const std::int32_t* y = a.column(j);
-            Integer sum = 0; // at most 2^52 times the square of a norm, which is below 2^5
+            Integer sum = 0; // rows and columns have norms below 2^30
             for (int k = 0; k < a.size; ++k)
                 sum += static_cast<Integer>(x[k]) * y[k];
             result(i, j) = result(j, i) = sum;
@@ -186,9 +186,9 @@ Matrix<Integer> gram(Matrix<std::int32_t>& a) {
     return result;
 }
 
-/// For m = 0 .. T at most the sum of the T - m least eigenvalues of the symmetric matrix q / 2^52,
-/// and at least 0. With q + s = G G^T + E exactly, G^T G = D + F: by Ky Fan the m greatest of q + s
-/// have at most the sum of D's m greatest and sqrt(m) (|E| + |F|) in Frobenius' norm.
+/// For m = 0 .. T at most the sum of the T - m least eigenvalues of the symmetric matrix q / 2^52.
+/// With q + s = G G^T + E exactly, G^T G = D + F: by Ky Fan the m greatest of q + s have at most
+/// the sum of D's m greatest and sqrt(m) (|E| + |F|) in Frobenius' norm.
 std::vector<double> least_sums(Matrix<Integer>& q) {
     constexpr int kHalf = 26;
     const int size = q.size;
@@ -203,11 +203,10 @@ std::vector<double> least_sums(Matrix<Integer>& q) {
         const double length = std::ldexp(
             std::sqrt(std::max(0.0, value[k] + std::ldexp(static_cast<double>(shift), -2 * kHalf))),
             kHalf);
-        for (int i = 0; i < size; ++i) {
-            check(std::abs(vectors(i, k) * length) < 0x1p30, "an eigenvalue is too large");
+        check(length < 0x1p29, "an eigenvalue is too large");
+        for (int i = 0; i < size; ++i)
             g(i, k) = transposed(k, i) =
                 static_cast<std::int32_t>(std::lround(vectors(i, k) * length));
-        }
     }
     Matrix<Integer> rest = gram(transposed); // G G^T
     for (int j = 0; j < size; ++j)
@@ -227,7 +226,7 @@ std::vector<double> least_sums(Matrix<Integer>& q) {
         const double bound = std::ldexp(static_cast<double>(sum) -
                                             std::sqrt(static_cast<double>(m)) * (1 + 1e-12) * error,
                                         -2 * kHalf);
-        result[m] = std::max(0.0, bound - 1e-15);
+        result[m] = bound - 1e-12;
         if (m < size)
             sum -= static_cast<Wide>(diagonal[m]) - shift;
     }
@@ -235,14 +234,25 @@ std::vector<double> least_sums(Matrix<Integer>& q) {
     return result;
 }
 
-/// e_0 .. e_T: what is left of the columns of A outside of any n dimensions, on a weighted average;
-/// and of those of A - 1/2.
-struct Tails {
+/// What one choice of y proves, for n = 0 .. T: the sums for A, and those for A - 1/2.
+struct Certificate {
     std::vector<double> whole;
     std::vector<double> half;
 };
 
-Tails tails(int size, double exponent, bool with_half) {
+/// e_0 .. e_T from all of them, for A with half_part times 1/2 less on its diagonal: the sum of the
+/// least eigenvalues is concave in the matrix, so that mixed sums of one y are a bound for the
+/// mixed matrix.
+std::vector<double> best_of(const std::vector<Certificate>& certificates, long double half_part) {
+    std::vector<double> e(certificates.front().whole.size());
+    for (const Certificate& certificate : certificates)
+        for (std::size_t n = 0; n < e.size(); ++n)
+            e[n] = std::max(e[n], static_cast<double>((1 - half_part) * certificate.whole[n] +
+                                                      half_part * certificate.half[n]));
+    return e;
+}
+
+std::vector<Certificate> certify(int size, double exponent, bool with_half) {
     std::vector<double> w(size);
     std::vector<Integer> weight(size);
     for (int j = 0; j < size; ++j)
@@ -255,7 +265,7 @@ Tails tails(int size, double exponent, bool with_half) {
     }
     const double total =
         static_cast<double>(std::accumulate(weight.begin(), weight.end(), Integer{}));
-    Tails result{std::vector<double>(size + 1), std::vector<double>(size + 1)};
+    std::vector<Certificate> result;
     double last = -1;
     for (double at = 0; at < size; at = std::max(at + 1, at * 1.25)) {
         const int n = static_cast<int>(at);
@@ -270,9 +280,7 @@ Tails tails(int size, double exponent, bool with_half) {
             for (int i = 0; i < size; ++i)
                 sums(i, k) = sum += y(k, i);
         }
-        for (const bool half : {false, true}) {
-            if (half && !with_half)
-                break;
+        const auto sums_of = [&](bool half) {
             // In units of 2^-(kWeightBits + kFineBits + 2); times 2^8 in those of 2^-52.
             constexpr int kUp = 52 - kWeightBits - kFineBits - 2;
             Matrix<Integer> q(size);
@@ -280,11 +288,13 @@ Tails tails(int size, double exponent, bool with_half) {
                 for (int i = 0; i < size; ++i)
                     q(i, k) = (2 * (sums(i, k) + sums(k, i)) - (half ? y(k, i) + y(i, k) : 0)) *
                               (Integer{1} << kUp);
-            const std::vector<double> here = least_sums(q);
-            std::vector<double>& best = half ? result.half : result.whole;
-            for (int m = 0; m <= size; ++m)
-                best[m] = std::max(best[m], here[m] * std::ldexp(1, kWeightBits) / total);
-        }
+            std::vector<double> sum = least_sums(q);
+            for (double& value : sum)
+                value *= std::ldexp(1, kWeightBits) / total;
+            return sum;
+        };
+        std::vector<double> whole = sums_of(false);
+        result.push_back({whole, with_half ? sums_of(true) : whole});
     }
     return result;
 }
@@ -390,9 +400,10 @@ long double bound(long double steps, long double sum) {
     return 2 / steps * sum * sum * sum * (1 - 1e-9L);
 }
 
-/// For `blocks` times as many steps, from e_n and its like for A - 1/2, uniform weights.
-long double bound_of_blocks(const Tails& base, long double blocks) {
-    const std::size_t size = base.whole.size() - 1;
+/// For `blocks` times as many steps, weights all alike.
+long double bound_of_blocks(const std::vector<Certificate>& base, long double blocks) {
+    const std::vector<double> mixed = best_of(base, 1 - 1 / blocks);
+    const std::size_t size = mixed.size() - 1;
     const long double steps = blocks * static_cast<long double>(size);
     std::vector<Line> lines;
     constexpr int kAnOctave = 16;
@@ -407,8 +418,7 @@ long double bound_of_blocks(const Tails& base, long double blocks) {
     std::vector<double> e(inner + 1);
     for (std::size_t n = 0; n <= inner; ++n) {
         if (n <= size)
-            e[n] = static_cast<double>(std::sqrt(blocks) *
-                                       ((1 - 1 / blocks) * base.half[n] + base.whole[n] / blocks));
+            e[n] = static_cast<double>(std::sqrt(blocks)) * mixed[n];
         for (const Line& line : lines)
             e[n] = std::max(e[n],
                             static_cast<double>(
@@ -444,22 +454,25 @@ int main() {
     constexpr int kMostBase = 512;
     const double quarter = std::exp2(0.25);
     Table table;
-    for (int size = 1; size <= kMostDirect;) {
+    const auto direct = [&](int size) {
         long double best = 0;
         for (const double exponent : {0.0, 0.3, 0.55}) // 0 and 0.3 are best up to some ten steps
             if (size <= 16 || exponent == 0.55)
-                best = std::max(best, bound(size, sum_of_hull(tails(size, exponent, false).whole)));
+                best = std::max(
+                    best, bound(size, sum_of_hull(best_of(certify(size, exponent, false), 0))));
         table.offer(size, best);
-        size = size < kMostBase ? std::min(std::max(size + 1, size * 26 / 25), kMostBase)
-                                : static_cast<int>(std::lround(size * quarter));
-    }
-    std::vector<Tails> bases;
+    };
+    for (int size = 1; size < kMostBase; size = std::max(size + 1, size * 26 / 25))
+        direct(size);
+    for (int i = 0; i <= 8; ++i)
+        direct(static_cast<int>(std::lround(kMostBase * std::exp2(i / 8.0))));
+    std::vector<std::vector<Certificate>> bases;
     for (int i = 1; i <= 4; ++i)
         bases.push_back(
-            tails(static_cast<int>(std::lround(kMostBase / 2 * std::pow(quarter, i))), 0, true));
+            certify(static_cast<int>(std::lround(kMostBase / 2 * std::pow(quarter, i))), 0, true));
     for (double blocks = 2; blocks * kMostBase <= 0x1p62; blocks *= 2)
-        for (const Tails& base : bases) {
-            const double steps = blocks * static_cast<double>(base.whole.size() - 1);
+        for (const std::vector<Certificate>& base : bases) {
+            const double steps = blocks * static_cast<double>(base.front().whole.size() - 1);
             if (steps > kMostDirect)
                 table.offer(steps, bound_of_blocks(base, blocks));
         }
