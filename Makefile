@@ -82,8 +82,9 @@ tap:
 test: unit structure
 	$(MAKE) installcheck pgtap readme tap audit-small faults-small upgrade
 
-# --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the charts, gnuplot ----------------
-# A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes.
+# --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the chart, gnuplot -----------------
+# A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes, and
+# `make bench-docs` puts its figures into docs/performance.md.
 
 FLIGHTS   ?= $(firstword $(wildcard ../shared/data/flights-3m.csv.xz))
 
@@ -91,9 +92,12 @@ build/bench/core: bench/core.cpp $(CORE_OBJS)
 	@mkdir -p build/bench
 	$(CXX) $(CXXFLAGS) -I. -o $@ $< $(CORE_OBJS) -lbenchmark -lsodium -lpthread
 
-.PHONY: bench bench-quick
+.PHONY: bench bench-quick bench-docs
 bench bench-quick: all build/bench/core
 	PG_CONFIG='$(PG_CONFIG)' FLIGHTS='$(FLIGHTS)' bench/run $(if $(filter bench,$@),full,quick)
+
+bench-docs: bench
+	bench/report build/bench/full --docs
 
 # --- for developers: needs clang-format and clang-tidy ---------------------------------------------
 
