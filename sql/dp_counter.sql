@@ -197,7 +197,7 @@ IS 'dp_counter: numbers for live counters and budgets, none of them used twice';
 CREATE TABLE dp_counter_private.counters (
     releases    pg_catalog.regclass PRIMARY KEY,
     number      pg_catalog.int4 NOT NULL UNIQUE,
-    epsilon     pg_catalog.float8 NOT NULL,
+    epsilon     pg_catalog.numeric NOT NULL,
     horizon     pg_catalog.int8,
     mechanism   pg_catalog.text NOT NULL,
     k           pg_catalog.int4,
@@ -352,11 +352,72 @@ GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
 COMMENT ON VIEW dp_counter_private.spendings
 IS 'dp_counter: what the view of each budget takes its entries from';
 
+-- Sources: views of people's, and what counters count in them. Columns are numbers, so that they may be
+-- renamed.
+CREATE TABLE dp_counter_private.sources (
+    source      pg_catalog.regclass PRIMARY KEY,
+    budget      pg_catalog.regclass NOT NULL,
+    person      pg_catalog.int2 NOT NULL,
+    at          pg_catalog.int2 NOT NULL,
+    time_zone   pg_catalog.text NOT NULL,
+    person_wise pg_catalog.bool NOT NULL
+);
+
+ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.sources
+IS 'dp_counter: a row per source: whose events its rows are, and when they happened';
+
+CREATE TABLE dp_counter_private.source_counters (
+    releases   pg_catalog.regclass PRIMARY KEY,
+    source     pg_catalog.regclass NOT NULL,
+    event      pg_catalog.int2,
+    value      pg_catalog.int2,
+    upper      pg_catalog.int8 NOT NULL,
+    per_person pg_catalog.int8 NOT NULL,
+    by         pg_catalog.int2,
+    groups     pg_catalog.text[],
+    every      pg_catalog.interval NOT NULL,
+    since      pg_catalog.timestamp NOT NULL,
+    grace      pg_catalog.interval NOT NULL,
+    ended      pg_catalog.timestamptz,
+    key        pg_catalog.bytea NOT NULL
+);
+
+ALTER TABLE dp_counter_private.source_counters ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE dp_counter_private.source_counters ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.source_counters
+IS 'dp_counter: what each counter with a source counts, and the secret key of its tallies';
+
+-- Persons are digests under the counter's key. Room on every page, so that new versions stay there.
+CREATE TABLE dp_counter_private.tallies (
+    used    pg_catalog.int8 NOT NULL,
+    counter pg_catalog.int4 NOT NULL,
+    digest  pg_catalog.uuid NOT NULL
+) WITH (fillfactor = 90);
+
+CREATE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);
+
+ALTER TABLE dp_counter_private.tallies ALTER COLUMN used SET STATISTICS 0;
+ALTER TABLE dp_counter_private.tallies ALTER COLUMN counter SET STATISTICS 0;
+ALTER TABLE dp_counter_private.tallies ALTER COLUMN digest SET STATISTICS 0;
+ALTER TABLE dp_counter_private.tallies ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.tallies
+IS 'dp_counter: how many events of each person each counter with a source has counted';
+
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters_number_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.streams', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.releases', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.publications', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.sources', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.source_counters', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.tallies', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.events', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');
@@ -368,17 +429,28 @@ SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', 
 
 CREATE FUNCTION dp_counter_create(
     releases pg_catalog.text,
-    epsilon double precision,
+    epsilon numeric,
     horizon bigint DEFAULT NULL,
     k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL
+    mechanism pg_catalog.text DEFAULT NULL,
+    source pg_catalog.regclass DEFAULT NULL,
+    event pg_catalog.text DEFAULT NULL,
+    value pg_catalog.text DEFAULT NULL,
+    upper bigint DEFAULT NULL,
+    per_person integer DEFAULT NULL,
+    by pg_catalog.text DEFAULT NULL,
+    groups pg_catalog.text[] DEFAULT NULL,
+    every interval DEFAULT NULL,
+    since timestamp DEFAULT NULL,
+    grace interval DEFAULT NULL
 ) RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
-    pg_catalog.text, double precision, bigint, integer, pg_catalog.text)
-IS 'makes a live counter and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbours that differ by one event more or less in one step';
+    pg_catalog.text, numeric, bigint, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.text,
+    pg_catalog.text, bigint, integer, pg_catalog.text, pg_catalog.text[], interval, timestamp, interval)
+IS 'makes a live counter and the view of its releases, owned by the caller; epsilon-DP for its whole life: without a source for neighbours that differ by one event more or less in one step, with one for neighbours that differ in all rows of one person, of whom at most per_person events (1 where NULL) count, each as at most upper. It charges the budget of its source';
 
 CREATE FUNCTION dp_counter_record(releases pg_catalog.regclass, events integer DEFAULT 1)
 RETURNS void
@@ -402,6 +474,36 @@ AS 'MODULE_PATHNAME', 'dp_counter_tick';
 
 COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass)
 IS 'closes the open step of a live counter and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the view of its releases';
+
+CREATE FUNCTION dp_source_create(
+    source pg_catalog.regclass,
+    budget pg_catalog.regclass,
+    person pg_catalog.text,
+    at pg_catalog.text,
+    time_zone pg_catalog.text DEFAULT NULL,
+    person_wise boolean DEFAULT false
+) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_source_create';
+
+COMMENT ON FUNCTION dp_source_create(
+    pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text, boolean)
+IS 'declares a view of the caller''s a source: its columns say whose event a row is and when it happened; the time zone, by default the current one, rules the periods of its counters';
+
+CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_source_drop';
+
+COMMENT ON FUNCTION dp_source_drop(pg_catalog.regclass)
+IS 'makes a source an ordinary view again; refused while counters count in it';
+
+CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_source_tick';
+
+COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
+IS 'closes the periods that are over of each counter of the source on which the caller has the UPDATE privilege, and publishes their releases; commits, so it cannot run inside a transaction block';
 
 CREATE FUNCTION dp_counter_drop(releases pg_catalog.regclass)
 RETURNS void
@@ -439,14 +541,53 @@ SELECT c.releases,
        c.mechanism,
        c.k,
        c.stddev,
-       c.released_at AS last_tick
-FROM dp_counter_private.counters AS c, (SELECT) AS one -- not updatable: not for pg_write_all_data either
+       c.released_at AS last_tick,
+       s.source,
+       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+              AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,
+       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+              AND a.attnum OPERATOR(pg_catalog.=) s.value) AS value,
+       s.upper,
+       s.per_person,
+       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+              AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
+       s.groups,
+       s.every,
+       s.since,
+       s.grace,
+       s.ended
+FROM dp_counter_private.counters AS c
+     LEFT JOIN dp_counter_private.source_counters AS s ON s.releases OPERATOR(pg_catalog.=) c.releases,
+     (SELECT) AS one -- not updatable: not for pg_write_all_data either
 WHERE pg_catalog.has_table_privilege(c.releases::pg_catalog.oid, 'SELECT');
 
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release';
+IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, ended is when the last released period of a counter with a source was over';
+
+CREATE VIEW dp_sources WITH (security_barrier) AS
+SELECT s.source,
+       s.budget,
+       p.attname AS person,
+       a.attname AS at,
+       s.time_zone,
+       s.person_wise,
+       (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
+        WHERE c.source OPERATOR(pg_catalog.=) s.source) AS counters
+FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p, pg_catalog.pg_attribute AS a
+WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+      AND p.attrelid OPERATOR(pg_catalog.=) v.oid AND p.attnum OPERATOR(pg_catalog.=) s.person
+      AND a.attrelid OPERATOR(pg_catalog.=) v.oid AND a.attnum OPERATOR(pg_catalog.=) s.at
+      AND pg_catalog.pg_has_role(v.relowner, 'USAGE');
+
+GRANT SELECT ON dp_sources TO PUBLIC;
+
+COMMENT ON VIEW dp_sources
+IS 'the sources that the reader, or a role that he is a member of, owns, and how many counters count in each';
 
 -- Budgets -------------------------------------------------------------------------------------------
 --

@@ -11,7 +11,7 @@ CREATE TEMP VIEW members AS
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
 CREATE TEMP VIEW functions AS
-    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%') AND proname <> 'dp_counter_repair';
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname <> 'dp_counter_repair';
 CREATE TEMP VIEW relations AS
     SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
 
@@ -22,8 +22,15 @@ SELECT set_eq(
         ('dp_budget_create(text,numeric)', 'f', 'regclass', 'name text, epsilon numeric'),
         ('dp_budget_spend(regclass,numeric,text)', 'p', 'void', 'budget regclass, epsilon numeric, purpose text'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,double precision,bigint,integer,text)', 'f', 'regclass',
-         'releases text, epsilon double precision, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
+        ('dp_counter_create(text,numeric,bigint,integer,text,regclass,text,text,bigint,integer,text,text[],interval,timestamp without time zone,interval)', 'f', 'regclass',
+         'releases text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, '
+         || 'source regclass DEFAULT NULL::regclass, event text DEFAULT NULL::text, value text DEFAULT NULL::text, upper bigint DEFAULT NULL::bigint, '
+         || 'per_person integer DEFAULT NULL::integer, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], every interval DEFAULT NULL::interval, '
+         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, grace interval DEFAULT NULL::interval'),
+        ('dp_source_create(regclass,regclass,text,text,text,boolean)', 'f', 'void',
+         'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false'),
+        ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
+        ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'releases regclass'),
@@ -41,7 +48,8 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
               $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.spendings', 'v'),
-                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
+                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.source_counters', 'r'),
+                        ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
               'tables, a sequence and views');
 SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
@@ -54,18 +62,18 @@ SELECT is_empty('SELECT polname FROM pg_policy WHERE polrelid IN (SELECT oid FRO
 SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname = 'dp_counter_private'
                    AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee <> nspowner) $$, 'nobody else may use the schema');
 SELECT bag_eq($$ SELECT relname, grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
-              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('dp_budgets', 0, 'SELECT'), ('published', 0, 'SELECT'), ('spendings', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
+              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('dp_budgets', 0, 'SELECT'), ('dp_sources', 0, 'SELECT'), ('published', 0, 'SELECT'), ('spendings', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND reloptions::text IS DISTINCT FROM '{security_barrier=true}' $$, 'which are security barriers');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND pg_relation_is_updatable(oid, true) <> 0 $$, 'and not updatable');
 SELECT set_eq($$ SELECT c.relname FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class
                  WHERE d.refobjid = 'dp_counter_private.releases'::regclass AND d.deptype = 'n' $$, ARRAY['published'::name], 'the table of releases is behind one of them');
 SELECT is_empty('SELECT tgname FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM relations)', 'no trigger is on any of them');
 SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = ''dp_counter''',
-              ARRAY['dp_counter_private.streams', 'dp_counter_private.publications', 'dp_counter_private.budgets', 'dp_counter_private.budget_entries', 'dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
+              ARRAY['dp_counter_private.sources', 'dp_counter_private.source_counters', 'dp_counter_private.tallies', 'dp_counter_private.streams', 'dp_counter_private.publications', 'dp_counter_private.budgets', 'dp_counter_private.budget_entries', 'dp_counter_private.counters', 'dp_counter_private.events', 'dp_counter_private.releases', 'dp_counter_private.counters_number_seq'], 'pg_dump keeps the rows of the tables');
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.streams'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
+              ARRAY['source_counters.key', 'tallies.used', 'tallies.counter', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
                     'releases.counter', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');

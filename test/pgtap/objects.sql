@@ -47,7 +47,10 @@ SELECT set_eq(
         ('dp_budget_create(text, numeric)', 'f', 'regclass'),
         ('dp_budget_spend(regclass, numeric, text)', 'p', 'void'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
-        ('dp_counter_create(text, double precision, bigint, integer, text)', 'f', 'regclass'),
+        ('dp_counter_create(text, numeric, bigint, integer, text, regclass, text, text, bigint, integer, text, text[], interval, timestamp without time zone, interval)', 'f', 'regclass'),
+        ('dp_source_create(regclass, regclass, text, text, text, boolean)', 'f', 'void'),
+        ('dp_source_drop(regclass)', 'f', 'void'),
+        ('dp_source_tick(regclass)', 'p', 'void'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
@@ -57,7 +60,8 @@ SELECT set_eq(
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
-    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.publications'),
+    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
+              ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_sources'), ('table', 'dp_counter_private.publications'),
               ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('view', 'dp_counter_private.spendings'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),

@@ -61,7 +61,7 @@ like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/"visits" is n
 # --- the secret tables
 for my $user (qw(clinic reader recorder ticker stranger))
 {
-	for my $table (qw(counters streams events releases publications published))
+	for my $table (qw(counters streams events releases publications published sources source_counters tallies))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
 			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",
@@ -104,11 +104,11 @@ is(try_as('stranger', q{
 	CREATE FUNCTION public.leak(x anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'leak %', x; END $$;
 	SELECT * FROM dp_counters WHERE public.leak(epsilon)}), '', 'a stranger sees no counter, not even by a leaky function');
 is($node->safe_psql('postgres', 'SELECT releases::text, epsilon, horizon, steps, steps_left FROM dp_counters', extra_params => [ '-U', 'reader' ]),
-	'er.flu|1|1000|2|998', 'a reader sees the public values');
+	'er.flu|1.0|1000|2|998', 'a reader sees the public values');
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = 'dp_counters'::regclass AND attnum > 0}),
-	'releases epsilon horizon steps steps_left mechanism k stddev last_tick', 'and there are no others');
+	'releases epsilon horizon steps steps_left mechanism k stddev last_tick source event value upper per_person by groups every since grace ended', 'and there are no others');
 
 # --- statistics: a reader watches everything that he may while events arrive
 my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : '';

@@ -55,7 +55,7 @@ for my $way (qw(psql pg_restore))
 	is($q->(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
 	is($q->(q{SELECT * FROM dp_counter_private.releases ORDER BY counter, step}), $releases, 'the same releases');
 	is($q->(q{SELECT pg_get_viewdef('noisy')}), sql(q{SELECT pg_get_viewdef('noisy')}), 'the same view of them');
-	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_budgets dp_counters noisy visits_seen', 'as safe');
+	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_budgets dp_counters dp_sources noisy visits_seen', 'as safe');
 	$q->(q{SELECT dp_counter_create('another', 1)});
 	is($q->(q{SELECT count(*) FROM another}), 0, 'a new counter has none of them');
 	$q->('DROP VIEW another');

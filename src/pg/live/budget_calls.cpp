@@ -2,6 +2,7 @@
 #include "pg/live/budgets.hpp"
 #include "pg/live/counters_table.hpp"
 #include "pg/live/public_view.hpp"
+#include "pg/live/sources_table.hpp"
 #include "pg/live/transactions.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -11,6 +12,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {
@@ -66,7 +68,8 @@ DP_FUNCTION(dp_budget_drop) {
     check_budget_usable(budget);
     LockRelationOid(budget, AccessExclusiveLock);
     check_budget_usable(budget); // it may have changed hands
-    delete_budget(budget);       // the event trigger refuses to drop what was spent from
+    check_charges_no_source(budget, get_rel_name(budget));
+    delete_budget(budget); // the event trigger refuses to drop what was spent from
     drop_view(budget);
     PG_RETURN_VOID();
 }

@@ -103,13 +103,13 @@ std::int32_t next_counter_number() {
         nextval_internal(secret_relation("counters_number_seq"), false));
 }
 
-void insert_counter(Oid releases, std::int32_t number, const Request& request,
+void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec) {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     values[kReleases] = ObjectIdGetDatum(releases);
     values[kNumber] = Int32GetDatum(number);
-    values[kEpsilon] = Float8GetDatum(request.unit.epsilon.value());
+    values[kEpsilon] = NumericGetDatum(epsilon);
     values[kHorizon] = Int64GetDatum(request.horizon);
     nulls[kHorizon] = request.horizon == kUnbounded;
     values[kMechanism] = CStringGetTextDatum(mechanism_name(spec.mechanism));

@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "datatype/timestamp.h"
+#include "utils/numeric.h"
 }
 
 namespace dp_counter::pg {
@@ -37,7 +38,8 @@ void lock_counter(Oid releases);
 [[nodiscard]] std::int32_t next_counter_number();
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
-void insert_counter(Oid releases, std::int32_t number, const Request& request,
+/// `epsilon` is that of the request, as it was declared.
+void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.

@@ -1,14 +1,25 @@
 // dp_counter_create: a new counter and the view of its releases.
 #include <cstdint>
 
+#include "pg/live/budgets.hpp"
 #include "pg/live/counters_table.hpp"
 #include "pg/live/events_table.hpp"
+#include "pg/live/privileges.hpp"
 #include "pg/live/public_view.hpp"
 #include "pg/live/releases_table.hpp"
+#include "pg/live/source_declaration.hpp"
 #include "pg/live/stored_state.hpp"
 #include "pg/live/streams_table.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "commands/comment.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+}
 
 namespace dp_counter::pg {
 namespace {
@@ -19,8 +30,52 @@ constexpr ViewColumn kReleaseColumns[] = {
     {"count", "bigint", "count"}, {"stddev", "double precision", "stddev"},
     {"low", "bigint", "low"},     {"high", "bigint", "high"},
 };
+constexpr int kMostColumns = 2 + lengthof(kReleaseColumns);
 
-enum ArgumentIndex { kReleases, kEpsilon, kHorizon, kK, kMechanism };
+enum ArgumentIndex {
+    kReleases,
+    kEpsilon,
+    kHorizon,
+    kK,
+    kMechanism,
+    kSource,
+    kEvent,
+    kValue,
+    kUpper,
+    kPerPerson,
+    kBy,
+    kGroups,
+    kEvery,
+    kSince,
+    kGrace
+};
+
+SourceArguments source_arguments(FunctionCallInfo fcinfo) {
+    const NullableDatum* args = fcinfo->args;
+    return {args[kSource], args[kEvent],  args[kValue], args[kUpper], args[kPerPerson],
+            args[kBy],     args[kGroups], args[kEvery], args[kSince], args[kGrace]};
+}
+
+Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source) {
+    ViewColumn columns[kMostColumns];
+    int count = 0;
+    if (source != nullptr)
+        for (int i = 0; i < source->column_count; ++i)
+            columns[count++] = source->columns[i];
+    for (const ViewColumn& column : kReleaseColumns)
+        columns[count++] = column;
+    return create_view_of(name, "published", number, columns, count,
+                          source != nullptr ? source->row.source : InvalidOid);
+}
+
+/// Stores what the counter counts, what it costs, and what it promises.
+void declare(Oid releases, std::int32_t number, Numeric epsilon, const SourceDeclaration& source) {
+    insert_source_counter(releases, source.row);
+    charge_budget(source.source.budget, epsilon, quoted_name(releases), number);
+    const char* decimal =
+        DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(epsilon)));
+    CreateComments(releases, RelationRelationId, 0, guarantee_of(source, decimal));
+}
 
 } // namespace
 } // namespace dp_counter::pg
@@ -32,17 +87,34 @@ DP_FUNCTION(dp_counter_create) {
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null"),
                  errhint("Give the name of the view to be made.")));
-    const Request request = read_request({.epsilon = fcinfo->args[kEpsilon],
-                                          .horizon = fcinfo->args[kHorizon],
-                                          .k = fcinfo->args[kK],
-                                          .mechanism = fcinfo->args[kMechanism]});
+    PreventCommandIfReadOnly("dp_counter_create()");
+    const Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
+    const SourceArguments arguments = source_arguments(fcinfo);
+    SourceDeclaration declared{};
+    const SourceDeclaration* source = nullptr;
+    std::int64_t sensitivity = 1;
+    if (arguments.source.isnull) {
+        check_without_source(arguments);
+    } else {
+        declared = read_declaration(arguments, fcinfo->args[kHorizon]);
+        sensitivity = sensitivity_of(declared);
+        source = &declared;
+    }
+    const Request request =
+        read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
+                      .sensitivity = {Int64GetDatum(sensitivity), false},
+                      .horizon = fcinfo->args[kHorizon],
+                      .k = fcinfo->args[kK],
+                      .mechanism = fcinfo->args[kMechanism]});
     const StoredState state = new_state(CurrentMemoryContext, request);
     const std::int32_t number = next_counter_number();
-    const Oid releases = create_view_of(PG_GETARG_TEXT_PP(kReleases), "published", number,
-                                        kReleaseColumns, lengthof(kReleaseColumns));
-    insert_counter(releases, number, request, state.spec);
-    insert_streams(number, 1, state.bytes);
+    const Oid releases = create_view(PG_GETARG_TEXT_PP(kReleases), number, source);
+    insert_counter(releases, number, epsilon, request, state.spec);
+    insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
     insert_publication(number);
-    create_event_slots(releases);
+    if (source != nullptr)
+        declare(releases, number, epsilon, *source);
+    else
+        create_event_slots(releases);
     PG_RETURN_OID(releases);
 }

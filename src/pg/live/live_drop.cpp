@@ -6,7 +6,10 @@
 #include "pg/live/privileges.hpp"
 #include "pg/live/public_view.hpp"
 #include "pg/live/releases_table.hpp"
+#include "pg/live/source_counters_table.hpp"
+#include "pg/live/sources_table.hpp"
 #include "pg/live/streams_table.hpp"
+#include "pg/live/tallies.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -23,15 +26,24 @@ namespace {
 
 void remove(Oid releases) {
     lock_counter(releases);
+    CounterRow row;
+    const bool was_closed = read_counter(releases, row) && row.steps > 0;
     const std::int32_t number = delete_counter(releases);
     delete_releases(number);
     delete_streams(number);
-    drop_event_slots(releases);
+    if (delete_source_counter(releases)) {
+        delete_tallies(number);
+        if (!was_closed) // nothing was released
+            refund_budget(number);
+    } else {
+        drop_event_slots(releases);
+    }
 }
 
 /// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what
 /// was spent, and nobody would have said so.
 void remove_budget(Oid budget, const char* name) {
+    check_charges_no_source(budget, name);
     if (is_spent_from(budget))
         ereport(ERROR,
                 (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
@@ -87,6 +99,7 @@ DP_FUNCTION(dp_counter_dropped) {
         if (is_counter(dropped))
             remove(dropped);
     });
+    for_relations([](Oid dropped, HeapTuple) { delete_source(dropped); });
     // After the counters, some of which give back what they were charged.
     for_relations([](Oid dropped, HeapTuple row) {
         if (is_budget(dropped))

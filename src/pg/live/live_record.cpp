@@ -3,6 +3,7 @@
 
 #include "pg/live/pending_events.hpp"
 #include "pg/live/privileges.hpp"
+#include "pg/live/source_counters_table.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -21,12 +22,21 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
+void check_is_recorded(Oid releases) {
+    if (has_source(releases))
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("counter \"%s\" has a source", get_rel_name(releases)),
+                        errhint("It counts the rows of its source; nothing else is recorded.")));
+}
+
 void check_may_record(Oid releases) {
     PreventCommandIfReadOnly("dp_counter_record()");
     PreventCommandIfParallelMode("dp_counter_record()");
     check_privilege(releases, kMayRecord);
-    if (!has_pending_events(releases))
+    if (!has_pending_events(releases)) {
         check_is_counter(releases);
+        check_is_recorded(releases);
+    }
 }
 
 // --- the trigger

@@ -16,6 +16,9 @@
 #include "pg/live/counters_table.hpp"
 #include "pg/live/privileges.hpp"
 #include "pg/live/releases_table.hpp"
+#include "pg/live/source_arguments.hpp"
+#include "pg/live/source_close.hpp"
+#include "pg/live/source_counters_table.hpp"
 #include "pg/live/standbys.hpp"
 #include "pg/live/transactions.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -44,10 +47,14 @@ void open_counter(Oid releases, CounterRow& row) {
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
 }
 
-/// The first transaction's work.
-void close(Oid releases, CounterRow& row) {
+/// The first transaction's work. False where a counter with a source has no period that is over.
+bool close(Oid releases, CounterRow& row) {
+    SourceCounterRow source;
+    if (read_source_counter(releases, source))
+        return close_periods(releases, row, source);
     const int128 events = recorded_events(releases, row);
     close_streams(releases, row, Counted{1, 1, &events, nullptr});
+    return true;
 }
 
 void explain_publication(void* argument) {
@@ -76,8 +83,9 @@ void publish(Oid releases, CounterRow& row) {
     pg_unreachable();
 }
 
-/// Runs the transactions until the step that this tick has closed is published, be it by this tick
-/// or by another one that came in between. Returns the last step.
+/// Runs the transactions until the steps that this tick has closed are published, be it by this
+/// tick or by another one that came in between. Returns the last step, or 0 if there is nothing
+/// new.
 std::int64_t tick(Oid releases) {
     std::int64_t closed_step = 0;
     std::int64_t last_step = 0;
@@ -90,19 +98,21 @@ std::int64_t tick(Oid releases) {
         CounterRow row;
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());
-        last_step = row.steps;
         if (row.published < row.steps) {
             // A step that another tick has closed was committed before the counter's lock was free.
             const bool is_own = row.steps == closed_step;
             if (is_own ? !standbys_have(closed_at) : !await_standbys())
                 refuse_publication(row);
             publish(releases, row);
+            last_step = row.steps;
             is_published = is_own;
         } else if (closed_step != 0) {
+            last_step = row.steps;
             is_published = true;
-        } else {
-            close(releases, row);
+        } else if (close(releases, row)) {
             closed_step = row.steps;
+        } else {
+            is_published = true;
         }
         PopActiveSnapshot();
     }
@@ -124,14 +134,21 @@ void notify(Oid releases, std::int64_t step) {
     SPI_start_transaction();
 }
 
+void tick_and_notify(Oid releases) {
+    const std::int64_t step = tick(releases);
+    if (step != 0)
+        notify(releases, step);
+}
+
+constexpr const char* kWhyCommit = "A tick commits: a release that was seen and then rolled back "
+                                   "would be drawn a second time.";
+
 } // namespace
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_counter_tick",
-                     "A tick commits: a release that was seen and then rolled back would be drawn "
-                     "a second time.");
+    check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
     if (PG_ARGISNULL(0))
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
@@ -139,7 +156,32 @@ DP_FUNCTION(dp_counter_tick) {
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    notify(releases, tick(releases));
+    tick_and_notify(releases);
     SPI_finish();
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_source_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_source_tick", kWhyCommit);
+    const Oid source = read_relation(fcinfo->args[0], "source");
+    PreventCommandIfReadOnly("dp_source_tick()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    int count = 0;
+    const Oid* counters = counters_of_source(source, count);
+    int ticked = 0;
+    for (int i = 0; i < count; ++i) {
+        if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counters[i])) || // dropped meanwhile
+            pg_class_aclcheck(counters[i], GetUserId(), kMayTick) != ACLCHECK_OK)
+            continue;
+        tick_and_notify(counters[i]);
+        ++ticked;
+    }
+    SPI_finish();
+    // No word about what it is: whoever may tick none of its counters does not learn that.
+    if (ticked == 0)
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("permission denied for every counter of the source"),
+                        errhint("GRANT UPDATE on a counter lets a role tick it.")));
     PG_RETURN_VOID();
 }

@@ -24,6 +24,8 @@ inline constexpr SecretTable kEvents{"events", "events_releases_slot_idx"};
 inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
+inline constexpr SecretTable kSources{"sources", "sources_pkey"};
+inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.

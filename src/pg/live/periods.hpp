@@ -1,0 +1,56 @@
+// The periods of a counter with a source: step n is [since + (n - 1) * every, since + n * every),
+// local to the source's time zone.
+//
+// Months end where they end, days have 23 to 25 hours: the n-th end is computed from `since`, not
+// from the end before. Of a timestamptz, ends are instants; a period begins where the one before
+// has ended, as it was stored, so that no later rule about the zone makes two periods overlap. A
+// period that a zone leaves out is empty. Of a timestamp or a date, ends are local, and the zone
+// only says when a period is over.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+/// Trivial.
+struct Schedule {
+    Oid type; ///< of the time: timestamptz, timestamp or date
+    const char* time_zone;
+    Timestamp since;
+    Interval every;
+    Interval grace;
+};
+
+/// Periods that are over. Times are in units of the schedule's type, and as the releases show them.
+struct DuePeriods {
+    std::int64_t count;
+    std::int64_t* starts; ///< count + 1 of them: the last is the end of the last
+    TimestampTz* shown;   ///< starts; of a timestamp or a date as if it were UTC
+    TimestampTz ended;    ///< the instant at which the last one ended
+};
+
+/// Raises invalid_parameter_value where the zone is unknown.
+void check_time_zone(const char* name);
+
+/// Raises invalid_parameter_value unless `every` is one positive unit, whole days for a date,
+/// `grace` is not negative and `since` is finite, and at midnight for a date; and
+/// datetime_field_overflow where the last period would end out of range.
+void check_schedule(const Schedule& schedule, std::int64_t horizon);
+
+/// The periods after step `steps` that are over at `now`, up to the horizon, in
+/// CurrentMemoryContext. `ended` is that of the last closed one.
+[[nodiscard]] DuePeriods due_periods(const Schedule& schedule, std::int64_t steps,
+                                     std::int64_t horizon, TimestampTz ended, TimestampTz now);
+
+/// A boundary as a datum of the schedule's type.
+[[nodiscard]] Datum boundary_datum(const Schedule& schedule, std::int64_t boundary);
+/// A time of the schedule's type, comparable with boundaries.
+[[nodiscard]] std::int64_t read_time(const Schedule& schedule, Datum time);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,30 @@
+// Persons and groups as bytes: two values of a column are equal if and only if their bytes are.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// Bytes: a number's own, or somewhere in a datum. Trivial.
+struct PlainValue {
+    const unsigned char* elsewhere; ///< null for a number
+    int size;
+    unsigned char number[8];
+
+    [[nodiscard]] const unsigned char* bytes() const {
+        return elsewhere != nullptr ? elsewhere : number;
+    }
+};
+
+/// Whether persons may have this type: integers, uuid, text of whatever name whose equality is that
+/// of its bytes, bytea. Groups may also be boolean or an enum.
+[[nodiscard]] bool is_person_type(Oid type, Oid collation);
+[[nodiscard]] bool is_group_type(Oid type, Oid collation);
+
+/// The bytes of a datum of such a type: integers of all widths have one form. May detoast.
+void read_plain(Oid type, Datum value, PlainValue& plain);
+
+/// Byte by byte, the shorter one first.
+[[nodiscard]] int compare_plain(const PlainValue& a, const PlainValue& b);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,55 @@
+#include "pg/live/source_arguments.hpp"
+
+#include "pg/live/source_reader.hpp"
+
+extern "C" {
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+Oid read_relation(const Argument& argument, const char* parameter) {
+    if (argument.isnull)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                        errmsg("%s must not be null", parameter)));
+    return DatumGetObjectId(argument.value);
+}
+
+AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter) {
+    if (argument.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", parameter),
+                 errhint("Name a column of \"%s\".", get_rel_name(relation))));
+    const char* name = TextDatumGetCString(argument.value);
+    const AttrNumber column = get_attnum(relation, name);
+    if (column <= 0)
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                        errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
+                               get_rel_name(relation))));
+    return column;
+}
+
+void check_relation_owner(Oid relation) {
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                        errmsg("relation with OID %u does not exist", relation)));
+    if (!is_owner_of(relation))
+        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
+                       get_rel_name(relation));
+}
+
+void check_is_source(Oid relation) {
+    SourceRow row;
+    if (!read_source(relation, row))
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("\"%s\" is not a source", get_rel_name(relation)),
+                        errhint("dp_source_create declares one; the view dp_sources lists them.")));
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,23 @@
+// Arguments that name relations and their columns.
+#pragma once
+
+#include "pg/live/sources_table.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// Raises null_value_not_allowed.
+[[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
+
+/// The number of the column of that name. Raises null_value_not_allowed and undefined_column.
+[[nodiscard]] AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter);
+
+/// Raises undefined_table, or insufficient_privilege unless the current user has the owner's
+/// rights.
+void check_relation_owner(Oid relation);
+
+/// Raises wrong_object_type.
+void check_is_source(Oid relation);
+
+} // namespace dp_counter::pg

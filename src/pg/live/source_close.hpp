@@ -1,0 +1,14 @@
+// The closing of the periods of a counter with a source: what its rows add, person by person within
+// the bound.
+#pragma once
+
+#include "pg/live/counters_table.hpp"
+#include "pg/live/source_counters_table.hpp"
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// Closes all periods that are over, in the first transaction of a tick. False if there is none.
+[[nodiscard]] bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,49 @@
+// What the counters with a source count, and up to when they have.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/attnum.h"
+#include "datatype/timestamp.h"
+#include "utils/array.h"
+}
+
+namespace dp_counter::pg {
+
+/// A row of dp_counter_private.source_counters. Columns are numbers; 0 where there is none.
+struct SourceCounterRow {
+    Oid source;
+    AttrNumber event;
+    AttrNumber value;
+    std::int64_t upper; ///< 1 without a value
+    std::int64_t per_person;
+    AttrNumber by;
+    ArrayType* groups; ///< as text; null without `by`
+    Interval every;
+    Timestamp since; ///< local to the source's time zone
+    Interval grace;
+    TimestampTz ended; ///< the instant at which the last closed period ended; else 0
+    bytea* key;        ///< of its tallies
+};
+
+/// False for a counter that is fed by dp_counter_record. In CurrentMemoryContext.
+[[nodiscard]] bool read_source_counter(Oid releases, SourceCounterRow& row);
+
+/// Recorders ask this, so no statistic counts it.
+[[nodiscard]] bool has_source(Oid releases);
+
+void insert_source_counter(Oid releases, const SourceCounterRow& row);
+
+/// Stores when the last closed period ended.
+void mark_ended(Oid releases, TimestampTz ended);
+
+/// Deletes the row; false if there is none.
+[[nodiscard]] bool delete_source_counter(Oid releases);
+
+/// The counters of a source, as an array of `count` in CurrentMemoryContext.
+[[nodiscard]] Oid* counters_of_source(Oid source, int& count);
+
+} // namespace dp_counter::pg

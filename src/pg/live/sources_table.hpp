@@ -1,0 +1,35 @@
+// The declared sources: views of people's, and which of their columns say whom and when.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/attnum.h"
+}
+
+namespace dp_counter::pg {
+
+/// A row of dp_counter_private.sources. Columns are numbers, so that they may be renamed.
+struct SourceRow {
+    Oid budget;
+    AttrNumber person;
+    AttrNumber at;
+    char* time_zone;
+    bool person_wise; ///< its owner's word
+};
+
+/// Waits for whoever declares counters on the source, or drops it, until the transaction ends.
+/// Exclusive for its end, shared for a counter more.
+void lock_source(Oid source, bool exclusive);
+
+[[nodiscard]] bool read_source(Oid source, SourceRow& row);
+void insert_source(Oid source, const SourceRow& row);
+
+/// Deletes the row if there is one.
+void delete_source(Oid source);
+
+/// Raises dependent_objects_still_exist where the counters of a source are charged to the budget of
+/// this name.
+void check_charges_no_source(Oid budget, const char* name);
+
+} // namespace dp_counter::pg
