@@ -33,4 +33,7 @@ for my $page (@pages) {
     }
     is(join(' ', @broken), '', "$page: links");
 }
+
+open my $readme, '<', 'README.md' or die $!;
+cmp_ok(scalar(() = <$readme>), '<=', 250, 'README.md is read in ten minutes');
 done_testing();
