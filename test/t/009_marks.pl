@@ -28,6 +28,13 @@ sql(q{
 sql(q{CALL dp_counter_tick('er_flu')});
 sql(q{SELECT dp_budget_create('patients_epsilon', 3.0)});
 sql(q{CALL dp_budget_spend('patients_epsilon', 0.1, 'a table')});
+# One of three days is closed, with one event a person.
+sql($_) for split /;\n/, q{CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', current_date - 3), ('a', current_date - 2), ('c', current_date - 2)) v (person, day);
+CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
+SELECT dp_budget_create('arrivals_epsilon', 3e9);
+SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
+SELECT dp_counter_create('arrivals_by_day', 1e9, 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
+CALL dp_counter_tick('arrivals_by_day')};
 sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
 is(sql($marks), 'v', 'a fresh install marks all of them volatile');
 my $held   = sql('TABLE held');
@@ -73,8 +80,11 @@ is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so 
 $new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
 is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|5\n2|12", 'a counter goes on, with the events of the open step');
 is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');
+$new->safe_psql('postgres', $_)
+	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_counter_tick('arrivals_by_day')};
+is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4", 'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
-is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets'), 'patients_epsilon|3.0|0.3|2.7', 'a budget knows what was spent');
+is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|0.3|2.7\narrivals_epsilon|3000000000|1000000000|2000000000", 'budgets know what was spent');
 
 like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_counter_repair()", user => 'reader'), qr/42501/, 'nobody but the owner repairs');
 my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_counter_repair();\nEXECUTE p;\nSELECT dp_counter_repair();", on_error_stop => 0);
