@@ -155,4 +155,9 @@ fails($release_in_background->(), qr/ERROR:  (57P0\d|08006|XX000): .*(terminatin
 $shard{south}->start;
 is(sql("$release; SELECT count(*) FROM released"), 30, 'it is back: all goes on');
 
+# --- loaded by the postmaster, for a cheaper first call
+$coordinator->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_counter'");
+$coordinator->restart;
+isnt(sql('SELECT dp_laplace(0, 1e-9, 1)'), sql('SELECT dp_laplace(0, 1e-9, 1)'), 'each backend has random bits of its own');
+is(sql("SELECT sum(n) FROM ($numbers) AS r"), 480, 'and counts');
 done_testing();
