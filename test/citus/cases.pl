@@ -130,12 +130,33 @@ sql(q{CALL dp_counter_tick('arrivals')});
 is(sql('SELECT step, count FROM arrivals'), '1|5', '... is counted');
 is(sql(q{SELECT dp_counter_drop('arrivals'); SELECT count(*) FROM dp_counters}), "\n0", 'and dropped');
 
+# --- a source instead: its query is asked of the shards
+sql(q{DELETE FROM visits WHERE id >= 10000});
+sql(q{SELECT dp_budget_create('patients', 4e9)});
+for my $table (qw(visits visits_twice visits_all))
+{
+    sql("CREATE VIEW ${table}_dp AS SELECT id, at, ward, flu FROM $table");
+    is(sql(qq{SELECT dp_source_create('${table}_dp', 'patients', 'id', 'at', 'UTC')}), '', "a source over $table");
+    sql(qq{SELECT dp_counter_create('flu_$table', 1e9, 30, source => '${table}_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+}
+my $released = 'SELECT ward, count(*), max(step), max(count) FROM TABLE GROUP BY ward ORDER BY ward';
+my $all_due  = "north|30|30|240\nsouth|30|30|240";
+is(sql(q{CALL dp_source_tick('visits_all_dp')}), '', 'a tick over a reference table');
+is(sql($released =~ s/TABLE/flu_visits_all/r), $all_due, '... releases what is due');
+
 # --- a worker that is gone
 my $stop = sub { system("cd $ENV{CLUSTER} && " . ($> == 0 ? 'runuser -u postgres -- ' : '') . "$ENV{SERVER_BIN}/pg_ctl -D data.worker2 -l log.worker2 -w $_[0] >/dev/null") };
 $stop->('-m immediate stop');
 my $release = 'SELECT max(n) FROM (SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY at::date) AS n FROM TABLE GROUP BY at::date) AS r';
 like(sql($release =~ s/TABLE/visits/r), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, 'a worker is gone: an error that names it');
+like(sql(q{CALL dp_counter_tick('flu_visits')}), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, '... of a tick, too');
+is(sql('SELECT count(*) FROM flu_visits'), 0, '... and nothing is released');
 like(sql($release =~ s/TABLE/visits_twice/r), qr/^480$/m, 'with a second copy of every shard the answer is right');
+unlike(sql(q{CALL dp_counter_tick('flu_visits_twice')}), qr/ERROR/, '... and a tick');
+is(sql($released =~ s/TABLE/flu_visits_twice/r), $all_due, '... which releases what is due');
 $stop->('start');
-is(sql($release =~ s/TABLE/visits/r), 482, 'it is back');
+is(sql($release =~ s/TABLE/visits/r), 480, 'it is back');
+is(sql(q{CALL dp_counter_tick('flu_visits')}), '', 'so is the tick');
+is(sql($released =~ s/TABLE/flu_visits/r), $all_due, '... which releases what is due, each once');
+
 done_testing();

@@ -116,44 +116,73 @@ sql('DROP TRIGGER arrivals ON visits');
 # --- servers that fail
 my $release = "CREATE TABLE released AS SELECT day, dp_running_sum(sum(n)::bigint, 0.1, 1) OVER (ORDER BY day) AS n FROM ($by_ward) AS exact GROUP BY day";
 
-# The release, by a session in the background; waits for the server that is locked.
-sub start_release
+# A statement by a session in the background, which may wait for a server.
+sub start
 {
-	my ($settings) = @_;
+	my ($statement, @settings) = @_;
 	my $out     = $coordinator->basedir . '/release';
-	my $session = start_program($out, 'psql', '-X', '-v', 'VERBOSITY=verbose', '-d', $coordinator->connstr('postgres'), '-c', "$settings$release");
+	my $session = start_program($out, 'psql', '-X', '-v', 'VERBOSITY=verbose', '-d', $coordinator->connstr('postgres'), map { ('-c', $_) } @settings, $statement);
 	return sub { $session->finish; return slurp_file("$out.errors") };
 }
-my $waiting = q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'};
+# Neither a query nor a tick releases anything while a server fails.
 sub fails
 {
 	my ($error, $message, $why) = @_;
 	like($error, $message, $why);
-	is(sql(q{SELECT to_regclass('released') IS NULL}), 't', '... and nothing is released');
+	is(sql(q{SELECT to_regclass('released') IS NULL AND NOT EXISTS (TABLE flu_by_day)}), 't', '... and nothing is released');
 }
 
+# A counter with a source over the same rows: each is the visit of another person.
+sql(q{
+	CREATE VIEW visits_dp AS SELECT 2 * id + (ward = 'south')::integer AS person, at, ward, flu FROM visits;
+	SELECT dp_budget_create('wards', 2e9)});
+like(failure($coordinator, q{SELECT dp_source_create('visits_dp', 'wards', 'person', 'at')}), qr/HINT: .*person_wise/, 'a source over foreign tables wants its owner\'s word');
+sql(q{
+	SELECT dp_source_create('visits_dp', 'wards', 'person', 'at', 'UTC', person_wise => true);
+	SELECT dp_counter_create('flu_by_day', 1e9, 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+my %statement = (query => $release, tick => q{CALL dp_counter_tick('flu_by_day')});
+
 $shard{south}->stop;
-fails(start_release('')->(), qr/ERROR:  08001: could not connect to server "south"/, 'a server is down: an error that names it');
+fails(start($statement{$_})->(), qr/ERROR:  08001: could not connect to server "south"/, "a server is down, $_: an error that names it") for qw(query tick);
 $shard{south}->start;
 is(sql("SELECT sum(n) FROM ($numbers) AS r"), 480, 'it is back: all goes on');
 
 # To plan is quick, to read waits for a lock.
+my $lock = 'SELECT pg_advisory_lock(1), pg_sleep(600)';
 $shard{south}->safe_psql('postgres',
 	'ALTER TABLE visits RENAME TO stays; CREATE VIEW visits AS SELECT * FROM stays WHERE (SELECT pg_advisory_xact_lock_shared(1)) IS NOT NULL');
 is(sql("SELECT sum(n) FROM ($numbers) AS r"), 480, 'a server may have a view instead of a table');
-start_program($shard{south}->basedir . '/lock', 'psql', '-X', '-d', $shard{south}->connstr('postgres'), '-c', 'SELECT pg_advisory_lock(1), pg_sleep(600)');
-$shard{south}->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
-fails(start_release(q{SET statement_timeout = '200ms'; })->(), qr/ERROR:  57014: canceling statement due to statement timeout/, 'a server is slow: statement_timeout ends it');
-my $release_in_background = start_release('');
-ok($shard{south}->poll_query_until('postgres', $waiting), 'a release waits for a server');
-$coordinator->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE query ~ '^CREATE TABLE released'});
-fails($release_in_background->(), qr/ERROR:  57014: canceling statement due to user request/, '... a cancel, too');
-$release_in_background = start_release('');
-ok($shard{south}->poll_query_until('postgres', $waiting), 'a release waits for a server');
-$shard{south}->stop('immediate');
-fails($release_in_background->(), qr/ERROR:  (57P0\d|08006|XX000): .*(terminating connection|server closed the connection).*CONTEXT:  remote SQL command/s, 'it dies: an error that names the query');
-$shard{south}->start;
-is(sql("$release; SELECT count(*) FROM released"), 30, 'it is back: all goes on');
+for my $what (qw(query tick))
+{
+	my $wait = sub
+	{
+		my $error = start($statement{$what});
+		ok($shard{south}->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'}), "a $what waits for a server");
+		return $error;
+	};
+	start_program($shard{south}->basedir . '/lock', 'psql', '-X', '-d', $shard{south}->connstr('postgres'), '-c', $lock);
+	$shard{south}->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
+	fails(start($statement{$what}, q{SET statement_timeout = '200ms'})->(), qr/ERROR:  57014: canceling statement due to statement timeout/, 'a server is slow: statement_timeout ends it');
+	my $error = $wait->();
+	$coordinator->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE query ~ '^(CREATE TABLE released|CALL)'});
+	fails($error->(), qr/ERROR:  57014: canceling statement due to user request/, '... a cancel, too');
+	$error = $wait->();
+	$shard{south}->stop('immediate');
+	fails($error->(), qr/ERROR:  (57P0\d|08006|XX000): .*(terminating connection|server closed the connection).*CONTEXT:  remote SQL command/s, 'it dies: an error that names the query');
+	$shard{south}->start;
+}
+is(sql("$release; SELECT count(*) FROM released"), 30, 'it is back: a query releases');
+is(failure($coordinator, $statement{tick}), '', 'and a tick');
+is(sql('SELECT ward, count(*), max(step), max(count) FROM flu_by_day GROUP BY ward ORDER BY ward'), "north|30|30|240\nsouth|30|30|240", 'all that is due, each once, and every person is counted');
+is(failure($coordinator, $statement{tick}), '', 'another tick finds nothing due');
+is(sql('SELECT count(*) FROM flu_by_day'), 60, '... and releases nothing');
+is(sql(q{SELECT spent FROM dp_budgets}), '1000000000', 'the budget was charged once');
+like(slurp_file($shard{south}->logfile), qr/SELECT [^;]* WHERE [^;\n]*at >= '2026-01-01[^;\n]*at < '2026-01-31/, 'a tick asks for the rows of its periods alone');
+for my $ward (sort keys %shard)
+{
+	my @statements = grep { /dp_/ && !/CREATE EXTENSION|dp_laplace/ } split /\n/, slurp_file($shard{$ward}->logfile);
+	is("@statements", '', "$ward was asked for no noise");
+}
 
 # --- loaded by the postmaster, for a cheaper first call
 $coordinator->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_counter'");
