@@ -13,6 +13,7 @@ extern "C" {
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 }
 
 namespace dp_counter::pg {
@@ -54,7 +55,9 @@ DP_FUNCTION(dp_budget_spend) {
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
     check_budget_usable(budget);
+    PushActiveSnapshot(GetTransactionSnapshot()); // an entry may be toasted
     charge_budget(budget, epsilon, purpose, kNoCounter);
+    PopActiveSnapshot();
     SPI_commit();
     SPI_start_transaction();
     SPI_finish();
