@@ -1,0 +1,164 @@
+-- Sources, and counters with a source: every parameter wrong in every way is refused, with nothing half made.
+CREATE SCHEMA source_errors;
+SET search_path = source_errors, public;
+SET TimeZone = 'UTC';
+CREATE ROLE source_steward;
+CREATE ROLE source_clock;
+GRANT USAGE, CREATE ON SCHEMA source_errors TO source_steward;
+GRANT USAGE ON SCHEMA source_errors TO source_clock;
+SET ROLE source_steward;
+SELECT dp_budget_create('people', 1.5);
+CREATE TABLE facts (person integer, at timestamptz, day date, name text, amount integer, money numeric, yes boolean, words text COLLATE "C", doc json, xs integer[]);
+CREATE VIEW facts_dp AS SELECT person, at, day, name, amount, money, yes, doc, xs FROM facts;
+CREATE VIEW joined AS SELECT f.person, f.at FROM facts f JOIN facts g USING (person);
+CREATE VIEW random_dp AS SELECT person, at FROM facts WHERE random() < 2;
+CREATE VIEW nested_dp AS SELECT * FROM random_dp;
+CREATE TEMP VIEW temporary_dp AS SELECT person, at FROM facts;
+
+-- the source
+SELECT dp_source_create(NULL, 'people', 'person', 'at');
+SELECT dp_source_create('facts_dp', NULL, 'person', 'at');
+SELECT dp_source_create('nothing', 'people', 'person', 'at');
+SELECT dp_source_create(0, 'people', 'person', 'at');
+SELECT dp_source_create('facts', 'people', 'person', 'at');
+SELECT dp_source_create('pg_user', 'people', 'usename', 'valuntil');
+SELECT dp_source_create('temporary_dp', 'people', 'person', 'at');
+SELECT dp_source_create('facts_dp', 'facts_dp', 'person', 'at');
+SELECT dp_source_create('facts_dp', 'people', NULL, 'at');
+SELECT dp_source_create('facts_dp', 'people', 'person', NULL);
+SELECT dp_source_create('facts_dp', 'people', 'Person', 'at');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'ctid');
+SELECT dp_source_create('facts_dp', 'people', 'money', 'at');
+SELECT dp_source_create('facts_dp', 'people', 'doc', 'at');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'name');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'Europe/Nowhere');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at', '');
+SELECT dp_source_create('joined', 'people', 'person', 'at');
+SELECT dp_source_create('random_dp', 'people', 'person', 'at');
+SELECT dp_source_create('random_dp', 'people', 'person', 'at', person_wise => true);
+SELECT dp_source_create('nested_dp', 'people', 'person', 'at', person_wise => true);
+SELECT * FROM dp_sources;
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at');
+SELECT dp_source_create('joined', 'people', 'name', 'at', person_wise => true);
+SELECT dp_source_create('joined', 'people', 'person', 'at', person_wise => true);
+SELECT dp_source_drop(NULL);
+SELECT dp_source_drop('facts');
+CALL dp_source_tick(NULL);
+CALL dp_source_tick('facts_dp');
+
+-- the counter; every call lacks one thing
+PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS
+    SELECT dp_counter_create('c', $1, $2, source => $3, event => $4, value => $5, upper => $6, per_person => $7, by => $8, groups => $9,
+                             every => $10, since => $11, grace => $12);
+EXECUTE create_counter(1, 10, NULL, 'yes', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+EXECUTE create_counter(1, 10, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '1 day');
+EXECUTE create_counter(1, 10, 'facts', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(NULL, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(0, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter('NaN', 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1e-10, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(2, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, NULL, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 0, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10000001, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 microsecond', '2025-01-01', NULL);
+EXECUTE create_counter(1, 5000001, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,b}', '1 second', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'no', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'amount', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'money', 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 0, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 0, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1000001, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 2147483648, 2, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, '{a}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,NULL}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,b,a}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'amount', '{1,2,01}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'amount', '{one}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'xs', '{1}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', NULL, NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '0', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '-1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 month 1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', 'infinity', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', '-1 hour');
+EXECUTE create_counter(1, 1000000, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 year', '2025-01-01', NULL);
+CREATE VIEW dated AS SELECT person, day FROM facts;
+SELECT dp_source_create('dated', 'people', 'person', 'day');
+EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, NULL, NULL, NULL, '1 hour', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01 12:00', NULL);
+-- nothing is left of all that
+SELECT count(*) FROM dp_counters WHERE source IS NOT NULL;
+SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
+-- a creation that is rolled back has cost nothing; one that is not has
+BEGIN;
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+ROLLBACK;
+SELECT spent FROM dp_budgets WHERE budget = 'people'::regclass;
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+SELECT dp_counter_create('more', 0.6, 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
+
+-- who may do what
+RESET ROLE;
+SET ROLE source_clock;
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at');
+SELECT dp_source_drop('facts_dp');
+EXECUTE create_counter(0.1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+CALL dp_source_tick('facts_dp');
+CALL dp_source_tick('facts');
+CALL dp_counter_tick('c');
+SELECT count(*) FROM dp_sources;
+RESET ROLE;
+-- without a temporary schema
+DROP VIEW temporary_dp;
+\c -
+SET search_path = source_errors, public;
+SET ROLE source_steward;
+INSERT INTO facts (person, at, amount) VALUES (1, '2025-01-02', 0);
+SELECT dp_counter_create('fine', 0.1, 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+GRANT UPDATE ON c, fine TO source_clock;
+RESET ROLE;
+-- a clock needs no right on the source
+SET ROLE source_clock;
+SELECT count(*) FROM facts_dp;
+CALL dp_counter_tick('fine');
+RESET ROLE;
+SELECT count(*) FROM fine;
+BEGIN;
+CALL dp_source_tick('facts_dp');
+ROLLBACK;
+
+-- the owner's view fails for some row: the clock learns that, the owner why
+SET ROLE source_steward;
+CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, 1 / amount > 0 AS yes, doc, xs FROM facts;
+RESET ROLE;
+SET ROLE source_clock;
+CALL dp_counter_tick('c');
+SELECT 'a temporary table' INTO TEMP peek;
+CALL dp_counter_tick('c');
+RESET ROLE;
+SET ROLE source_steward;
+CALL dp_counter_tick('c');
+-- what has become no simple view is refused at the tick
+CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, (SELECT count(*) FROM facts) > 0 AS yes, doc, xs FROM facts;
+CALL dp_counter_tick('c');
+CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, random() < 2 AS yes, doc, xs FROM facts;
+CALL dp_counter_tick('c');
+-- nothing was closed by all that
+SELECT steps FROM dp_counters WHERE releases = 'c'::regclass;
+RESET ROLE;
+SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters ON number = counter WHERE releases = 'c'::regclass;
+SET client_min_messages = warning;
+DROP VIEW facts_dp, joined, dated CASCADE;
+SELECT dp_budget_drop('people');
+DROP SCHEMA source_errors CASCADE;
+DROP TABLE peek;
+DROP OWNED BY source_steward, source_clock;
+DROP ROLE source_steward, source_clock;
