@@ -498,6 +498,20 @@ AS 'MODULE_PATHNAME', 'dp_source_drop';
 COMMENT ON FUNCTION dp_source_drop(pg_catalog.regclass)
 IS 'makes a source an ordinary view again; refused while counters count in it';
 
+CREATE PROCEDURE dp_source_contributions(
+    source pg_catalog.regclass,
+    epsilon numeric,
+    stored_as pg_catalog.text,
+    event pg_catalog.text DEFAULT NULL,
+    most integer DEFAULT 20
+)
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_source_contributions';
+
+COMMENT ON PROCEDURE dp_source_contributions(
+    pg_catalog.regclass, numeric, pg_catalog.text, pg_catalog.text, integer)
+IS 'releases how many persons of a source have 1, 2, ... most events, or more, and the share of all events that each bound would keep, into a table that it makes; charged to the budget, epsilon-DP for one person more or less; commits, so it cannot run inside a transaction block';
+
 CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_tick';
@@ -588,6 +602,25 @@ GRANT SELECT ON dp_sources TO PUBLIC;
 
 COMMENT ON VIEW dp_sources
 IS 'the sources that the reader, or a role that he is a member of, owns, and how many counters count in each';
+
+CREATE FUNCTION dp_counter_changes(
+    releases pg_catalog.regclass,
+    lag bigint,
+    OUT period timestamp,
+    OUT "group" pg_catalog.text,
+    OUT step bigint,
+    OUT count bigint,
+    OUT stddev double precision,
+    OUT low bigint,
+    OUT high bigint
+)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000
+SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'dp_counter_changes';
+
+COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint)
+IS 'for every step and group of a live counter the events of the last lag periods, with the standard deviation and the 95 % interval of that difference; told from the releases, at no privacy cost';
 
 -- Budgets -------------------------------------------------------------------------------------------
 --

@@ -11,7 +11,7 @@ CREATE TEMP VIEW members AS
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
 CREATE TEMP VIEW functions AS
-    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname <> 'dp_counter_repair';
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname NOT IN ('dp_counter_repair', 'dp_counter_changes');
 CREATE TEMP VIEW relations AS
     SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
 
@@ -31,6 +31,8 @@ SELECT set_eq(
          'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
+        ('dp_source_contributions(regclass,numeric,text,text,integer)', 'p', 'void',
+         'source regclass, epsilon numeric, stored_as text, event text DEFAULT NULL::text, most integer DEFAULT 20'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'releases regclass'),

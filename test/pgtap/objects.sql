@@ -51,6 +51,8 @@ SELECT set_eq(
         ('dp_source_create(regclass, regclass, text, text, text, boolean)', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),
+        ('dp_source_contributions(regclass, numeric, text, text, integer)', 'p', 'void'),
+        ('dp_counter_changes(regclass, bigint)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
@@ -100,7 +102,7 @@ SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_coun
 SELECT is_empty($$ SELECT proname FROM functions WHERE prokind = 'a' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name: two with different numbers of arguments invite mistakes (opr_sanity)');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
-SELECT is_empty('SELECT signature FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting');
+SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint)') $$, 'none changes a setting, but for the one that runs SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

@@ -13,6 +13,7 @@
 #include "core/literature/comparison.hpp"
 #include "pg/query/streams.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/result_rows.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/wall.hpp"
 
@@ -69,25 +70,6 @@ Datum integer_array(const std::int32_t* values, std::size_t count) {
         elements[i] = Int32GetDatum(values[i]);
     return PointerGetDatum(construct_array(elements, static_cast<int>(count), INT4OID,
                                            sizeof(int32), true, TYPALIGN_INT));
-}
-
-/// An empty set of rows for the calling function to fill.
-Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {
-    auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-    if (result == nullptr || !IsA(result, ReturnSetInfo) ||
-        (result->allowedModes & SFRM_Materialize) == 0)
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("set-valued function called in context that cannot accept a set")));
-    MemoryContext caller = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
-    if (get_call_result_type(fcinfo, nullptr, type) != TYPEFUNC_COMPOSITE)
-        ereport(ERROR,
-                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("return type must be a row type")));
-    Tuplestorestate* rows = tuplestore_begin_heap(true, false, work_mem);
-    result->returnMode = SFRM_Materialize;
-    result->setResult = rows;
-    result->setDesc = *type;
-    MemoryContextSwitchTo(caller);
-    return rows;
 }
 
 /// What a row of dp_plan tells, as the planner remembers it.

@@ -1,0 +1,218 @@
+// dp_source_contributions: a private histogram of persons by their number of events, to choose a
+// bound from.
+//
+// One transaction charges the budget, draws the noise, stores the result in a table of the caller's
+// and is flushed. It commits before anybody sees it, and so cannot be rolled back by who has.
+#include <algorithm>
+#include <cstdint>
+
+#include "pg/live/budgets.hpp"
+#include "pg/live/plain_value.hpp"
+#include "pg/live/public_view.hpp"
+#include "pg/live/source_arguments.hpp"
+#include "pg/live/source_reader.hpp"
+#include "pg/live/sources_table.hpp"
+#include "pg/live/stored_state.hpp"
+#include "pg/live/transactions.hpp"
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/secret_memory.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kSource, kEpsilon, kStoredAs, kEvent, kMost };
+
+constexpr std::int32_t kGreatest = 10000;
+
+/// Persons by the number of their events: cells[i] of them have i + 1, the last one more.
+struct Histogram {
+    Oid type; ///< of the person
+    std::int32_t cells;
+    int128* persons;
+    PlainValue person; ///< whose events are being counted, in `memory`
+    unsigned char* memory;
+    std::size_t capacity;
+    bool has_person;
+    std::int64_t events;
+};
+
+void end_person(Histogram& histogram) {
+    if (histogram.events > 0)
+        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
+    histogram.events = 0;
+}
+
+void count_event(const SourceEvent& event, void* context) {
+    auto& histogram = *static_cast<Histogram*>(context);
+    PlainValue person;
+    read_plain(histogram.type, event.person, person);
+    if (!histogram.has_person || compare_plain(histogram.person, person) != 0) {
+        end_person(histogram);
+        const auto size = static_cast<std::size_t>(person.size);
+        if (size > histogram.capacity) {
+            histogram.capacity = 2 * size;
+            histogram.memory =
+                static_cast<unsigned char*>(repalloc(histogram.memory, histogram.capacity));
+        }
+        std::copy_n(person.bytes(), size, histogram.memory);
+        histogram.person = {histogram.memory, person.size, {}};
+        histogram.has_person = true;
+    }
+    histogram.events += event.is_event ? 1 : 0;
+}
+
+/// All finite times.
+SourceQuery all_rows(Oid source, const SourceRow& row, AttrNumber event) {
+    SourceQuery query{source, &row, event, 0, 0, 0, 0};
+    if (column_type(source, row.at) == DATEOID) {
+        query.from = DateADTGetDatum(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE);
+        query.to = DateADTGetDatum(DATE_END_JULIAN - POSTGRES_EPOCH_JDATE);
+    } else {
+        query.from = TimestampGetDatum(MIN_TIMESTAMP);
+        query.to = TimestampGetDatum(END_TIMESTAMP);
+    }
+    return query;
+}
+
+const char* create_table(text* name) {
+    RangeVar* table = makeRangeVarFromNameList(textToQualifiedNameList(name));
+    const Oid schema = RangeVarGetCreationNamespace(table);
+    if (isTempNamespace(schema))
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("\"%s\" cannot be temporary", table->relname),
+                        errhint("What ends with the session would be released again, at the cost "
+                                "of another epsilon.")));
+    const char* quoted = quote_qualified_identifier(get_namespace_name(schema), table->relname);
+    const char* statement = psprintf(
+        "CREATE TABLE %s (events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, "
+        "stddev pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT "
+        "NULL, kept pg_catalog.float8)",
+        quoted);
+    if (SPI_execute(statement, false, 0) != SPI_OK_UTILITY)
+        elog(ERROR, "could not create %s", quoted);
+    return quoted;
+}
+
+/// The share of all events that a bound of so many a person would keep, told from the released
+/// numbers: the last cell is taken for one event more than the one before.
+double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
+    double kept = 0;
+    double all = 0;
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const auto persons = static_cast<double>(releases[i].release.count);
+        kept += persons * std::min(i + 1, bound);
+        all += persons * (i + 1);
+    }
+    return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
+}
+
+void store(const char* table, const ClosedRelease* releases, std::int32_t cells) {
+    const char* statement = psprintf("INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6)", table);
+    Oid types[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const ClosedRelease& cell = releases[i];
+        const bool is_open = i + 1 == cells;
+        Datum values[] = {Int32GetDatum(i + 1),
+                          Int64GetDatum(cell.release.count),
+                          Float8GetDatum(cell.release.stddev),
+                          Int64GetDatum(cell.interval.low),
+                          Int64GetDatum(cell.interval.high),
+                          Float8GetDatum(is_open ? 0 : kept_share(releases, cells, i + 1))};
+        const char* nulls = is_open ? "     n" : "      ";
+        if (SPI_execute_with_args(statement, 6, types, values, nulls, false, 0) != SPI_OK_INSERT)
+            elog(ERROR, "could not insert into %s", table);
+    }
+}
+
+/// The Laplace mechanism, as a counter with a single step.
+void add_noise(const Request& request, const int128* persons, std::int32_t cells,
+               ClosedRelease* releases) {
+    const StoredState state = new_state(CurrentMemoryContext, request);
+    for (std::int32_t i = 0; i < cells; ++i)
+        (void)close_steps(CurrentMemoryContext, state.bytes, 0, &persons[i], 1, &releases[i]);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_source_contributions) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_source_contributions",
+                     "It commits: a release that was seen and then rolled back would be drawn a "
+                     "second time.");
+    PreventCommandIfReadOnly("dp_source_contributions()");
+    const Oid source = read_relation(fcinfo->args[kSource], "source");
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
+    if (PG_ARGISNULL(kStoredAs))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("stored_as must not be null"),
+                 errhint("Give the name of the table to be made.")));
+    if (PG_ARGISNULL(kMost))
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("most must not be null")));
+    const std::int32_t most = PG_GETARG_INT32(kMost);
+    if (most < 1 || most > kGreatest)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("most must be between 1 and %d, not %d", kGreatest, most),
+                        errhint("It is the greatest bound that you would choose.")));
+    RequestArguments arguments;
+    arguments.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false};
+    arguments.horizon = {Int64GetDatum(1), false};
+    const Request request = read_request(arguments);
+    text* stored_as = PG_GETARG_TEXT_P_COPY(kStoredAs);
+
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    next_transaction();
+    check_relation_owner(source);
+    lock_source(source, false);
+    check_relation_owner(source);
+    check_is_source(source);
+    SourceRow row;
+    (void)read_source(source, row);
+    AttrNumber event = 0;
+    if (!PG_ARGISNULL(kEvent)) {
+        event = read_column(source, fcinfo->args[kEvent], "event");
+        if (column_type(source, event) != BOOLOID)
+            ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                            errmsg("event must be of type boolean, not %s",
+                                   format_type_be(column_type(source, event)))));
+    }
+    PushActiveSnapshot(GetTransactionSnapshot());
+    const char* table = create_table(stored_as);
+    check_budget_usable(row.budget);
+    charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter);
+    const std::int32_t cells = most + 1;
+    Histogram histogram{
+        column_type(source, row.person),
+        cells,
+        static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
+        {},
+        static_cast<unsigned char*>(palloc(64)),
+        64,
+        false,
+        0};
+    read_source_rows(all_rows(source, row, event), count_event, &histogram);
+    end_person(histogram);
+    auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
+    add_noise(request, histogram.persons, cells, releases);
+    store(table, releases, cells);
+    PopActiveSnapshot();
+    SPI_commit();
+    SPI_start_transaction();
+    SPI_finish();
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,92 @@
+# Counters with a source through dump and restore, on a standby and after its promotion: tallies, totals and budgets go
+# along, so that what is counted in the end is what one query counts. And what other roles and clocks may do.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('around', allows_streaming => 1);
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+sql(q{
+	CREATE ROLE steward; CREATE ROLE clock LOGIN; CREATE ROLE stranger LOGIN;
+	CREATE SCHEMA "A clinic" AUTHORIZATION steward; GRANT USAGE ON SCHEMA "A clinic" TO clock, stranger;
+	SET ROLE steward; SET search_path = "A clinic", public; SET TIME ZONE 'Europe/Berlin';
+	CREATE TABLE visits AS SELECT n, n % 97 AS person, timestamptz '2024-03-29 12:00 Europe/Berlin' + n % 240 * interval '1 hour' AS at, n % 3 = 0 AS "Is it flu?" FROM generate_series(1, 4000) n;
+	CREATE VIEW "Visits of" AS SELECT person, at, "Is it flu?" FROM visits;
+	SELECT dp_budget_create('budget', 1e9 + 1);
+	SELECT dp_source_create('"Visits of"', budget => 'budget', person => 'person', at => 'at');
+	SELECT dp_counter_create('flu', 1e9, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
+	SELECT dp_counter_create('noisy', 0.5, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
+	GRANT UPDATE ON flu, noisy TO clock;
+	RESET ROLE;
+	CREATE PROCEDURE public.over(n integer) LANGUAGE sql AS $$ UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Europe/Berlin' - (since + n * every) $$;
+	CALL public.over(3);
+});
+my $truth = q{SELECT string_agg((SELECT count(*) FROM (SELECT at, row_number() OVER (PARTITION BY person ORDER BY (at AT TIME ZONE 'Europe/Berlin')::date) AS n FROM "A clinic".visits
+		WHERE "Is it flu?" AND at >= '2024-03-30 00:00 Europe/Berlin') AS v WHERE n <= 10 AND at < (date '2024-03-30' + step)::timestamp AT TIME ZONE 'Europe/Berlin')::text, ' ' ORDER BY step) FROM generate_series(1, };
+my $counts = q{SELECT string_agg(count::text, ' ' ORDER BY step) FROM "A clinic".flu};
+
+# --- a clock without any right on the data, in another zone
+is(failure($node, q{SELECT * FROM "A clinic"."Visits of"}, user => 'clock') =~ /permission denied/ ? 1 : 0, 1, 'the clock may not read');
+$node->safe_psql('postgres', q{SET TIME ZONE 'Asia/Tokyo'; SET work_mem = '64kB'; SET search_path = pg_catalog; CALL public.dp_source_tick('"A clinic"."Visits of"')}, extra_params => [ '-U', 'clock' ]);
+is(sql($counts), sql("$truth 3) AS step"), 'but tick; days are those of the source\'s zone, in which one has 23 hours');
+like(failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'stranger'), qr/permission denied/, 'a stranger may not');
+like(failure($node, q{CALL dp_source_tick('"A clinic"."Visits of"')}, user => 'stranger'), qr/permission denied|may tick|privilege/, 'nor the source');
+like(failure($node, q{SELECT dp_counter_record('"A clinic".flu')}), qr/source/, 'nothing is recorded in it');
+
+# --- a session with temporary objects ticks only what is its own
+sql('CALL over(4)');
+like(failure($node, q{CREATE TEMP TABLE visits (x int); CALL dp_counter_tick('"A clinic".flu')}, user => 'clock'), qr/tempor/, 'refused in a session with temporary objects');
+
+# --- an error in the view reaches its owner alone with its detail
+sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" AND 1 / (person - 13) < 2 AS "Is it flu?" FROM "A clinic".visits});
+my $error = failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'clock');
+isnt($error, '', 'a view that fails for some row');
+unlike($error, qr/division/, 'others than its owner do not learn why');
+like(failure($node, q{SET ROLE steward; CALL dp_counter_tick('"A clinic".flu')}), qr/division by zero/, 'its owner does');
+is(sql('SELECT max(steps) FROM dp_counters'), 3, 'and no step was closed');
+sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" FROM "A clinic".visits});
+
+# --- dump and restore
+my $dump = $node->basedir . '/dump.custom';
+command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
+command_ok([ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr('restored'), $dump ], 'pg_restore');
+my $q = sub { return $node->safe_psql('restored', $_[0]); };
+for my $query ('SELECT * FROM dp_budgets', 'SELECT * FROM dp_sources', 'SELECT * FROM dp_counters ORDER BY 1', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY counter, digest')
+{
+	is($q->($query), sql($query), "the same: $query");
+}
+$q->('CALL over(6)');
+$q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
+is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
+like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, connstr => $node->connstr('restored')),
+	qr/has an epsilon of 0\.5 left/, 'and its budget');
+
+# --- a standby, and its promotion
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+sql(q{CALL dp_source_tick('"A clinic"."Visits of"')});
+$node->wait_for_catchup('standby', 'replay');
+is($standby->safe_psql('postgres', $counts), sql($counts), 'read on a standby');
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM dp_counter_changes('"A clinic".noisy', 2)}), 4, 'changes too');
+like(failure($standby, q{CALL dp_source_tick('"A clinic"."Visits of"')}), qr/read-only transaction/, 'and not ticked there');
+$node->stop;
+$standby->promote;
+$standby->safe_psql('postgres', 'CALL over(8)');
+$standby->safe_psql('postgres', q{CALL dp_source_tick('"A clinic"."Visits of"')});
+is($standby->safe_psql('postgres', $counts), $standby->safe_psql('postgres', "$truth 8) AS step"), 'a promoted standby goes on');
+
+# --- what is left when the owner goes
+like(failure($standby, 'DROP OWNED BY steward'), qr/has been spent from/, 'DROP OWNED would forget what was spent');
+$standby->safe_psql('postgres', 'DROP DATABASE restored');
+$standby->safe_psql('postgres', 'ALTER ROLE stranger SUPERUSER; REASSIGN OWNED BY steward TO stranger; DROP OWNED BY steward; DROP ROLE steward');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM dp_counters'), 2, 'an heir has the counters');
+done_testing();
