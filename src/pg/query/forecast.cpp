@@ -13,8 +13,8 @@
 #include "core/literature/comparison.hpp"
 #include "pg/query/streams.hpp"
 #include "pg/server/arguments.hpp"
-#include "pg/server/result_rows.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 
 extern "C" {

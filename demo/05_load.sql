@@ -1,11 +1,5 @@
--- Loads the flights. The scripts of this folder run in order in one psql session; README.md tells how by hand.
-\pset pager off
-\pset border 1
-\pset linestyle ascii
-\pset footer off
+-- Loads the flights, for queries that anybody writes: here a row is protected, one flight.
 \set epsilon 1.0
-
-CREATE EXTENSION dp_counter;
 
 CREATE TABLE flights (
     id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -24,5 +18,7 @@ SELECT to_char(count(*), 'FM999,999') AS flights,
 FROM flights \gset
 
 \echo
-\echo :flights 'flights from' :airports 'airports,' :first_day 'to' :last_day
+\echo
+\echo
+\echo 'Queries:' :flights 'flights from' :airports 'airports,' :first_day 'to' :last_day
 \echo 'The secret of each flight: was it more than 15 minutes late?'
