@@ -1,0 +1,64 @@
+# What a tick with a source shows to others: not how many rows there were, nor what they held.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('leaks', conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
+	. "track_functions = all\nautovacuum = off\nlog_statement = none\n");
+my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
+sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
+$node->safe_psql('postgres', q{
+	CREATE ROLE clock LOGIN;
+	CREATE ROLE stranger LOGIN;
+	CREATE ROLE steward LOGIN;
+	GRANT CREATE ON SCHEMA public TO steward;
+	CREATE EXTENSION pg_stat_statements;
+});
+sql(q{
+	SELECT dp_budget_create('b', 1e10);
+	CREATE TABLE visits (patient integer, at timestamptz, note text);
+	CREATE INDEX ON visits (at);
+	CREATE FUNCTION tell(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'secret %', $1; RETURN true; END $$;
+	CREATE VIEW visits_dp AS SELECT patient, at, tell(note) AS told FROM visits;
+	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at', 'UTC', person_wise => true);
+	SELECT dp_counter_create('c', 1e9, 10, source => 'visits_dp', event => 'told', per_person => 100, every => '1 day', since => '2025-01-01');
+	GRANT UPDATE ON c TO clock;
+	INSERT INTO visits SELECT i % 37, timestamptz '2025-01-01 12:00+00' + i % 10 * interval '1 day', 'note ' || i FROM generate_series(1, 12345) AS i;
+}, 'steward');
+sql('ANALYZE visits');
+
+my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : 'SELECT pg_sleep(2);';
+my $watch = $flush . q{
+	SELECT relname, seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup
+	FROM pg_stat_all_tables WHERE relname IN ('visits', 'tallies') ORDER BY 1;
+	SELECT indexrelname, idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_all_indexes WHERE relname IN ('visits', 'tallies') ORDER BY 1;
+	SELECT calls FROM pg_stat_user_functions WHERE funcname = 'tell';
+	SELECT relname, reltuples FROM pg_class WHERE relname IN ('visits', 'tallies') ORDER BY 1;
+};
+my $before = sql($watch, 'stranger');
+my ($out, $messages);
+is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; $flush CALL dp_counter_tick('c')",
+		stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'clock' ]), 0, 'a clock ticks');
+is(sql("SELECT count(*) FROM c WHERE step = 10 AND count BETWEEN 3690 AND 3710", 'steward'), 1, 'and counts: 37 persons, 100 each');
+is(sql($watch, 'stranger'), $before, 'no statistic that a role can read has moved');
+unlike($messages, qr/secret|note \d|12345|visits|sort ended|begin tuple sort/i, 'the clock hears nothing of the evaluation');
+is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000}, 'stranger'), sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows = 12345 AND query ~ '^INSERT'}),
+	'pg_stat_statements has counted no row of it');
+is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE query ~ 'visits_dp' AND query ~ 'ORDER BY'}), 0, 'nor the statement');
+unlike(slurp_file($node->logfile), qr/secret note \d+/, 'and neither is in the log');
+
+# The owner hears his own functions.
+sql(q{SELECT dp_counter_create('d', 1e9, 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', event => 'told')}, 'steward');
+$node->psql('postgres', q{CALL dp_counter_tick('d')}, stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
+like($messages, qr/secret note \d+/, 'their owner hears what his functions say');
+
+# Settings of the caller's are as they were, and had no say.
+is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_counter_tick('c'); SHOW TimeZone; SHOW search_path; SHOW client_min_messages}, 'clock'),
+	"Asia/Tokyo\npublic\nnotice", 'the settings of the caller are put back');
+$node->stop;
+done_testing();
