@@ -46,6 +46,7 @@ SELECT dp_source_drop(NULL);
 SELECT dp_source_drop('facts');
 CALL dp_source_tick(NULL);
 CALL dp_source_tick('facts_dp');
+CALL dp_source_tick('facts');
 
 -- the counter; every call lacks one thing
 PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS

@@ -19,6 +19,7 @@
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_close.hpp"
 #include "pg/live/source_counters_table.hpp"
+#include "pg/live/source_reader.hpp"
 #include "pg/live/standbys.hpp"
 #include "pg/live/transactions.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -178,8 +179,13 @@ DP_FUNCTION(dp_source_tick) {
         ++ticked;
     }
     SPI_finish();
-    // No word about what it is: whoever may tick none of its counters does not learn that.
-    if (ticked == 0)
+    // To others no word about what it is: whoever may tick none of its counters does not learn
+    // that.
+    const bool is_own =
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner_of(source);
+    if (is_own)
+        check_is_source(source);
+    if (ticked == 0 && !(is_own && count == 0))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("permission denied for every counter of the source"),
                         errhint("GRANT UPDATE on a counter lets a role tick it.")));

@@ -116,8 +116,11 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
                             "varchar, bytea or an enum, not %s",
                             format_type_be(type)),
                      errhint("Text needs a deterministic collation. Cast in the view.")));
-        check_given(arguments.groups, "groups",
-                    "Which groups there are is public: declare them, also those without rows.");
+        if (arguments.groups.isnull)
+            ereport(ERROR,
+                    (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by needs groups"),
+                     errhint("Which groups there are is public: declare them, also those without "
+                             "rows.")));
         const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.value), type);
         row.groups = write_groups(groups);
         declaration.streams = groups.count;

@@ -250,11 +250,10 @@ bool has_temporary_objects() {
     return OidIsValid(schema);
 }
 
-/// A cancel, a shutdown and exhausted resources are nobody's data.
-bool is_nobodys_data(int sqlstate) {
-    const int category = ERRCODE_TO_CATEGORY(sqlstate);
-    return category == ERRCODE_OPERATOR_INTERVENTION ||
-           category == ERRCODE_INSUFFICIENT_RESOURCES || sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
+/// A cancel, a timeout and a shutdown tell nothing of the data.
+bool is_interrupt(int sqlstate) {
+    return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_OPERATOR_INTERVENTION ||
+           sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 void evaluate_as_owner(const SourceQuery& query, bool is_own, SourceConsumer consume,
@@ -321,7 +320,7 @@ void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* co
         PG_CATCH();
         {
             MemoryContextSwitchTo(memory);
-            if (is_own || is_nobodys_data(geterrcode()))
+            if (is_own || is_interrupt(geterrcode()))
                 PG_RE_THROW();
             FlushErrorState();
             ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
