@@ -1,0 +1,104 @@
+-- What counters with a source, and contributions, charge and give back; and what dp_counter_changes tells.
+CREATE SCHEMA source_budgets;
+SET search_path = source_budgets, public;
+SET TIME ZONE 'UTC';
+CREATE TABLE visits (person text, at date, flu boolean, ward text);
+-- person p has p visits, every second one for flu, from the first of January on
+INSERT INTO visits SELECT 'p' || p, date '2024-01-01' + n, n % 2 = 0, CASE WHEN n % 3 = 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 6) p, generate_series(0, p - 1) n;
+INSERT INTO visits VALUES (NULL, '2024-01-01', true, 'a'), ('p1', NULL, true, 'a'), ('p2', 'infinity', true, 'a');
+CREATE VIEW visits_dp AS SELECT * FROM visits;
+SELECT dp_budget_create('budget', 1e10 + 1);
+SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at');
+CREATE FUNCTION make(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
+    $$ SELECT dp_counter_create(name, epsilon, horizon => 6, source => 'visits_dp', per_person => 4, every => '1 day', since => '2024-01-01', "by" => 'ward', groups => '{a,b}') $$;
+
+-- what is rolled back was not charged, and nothing else is forgotten
+SELECT make('kept', 0.5);
+BEGIN;
+SELECT make('undone', 0.25);
+SELECT spent FROM dp_budgets;
+ROLLBACK;
+SELECT spent FROM dp_budgets;
+BEGIN;
+SAVEPOINT s;
+SELECT make('undone', 0.25);
+ROLLBACK TO s;
+SELECT make('second', 0.125);
+COMMIT;
+SELECT make('', 0.25);
+SELECT make('kept', 0.25);
+SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+-- one that never closed a step gives back what it was charged, unless its end is rolled back
+BEGIN;
+SELECT dp_counter_drop('second');
+SELECT spent FROM dp_budgets;
+ROLLBACK;
+SELECT spent FROM dp_budgets;
+DROP VIEW second;
+SELECT spent FROM dp_budgets;
+-- one that has closed a step does not
+CALL dp_counter_tick('kept');
+SELECT dp_counter_drop('kept');
+SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT dp_budget_drop('budget');
+
+-- contributions
+CALL dp_source_contributions('visits_dp', 1e9, 'contributions', most => 4);
+SELECT events, persons, low, high, round(kept::numeric, 3) AS kept FROM contributions ORDER BY events;
+CALL dp_source_contributions('visits_dp', 1e9, 'with_flu', 'flu', 2);
+SELECT events, persons, round(kept::numeric, 3) AS kept FROM with_flu ORDER BY events;
+CALL dp_source_contributions('visits_dp', 1e9, 'with_flu', 'flu', 2);
+CALL dp_source_contributions('visits_dp', 1e11, 'more');
+CALL dp_source_contributions('visits_dp', 0.001, 'more', 'ward');
+CALL dp_source_contributions('visits_dp', 0.001, 'more', 'nothing');
+CALL dp_source_contributions('visits_dp', 0.001, 'more', most => 0);
+CALL dp_source_contributions('visits_dp', 0.001, 'more', most => NULL);
+CALL dp_source_contributions('visits_dp', 0.001, NULL);
+CALL dp_source_contributions('visits_dp', NULL, 'more');
+CALL dp_source_contributions('visits_dp', 0, 'more');
+CALL dp_source_contributions('visits', 0.001, 'more');
+CALL dp_source_contributions(NULL, 0.001, 'more');
+CALL dp_source_contributions('visits_dp', 0.001, 'pg_temp.more');
+BEGIN;
+CALL dp_source_contributions('visits_dp', 0.001, 'more');
+ROLLBACK;
+SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+
+-- changes: the events of the last periods
+SELECT make('exact', 1e9);
+CALL dp_counter_tick('exact');
+SELECT period, ward, step, count FROM exact ORDER BY step, ward;
+SELECT * FROM dp_counter_changes('exact', 1) WHERE "group" = 'a' ORDER BY step;
+SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9) FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c."group";
+SELECT make('noisy', 0.001);
+CALL dp_counter_tick('noisy');
+SELECT bool_and(c.count = n.count - coalesce((SELECT count FROM noisy b WHERE b.ward = n.ward AND b.step = n.step - 2), 0)
+                AND c.stddev = dp_stddev(n.step, 6, 0.001, sensitivity => 4, since => greatest(n.step - 2, 0)) AND c.low >= 0 AND c.low <= c.high)
+FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward = c."group";
+-- of a counter that is fed by a trigger
+SELECT dp_counter_create('fed', 1e9);
+SELECT dp_counter_record('fed', 5);
+CALL dp_counter_tick('fed');
+SELECT dp_counter_record('fed', 2);
+CALL dp_counter_tick('fed');
+SELECT * FROM dp_counter_changes('fed', 1);
+SELECT count(*) FROM dp_counter_changes('fed', 2147483647);
+SELECT * FROM dp_counter_changes('fed', 0);
+SELECT * FROM dp_counter_changes('fed', NULL);
+SELECT * FROM dp_counter_changes(NULL, 1);
+SELECT * FROM dp_counter_changes('visits', 1);
+CREATE ROLE source_reader;
+GRANT USAGE ON SCHEMA source_budgets TO source_reader;
+SET ROLE source_reader;
+SELECT * FROM dp_counter_changes('fed', 1);
+RESET ROLE;
+GRANT SELECT ON fed TO source_reader;
+SET ROLE source_reader;
+SELECT step, count FROM dp_counter_changes('fed', 1);
+RESET ROLE;
+
+SET client_min_messages = warning;
+SELECT dp_counter_drop('exact'), dp_counter_drop('noisy'), dp_counter_drop('fed'), dp_source_drop('visits_dp'), dp_budget_drop('budget');
+DROP SCHEMA source_budgets CASCADE;
+DROP OWNED BY source_reader;
+DROP ROLE source_reader;
