@@ -399,7 +399,8 @@ CREATE TABLE dp_counter_private.tallies (
     digest  pg_catalog.uuid NOT NULL
 ) WITH (fillfactor = 90);
 
-CREATE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);
+-- Unique: were the rows of a person ever to come apart, that is an error, not a second bound.
+CREATE UNIQUE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);
 
 ALTER TABLE dp_counter_private.tallies ALTER COLUMN used SET STATISTICS 0;
 ALTER TABLE dp_counter_private.tallies ALTER COLUMN counter SET STATISTICS 0;

@@ -68,6 +68,11 @@ SELECT differences('flu', 2, 1, '1 day', '{south,north,east,west}', true, false)
        differences('spent', 4, 999, '7 days', NULL, false, true) > 0 AS clamp;
 SELECT step, period, count FROM spent ORDER BY step;
 SELECT period, region, step, count FROM flu WHERE step IN (1, 30) ORDER BY step, region COLLATE "C";
+-- the noise is that of the whole bound: per_person * upper
+SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 6, source => 'visits_dp', value => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
+CALL dp_counter_tick('noisy');
+SELECT step, abs(stddev / dp_stddev(step, 6, 0.5, sensitivity => 4000) - 1) < 1e-9 AS planned FROM noisy ORDER BY step;
+SELECT dp_counter_drop('noisy');
 -- the clock is not over: nothing happens
 CALL dp_source_tick('visits_dp');
 SELECT releases, steps, ended FROM dp_counters ORDER BY releases::text COLLATE "C";
