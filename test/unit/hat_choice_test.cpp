@@ -132,6 +132,28 @@ TEST(HatChoice, UniformRadicesAreUniform) {
             }
 }
 
+// Where the first knot lies is felt by the first steps alone.
+TEST(HatChoice, LongStreamsBeginWithASmallKnot) {
+    for (const std::int64_t horizon : {30000, 200000, 1000000, 50000000, 1000000000}) {
+        const HatLevels spec = choose_hat(horizon, kSmall);
+        EXPECT_LE(spec.level[0].offset, 12) << horizon;
+        std::vector<HatShape> shapes;
+        for (int l = 1; l < spec.height; ++l)
+            shapes.push_back({spec.level[l - 1].radix, spec.level[l - 1].offset});
+        const auto mse_from = [&](std::int32_t offset) {
+            shapes.front().offset = offset;
+            return hat_levels_mse(hat_levels(horizon, shapes), kSmall);
+        };
+        const double here = mse_from(spec.level[0].offset);
+        for (std::int32_t offset = 14; offset <= 30; offset += 4)
+            EXPECT_LT(here, mse_from(offset) * 1.0001) << horizon << " " << offset;
+        const HatWeightsBlock weights(spec);
+        const HatWeightsBlock larger(hat_levels(horizon, shapes));
+        EXPECT_LT(hat_variance_at(weights.get(), kSmall, 10),
+                  hat_variance_at(larger.get(), kSmall, 10) * 0.8);
+    }
+}
+
 TEST(HatChoice, ImprovesOnTheHatsOfTheDesign) {
     const auto mse = [](const HatLevels& spec) { return hat_levels_mse(spec, kSmall) * kUnit; };
     const auto max = [](const HatLevels& spec) {

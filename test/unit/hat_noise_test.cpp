@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/hat/hat_choice.hpp"
 #include "core/hat/hat_variance.hpp"
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/keystream.hpp"
@@ -181,6 +182,71 @@ TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
         ASSERT_TRUE(steady.noise->advance(*weights, steady_draw) ==
                     moving->noise->advance(*weights, moving_draw))
             << "t = " << t;
+        ASSERT_TRUE(moving->noise->is_state_at(*weights, t));
+    }
+}
+
+// Every integer that tells a place, of open and of waiting levels, follows from the step.
+TEST_P(HatNoiseTest, RefusesAStateThatWasNeverThere) {
+    const OwnedWeights weights(GetParam());
+    Recorder draw(5, 1);
+    OwnedNoise state(*weights);
+    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
+        (void)state.noise->advance(*weights, draw);
+        std::size_t place = 7; // step and sums, then the levels
+        for (int l = 1; l < GetParam().height; ++l) {
+            std::size_t last = 0;
+            for (const std::size_t i : {7, 8, 9, 10, 11, 12}) {
+                last = place + i;
+                std::size_t at = 0;
+                state.noise->for_each_integer([&](std::int64_t& v) { v += at++ == last ? 1 : 0; });
+                ASSERT_FALSE(state.noise->is_state_at(*weights, t)) << t << " " << l << " " << i;
+                at = 0;
+                state.noise->for_each_integer([&](std::int64_t& v) { v -= at++ == last ? 1 : 0; });
+            }
+            place = last + 1 + static_cast<std::size_t>((*weights).level(l).queue);
+        }
+        ASSERT_TRUE(state.noise->is_state_at(*weights, t));
+    }
+}
+
+/// How many nodes of each level have been drawn.
+struct Count {
+    std::int64_t drawn[HatLevels::kMaxHeight] = {};
+    std::int64_t operator()(int level) {
+        ++drawn[level];
+        return 0;
+    }
+};
+
+TEST(HatNoise, BeginsWithTheNodesNearItsStart) {
+    for (const std::int64_t horizon : {1000, 1000000, 1000000000}) {
+        const HatLevels spec = choose_hat(horizon, Epsilon(1));
+        const OwnedWeights weights(spec);
+        OwnedNoise state(*weights);
+        Count count;
+        for (int t = 1; t <= 10; ++t) {
+            (void)state.noise->advance(*weights, count);
+            Count once;
+            (void)HatNoise::sample(*weights, t, once);
+            EXPECT_LE(once.drawn[0], 32);
+            EXPECT_EQ(once.drawn[1], 1);
+        }
+        EXPECT_LE(count.drawn[0], 32) << horizon;
+        EXPECT_EQ(count.drawn[1], 1) << horizon;
+        EXPECT_EQ(count.drawn[2], 0) << horizon;
+        // A level opens when the one below it has passed its first cell, not before.
+        std::int64_t first = spec.level[0].offset;
+        std::int64_t block = 1;
+        for (int l = 2; l < spec.height && first < 10000; ++l) {
+            while (state.noise->step() < first)
+                (void)state.noise->advance(*weights, count);
+            EXPECT_EQ(count.drawn[l], 0) << horizon << " " << l;
+            (void)state.noise->advance(*weights, count);
+            EXPECT_GT(count.drawn[l], 0) << horizon << " " << l;
+            block *= spec.level[l - 2].radix;
+            first += block * spec.level[l - 1].offset;
+        }
     }
 }
 

@@ -101,6 +101,26 @@ TEST(NoiseStream, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
         }
 }
 
+// For half as many rows as have passed, and at first not beyond the cell that is drawn.
+TEST(NoiseStream, DrawsLittleAheadAtItsStart) {
+    Keystream random;
+    const auto stops = [&](const Request& request) {
+        Stream stream(request);
+        std::vector<int> steps; // after which nothing is ready
+        for (int t = 1; t <= 130; ++t) {
+            (void)stream.advance(true, random);
+            if (!stream.is_ready())
+                steps.push_back(t);
+        }
+        return steps;
+    };
+    EXPECT_EQ(stops(request(1000, 1, 19, Mechanism::subtraction)),
+              (std::vector<int>{6, 12, 18, 27, 40, 60, 90, 122}));
+    // Cells begin after 12, 28, 44 rows.
+    EXPECT_EQ(stops(request(1000000000, 1)),
+              (std::vector<int>{6, 12, 18, 27, 28, 42, 44, 66, 98, 130}));
+}
+
 TEST(NoiseStream, HasNoRowReadyWhereDrawingFailed) {
     std::vector<std::uint32_t> words;
     for (std::uint32_t i = 1; i <= 248; ++i)

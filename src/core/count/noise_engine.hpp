@@ -36,6 +36,11 @@ public:
         return state<HatNoise>()->advance(*prepared.hats(), draw);
     }
 
+    /// How many of the next steps need no more nodes than are drawn.
+    [[nodiscard]] std::int64_t steps_drawn() noexcept {
+        return is_tree_ != 0 ? 0 : state<HatNoise>()->steps_drawn();
+    }
+
     /// Calls visit(std::int64_t&) for every integer of the state in an order that the mechanism
     /// fixes, to write or to read it. Those of an equal mechanism make the same state.
     template <class Visit>

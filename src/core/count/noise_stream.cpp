@@ -44,8 +44,11 @@ void NoiseStream::look_ahead(const Release& release) {
         return release.draw(level == 0 ? lowest : prepared.sampler(level));
     };
     FixedPoint noise = 0;
-    // As many as have passed: a short stream shall not draw for rows that never come.
-    const auto rows = std::min(std::clamp<std::int64_t>(step, 8, kAhead), end_ - step);
+    // Half as many as have passed, of those whose nodes are drawn: a short stream shall not draw
+    // for rows that never come.
+    auto rows = std::min(std::clamp<std::int64_t>(step / 2, kLeastAhead, kAhead), end_ - step);
+    if (const std::int64_t drawn = engine().steps_drawn(); drawn > 0 && rows < std::int64_t{kAhead})
+        rows = std::min(rows, drawn);
     const std::size_t first = kAhead - static_cast<std::size_t>(rows);
     for (std::size_t i = first; i < kAhead; ++i) {
         noise = checked_add(carried_, engine().advance(prepared, draw));

@@ -73,10 +73,9 @@ public:
     /// Whether the noise of the next step is drawn.
     [[nodiscard]] bool is_ready() const noexcept { return next_ != kAhead; }
 
-    /// Draws the noise of the next steps, 8 to kAhead; none may be left. `release` is of the
-    /// mechanism's unit. Throws Error (data) where
-    /// no step is left, and Error (overflow) as rounded() does; the stream must not be used after a
-    /// throw.
+    /// Draws the noise of the next steps, at most kAhead; none may be left. `release` is of the
+    /// mechanism's unit. Throws Error (data) where no step is left, and Error (overflow) as
+    /// rounded() does; the stream must not be used after a throw.
     void look_ahead(const Release& release);
 
     /// Takes the next step and hands out its noise; is_ready() must hold.
@@ -84,6 +83,7 @@ public:
 
 private:
     static constexpr std::size_t kAhead = 32; ///< few enough for a cancel to wait for
+    static constexpr std::size_t kLeastAhead = 6;
 
     [[nodiscard]] NoiseEngine& engine() noexcept {
         return *reinterpret_cast<NoiseEngine*>(this + 1);

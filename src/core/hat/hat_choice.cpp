@@ -26,6 +26,11 @@ constexpr TableEntry kTable[] = {
 
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
 
+/// Where the first knot lies decides how accurate the first steps are and how many nodes they need.
+/// In a long stream its mean error does not feel it, and the table has any place.
+constexpr std::int64_t kLong = 30000;
+constexpr std::int32_t kFirstKnot = 12; ///< of a long stream, at most
+
 /// The table's hats for this horizon.
 HatLevels table_hat(std::int64_t horizon, PrivacyUnit unit) {
     // Past the table: levels of radix 18 below those for a smaller horizon.
@@ -40,6 +45,8 @@ HatLevels table_hat(std::int64_t horizon, PrivacyUnit unit) {
     if (entry != std::begin(kTable))
         --entry;
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
+    if (horizon >= kLong)
+        shapes.front().offset = std::min(shapes.front().offset, kFirstKnot);
     return fitted_hat_levels(horizon, shapes, unit);
 }
 

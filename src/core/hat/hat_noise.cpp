@@ -55,6 +55,8 @@ void HatNoise::interpolate(const HatWeights& weights) noexcept {
     HatProgress progress = HatProgress::of_leaf_cell(level(1).ticks);
     for (int l = 2; l < weights.height(); ++l) {
         const Level& here = level(l);
+        if (here.ticks == 0)
+            break; // nor has any above it opened
         const std::int64_t w = here.tick - 1;
         const HatRow* const row_weights = row(weights, here) + w;
         const HatRamp ramp =
@@ -91,13 +93,16 @@ bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
     for (int l = 1; l < weights.height(); ++l) {
         const HatWeightsLevel& shape = weights.level(l);
         const Level& here = level(l);
-        if (t == 0) {
-            if ((here.cell | here.tick | here.ticks | here.row | here.head | here.tail) != 0)
+        if (t == 0 || tick < shape.opens) {
+            if ((here.cell | here.tick | here.ticks | here.row | here.head) != 0 ||
+                here.tail != passed)
                 return false;
+            tick = shape.first_cell;
+            passed = 0;
             continue;
         }
         const std::int64_t cell = shape.cell_of(tick);
-        const std::int64_t drawn = cell + weights.reach(); // the last cell with children drawn
+        const std::int64_t drawn = shape.drawn_to(cell);
         const std::int64_t row =
             shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
         const std::int64_t begun = tick - shape.start(cell) + 1;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/checked.hpp"
 #include "core/base/fixed_point.hpp"
@@ -26,7 +27,7 @@ namespace dp_counter {
 /// moved with memcpy. Every call gets the weights that created it. draw(level) gives one fresh
 /// noise value from hat_scale(spec, epsilon, level), a std::int64_t; hat_fits() must hold. The
 /// number of draws depends on the step alone: about (1 + 1/radix) a step, a cell of children at a
-/// time and two cells ahead (bridge: none).
+/// time and two cells ahead (bridge: none); upper levels open when the stream has come to them.
 class HatNoise {
 public:
     [[nodiscard]] static std::size_t bytes(const HatWeights& weights) noexcept;
@@ -46,6 +47,11 @@ public:
 
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
+    /// How many of the next steps need no more nodes than are drawn.
+    [[nodiscard]] std::int64_t steps_drawn() noexcept {
+        return levels_ == 0 ? 0 : level(1).ticks - level(1).tick;
+    }
+
     /// Calls visit(std::int64_t&) for every integer of the state in a fixed order, to write or to
     /// read it. It suffices to keep these: the state of an equal plan becomes the same.
     template <class Visit>
@@ -63,7 +69,7 @@ private:
         std::int64_t partial;            ///< shares so far of the knot after the window
         std::int64_t cell;               ///< J
         std::int64_t tick;               ///< ticks of the cell that have begun
-        std::int64_t ticks;              ///< of the cell; 0 before the first step
+        std::int64_t ticks;              ///< of the cell; 0 before the level opens
         std::int64_t row;                ///< byte offset of the cell's rows in the weights
         std::int64_t queue;              ///< byte offset of the queue in this block
         std::int64_t queue_size;
@@ -91,11 +97,14 @@ private:
     }
 
     template <class Draw>
-    void open(const HatWeights& weights, Draw& draw);
+    void open(const HatWeights& weights, int l, Draw& draw);
     template <class Draw>
     void next_cell(const HatWeights& weights, int l, Draw& draw);
     template <class Draw>
-    void draw_children(const HatWeights& weights, int l, std::int64_t cell, Draw& draw);
+    void draw_children(const HatWeights& weights, int l, std::int64_t cell, std::int64_t& known,
+                       Draw& draw);
+    template <class Draw>
+    [[nodiscard]] std::int64_t take_knot(const HatWeights& weights, int l, Draw& draw);
     template <class Draw>
     FixedPoint advance_flat(const HatWeights& weights, Draw& draw);
     void enter(const HatWeights& weights, int l) noexcept;
@@ -124,10 +133,16 @@ FixedPoint HatNoise::advance(const HatWeights& weights, Draw&& draw) {
     if (leaf.tick == leaf.ticks) [[unlikely]] {
         if (step_ == horizon_)
             throw_past_horizon();
-        if (step_ == 0)
-            open(weights, draw);
-        else
+        if (step_ != 0) {
             next_cell(weights, 1, draw);
+        } else { // from the top down, since a knot is a child of the level above
+            for (int l = weights.height() - 1; l >= 1; --l) {
+                if (weights.level(l).opens != weights.level(l).first_tick)
+                    continue;
+                open(weights, l, draw);
+                level(l).tick = l > 1 ? 1 : 0; // the first tick of an upper level has begun
+            }
+        }
         interpolate(weights);
     }
     const uint128 passed = static_cast<uint128>(static_cast<std::uint64_t>(pop(leaf))) << 64;
@@ -157,10 +172,12 @@ FixedPoint HatNoise::advance_flat(const HatWeights& weights, Draw& draw) {
     return fixed_point(next);
 }
 
-/// Draws the noise of a cell's children and gives it to the knots at its two ends: the one to the
-/// left, whose W is complete with this, is moved into the window slot that is next.
+/// Draws the noise of a cell's children, but for the first `known` that lie in the queue, and gives
+/// it to the knots at its two ends: the W of the one to the left is complete with this, and moved
+/// into its window slot.
 template <class Draw>
-void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell, Draw& draw) {
+void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell,
+                             std::int64_t& known, Draw& draw) {
     const HatWeightsLevel& shape = weights.level(l);
     Level& here = level(l);
     const int bits = weights.lattice_bits();
@@ -172,8 +189,11 @@ void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell
         const bool shared = bits > 0 && cell >= 0 && cell < shape.knots - 1;
         std::int64_t* const slots = queue(here);
         for (std::int64_t w = 0; w < count; ++w) {
-            const std::int64_t z = draw(l - 1);
-            slots[here.tail] = z;
+            if (known > 0)
+                --known;
+            else
+                slots[here.tail] = draw(l - 1);
+            const std::int64_t z = slots[here.tail];
             if (++here.tail == here.queue_size)
                 here.tail = 0;
             all += z;
@@ -187,45 +207,62 @@ void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell
     // Knot `cell`: its noise less that of its children.
     std::int64_t difference = 0;
     if (cell >= 0 && cell < shape.knots) {
-        const std::int64_t own = l < weights.height() - 1 ? pop(level(l + 1)) : draw(l);
-        const int128 w = own - (here.partial + (all - right));
+        const int128 w = take_knot(weights, l, draw) - (here.partial + (all - right));
         if (w >= kWindowLimit || w <= -kWindowLimit) [[unlikely]]
             throw_overflow();
         difference = static_cast<std::int64_t>(w);
     }
-    here.window[kHatLeft + weights.reach()] = difference;
+    here.window[kHatLeft + cell - here.cell] = difference;
     here.partial = static_cast<std::int64_t>(right);
 }
 
-/// Before the first step: from the top down, since a knot is a child of the level above.
+/// The noise of the next knot of a level: of a child of the level above.
 template <class Draw>
-void HatNoise::open(const HatWeights& weights, Draw& draw) {
-    for (int l = weights.height() - 1; l >= 1; --l) {
-        const std::int64_t first = weights.level(l).first_cell;
-        for (int ahead = 0; ahead <= weights.reach(); ++ahead) {
-            for (int m = 0; m + 1 < kHatWindow; ++m)
-                level(l).window[m] = level(l).window[m + 1];
-            draw_children(weights, l, first + ahead, draw);
-        }
-        level(l).cell = first;
-        enter(weights, l);
-        level(l).tick = l > 1 ? 1 : 0; // the first tick of an upper level has begun
-    }
+std::int64_t HatNoise::take_knot(const HatWeights& weights, int l, Draw& draw) {
+    if (l + 1 == weights.height())
+        return draw(l);
+    Level& above = level(l + 1);
+    if (above.ticks != 0)
+        return pop(above);
+    return queue(above)[above.tail++] = draw(l); // for when that level opens
+}
+
+/// At the first step, or where the level below is to enter its second cell. Its first children may
+/// have been drawn by then, and used by the level below.
+template <class Draw>
+void HatNoise::open(const HatWeights& weights, int l, Draw& draw) {
+    const HatWeightsLevel& shape = weights.level(l);
+    Level& here = level(l);
+    const std::int64_t used = std::exchange(here.tail, 0);
+    std::int64_t known = used;
+    here.cell = shape.first_cell;
+    for (std::int64_t cell = here.cell; cell <= shape.drawn_to(here.cell); ++cell)
+        draw_children(weights, l, cell, known, draw);
+    for (std::int64_t i = 0; i < used; ++i)
+        (void)pop(here);
+    enter(weights, l);
+    here.tick = shape.opens - shape.first_tick;
 }
 
 template <class Draw>
 void HatNoise::next_cell(const HatWeights& weights, int l, Draw& draw) {
-    if (l + 1 < weights.height()) {
-        if (level(l + 1).tick == level(l + 1).ticks)
-            next_cell(weights, l + 1, draw);
-        ++level(l + 1).tick;
-    }
     Level& here = level(l);
+    if (l + 1 < weights.height()) {
+        Level& above = level(l + 1);
+        if (above.ticks == 0)
+            open(weights, l + 1, draw);
+        else if (above.tick == above.ticks)
+            next_cell(weights, l + 1, draw);
+        ++above.tick;
+    }
     settle(weights, l, here.window[0]);
     for (int m = 0; m + 1 < kHatWindow; ++m)
         here.window[m] = here.window[m + 1];
+    std::int64_t drawn = weights.level(l).drawn_to(here.cell);
     ++here.cell;
-    draw_children(weights, l, here.cell + weights.reach(), draw);
+    std::int64_t known = 0;
+    while (drawn < weights.level(l).drawn_to(here.cell))
+        draw_children(weights, l, ++drawn, known, draw);
     enter(weights, l);
 }
 

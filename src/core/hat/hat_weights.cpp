@@ -47,8 +47,29 @@ HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* bel
     const std::int64_t last = level.children - level.first_child(level.last_cell);
     const std::int64_t longest = std::max({level.radix, level.offset + 1, last});
     level.stride = longest + 1;
-    level.queue = std::min(level.children, (hat ? 1 + kHatAhead : 1) * longest);
+    level.reach = hat ? kHatAhead : 0;
+    level.first_reach = level.reach;
+    level.queue = std::min(level.children, (1 + level.reach) * longest);
+    level.opens = level.first_tick;
     return level;
+}
+
+/// Lets a stream of hats begin with few nodes. The knots near its start hardly count at first, but
+/// each would bring all its children: so a level waits until the one below enters its second cell,
+/// and level 1 looks one cell ahead in its first one, not two. Nothing waits for what the stream
+/// does not come to: at its end all knots count.
+void begin_late(std::span<HatWeightsLevel> levels, std::int64_t last_tick) {
+    if (levels.size() > 1 && levels[0].cell_of(last_tick) > levels[0].first_cell)
+        levels[0].first_reach = 1;
+    std::size_t first = 1; // of those that wait: with a level all above it
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+        const HatWeightsLevel& level = levels[l];
+        if (last_tick == level.first_tick || level.ticks(level.first_cell) < 2)
+            first = l + 1;
+        last_tick = level.cell_of(last_tick);
+    }
+    for (std::size_t l = first; l < levels.size(); ++l)
+        ++levels[l].opens;
 }
 
 std::int64_t classes(const HatWeightsLevel& level) {
@@ -70,6 +91,8 @@ std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
         level.sums = static_cast<std::int64_t>(end);
         end += static_cast<std::size_t>(level.radix + 1) * sizeof(HatShareSum);
     }
+    if (spec.rule == HatLevels::Rule::hat)
+        begin_late({levels, count}, spec.horizon - 1);
     return end;
 }
 
@@ -135,16 +158,16 @@ class WindowSolver {
 public:
     WindowSolver(const HatWeights& weights, int l)
         : plan_(weights), l_(l), here_(weights.level(l)),
-          one_(std::int64_t{1} << weights.lattice_bits()), top_(l == weights.height() - 1),
-          above_radix_(top_ ? 1 : weights.spec().level[l].radix),
-          share_sums_(weights.share_sums(l)) {}
+          above_(l < weights.height() - 1 ? &weights.level(l + 1) : nullptr),
+          one_(std::int64_t{1} << weights.lattice_bits()), share_sums_(weights.share_sums(l)) {}
 
     /// Prepares for the rows of one cell.
     void enter(std::int64_t cell) {
         cell_ = cell;
+        is_top_ = above_ == nullptr || above_->is_waiting(cell);
         for (int m = 0; m < kHatWindow; ++m) {
             const std::int64_t knot = cell - kHatLeft + m;
-            exists_[m] = knot >= 0 && knot < here_.knots;
+            exists_[m] = knot >= 0 && knot < here_.knots && knot <= here_.drawn_to(cell);
             if (!exists_[m])
                 continue;
             const Sums before = sums(knot - 1);
@@ -246,22 +269,22 @@ private:
 
     /// What the level above is expected to make of the knot in window slot m, in units of 2^-16.
     [[nodiscard]] std::int64_t expected(int m, std::int64_t place) const {
-        if (top_)
+        if (is_top_)
             return 0;
         const std::int64_t distance =
             std::int64_t{2} * (m - kHatLeft) * here_.radix - place; // in half children
-        return kOne / 2 - distance * kOne / (4 * here_.radix * above_radix_);
+        return kOne / 2 - distance * kOne / (4 * here_.radix * above_->radix);
     }
 
     const HatWeights& plan_;
     int l_;
     const HatWeightsLevel& here_;
+    const HatWeightsLevel* above_; ///< null at the top
     std::int64_t one_;
-    bool top_;
-    std::int64_t above_radix_;
     const HatShareSum* share_sums_;
 
     std::int64_t cell_ = 0;
+    bool is_top_ = false; ///< the level above counts nothing, or only begins to
     bool exists_[kHatWindow] = {};
     std::int64_t offset_[kHatWindow] = {};
     std::int64_t pivot_[kHatWindow] = {};
@@ -295,6 +318,10 @@ void HatWeights::fill_hat_rows(int l) {
         const HatRow* const below_rows = rows(l - 1);
         for (std::int64_t w = 0; w <= ticks; ++w) {
             const std::int64_t tick = start + w;
+            if (here.is_waiting(tick)) { // a row stands for the begin of its tick
+                row[w] = {};
+                continue;
+            }
             std::int64_t weight[kHatWindow + 1]; // of the children from tick - kHatLeft - 1, twice
             if (tick == here.first_tick) {
                 std::fill(std::begin(weight), std::end(weight), 0);

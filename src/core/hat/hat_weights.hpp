@@ -71,7 +71,18 @@ struct HatWeightsLevel {
     std::int64_t shares;        ///< byte offset of the shares: of the right-hand knot, per child
     std::int64_t sums;          ///< byte offset of the share sums of the first 0 .. radix children
     std::int64_t queue;         ///< children that can be drawn and not yet used
+    std::int64_t opens;         ///< its first tick, or the second: up to there all weights are 0
+    std::int64_t first_reach;   ///< cells ahead of the first one whose children have been drawn
+    std::int64_t reach;         ///< and ahead of any other
 
+    /// Whether the level is not there, or only begins to rise, when the stream is at this tick.
+    [[nodiscard]] bool is_waiting(std::int64_t tick) const noexcept {
+        return opens > first_tick && tick <= opens;
+    }
+    /// The last cell whose children have been drawn when the stream is in this one.
+    [[nodiscard]] std::int64_t drawn_to(std::int64_t cell) const noexcept {
+        return cell + (cell == first_cell ? first_reach : reach);
+    }
     /// The first tick and child of a cell (cell -1: its first tick; its first child is 0).
     [[nodiscard]] std::int64_t start(std::int64_t cell) const noexcept {
         return cell < 0 ? first_tick : offset + radix * cell;
@@ -118,11 +129,6 @@ public:
     [[nodiscard]] int height() const noexcept { return spec_.height; }
     [[nodiscard]] int lattice_bits() const noexcept { return spec_.lattice_bits; }
     [[nodiscard]] std::int64_t horizon() const noexcept { return spec_.horizon; }
-
-    /// Cells ahead of the current one whose children have been drawn.
-    [[nodiscard]] int reach() const noexcept {
-        return spec_.rule == HatLevels::Rule::hat ? kHatAhead : 0;
-    }
 
     /// Within a cell of level 1, the half steps from its start to the end of its first tick as the
     /// interpolation of the levels above counts them.
