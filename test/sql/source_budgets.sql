@@ -42,6 +42,25 @@ SELECT dp_counter_drop('kept');
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 SELECT dp_budget_drop('budget');
 
+-- all of a budget, after it was all charged and rolled back, and after it was all charged and given back
+CREATE VIEW few_dp AS SELECT person, at FROM visits;
+SELECT dp_budget_create('small', 0.3);
+SELECT dp_source_create('few_dp', budget => 'small', person => 'person', at => 'at');
+CREATE FUNCTION make_small(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
+    $$ SELECT dp_counter_create(name, epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01') $$;
+BEGIN;
+SELECT make_small('one', 0.3);
+ROLLBACK;
+SELECT make_small('one', 0.3);
+SELECT make_small('two', 0.1);
+SELECT dp_counter_drop('one');
+SELECT make_small('one', 0.1);
+SELECT make_small('two', 0.1);
+SELECT make_small('three', 0.1);
+SELECT make_small('four', 0.0000000001);
+SELECT make_small('four', 0.000000001);
+SELECT * FROM dp_budgets WHERE budget = 'small'::regclass;
+
 -- contributions
 CALL dp_source_contributions('visits_dp', 1e9, 'contributions', most => 4);
 SELECT events, persons, low, high, round(kept::numeric, 3) AS kept FROM contributions ORDER BY events;
@@ -98,6 +117,7 @@ SELECT step, count FROM dp_counter_changes('fed', 1);
 RESET ROLE;
 
 SET client_min_messages = warning;
+SELECT dp_counter_drop('one'), dp_counter_drop('two'), dp_counter_drop('three'), dp_source_drop('few_dp'), dp_budget_drop('small');
 SELECT dp_counter_drop('exact'), dp_counter_drop('noisy'), dp_counter_drop('fed'), dp_source_drop('visits_dp'), dp_budget_drop('budget');
 DROP SCHEMA source_budgets CASCADE;
 DROP OWNED BY source_reader;
