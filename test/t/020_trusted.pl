@@ -44,6 +44,15 @@ as('curator', q{SELECT dp_counter_record('er_flu', 3)});
 as('curator', q{CALL dp_counter_tick('er_flu')});
 as('curator', q{GRANT SELECT ON er_flu TO stranger});
 is(as('stranger', 'SELECT step, count FROM er_flu'), '1|3', 'a counter lives');
+as('curator', q{
+	CREATE TABLE arrivals AS SELECT 'p' || p AS person, date '2024-01-01' + p AS day FROM generate_series(0, 9) AS p;
+	CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
+	SELECT dp_budget_create('arrivals_epsilon', 2e9);
+	SELECT dp_source_create('arrivals_dp', 'arrivals_epsilon', 'person', 'day');
+	SELECT dp_counter_create('arrivals_by_day', 1e9, 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01')});
+as('curator', q{CALL dp_source_tick('arrivals_dp')});
+is(as('curator', 'SELECT max(count) FROM arrivals_by_day'), 10, 'so does one over a source');
+as('curator', 'DROP VIEW arrivals_by_day');
 as('curator', 'DROP VIEW other');
 is($node->safe_psql('hospital', 'SELECT count(*) FROM dp_counter_private.counters'), 1, 'and ends with its view');
 
