@@ -109,6 +109,12 @@ SELECT (SELECT count FROM hit WHERE step = 40) <= 3 * (SELECT count(DISTINCT pat
        (SELECT max(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE releases = 'hit'::regclass);
 SELECT count(*) = (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE releases = 'hit'::regclass) AS tallied
 FROM generate_series(1, (SELECT count FROM hit WHERE step = 40));
+-- a rule about the time zone that is changed between two ticks: the next period begins where the last one ended
+SELECT dp_counter_create('moved', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
+CALL tick_until('moved', 10);
+UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE releases = 'moved'::regclass;
+CALL tick_until('moved', 12);
+SELECT step, period FROM moved WHERE step >= 10 ORDER BY step;
 TRUNCATE visits;
 INSERT INTO visits SELECT * FROM copy;
 
