@@ -97,6 +97,12 @@ TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
             ahead += is_found && node >= t ? 1 : 0;
         }
     }
+    // At the end of a hat mechanism all knots have been used, too.
+    for (const auto& [node, noise] : draw.drawn())
+        ASSERT_TRUE(GetParam().rule != HatLevels::Rule::hat || node.first == 0 ||
+                    memmem(state.block.get(), HatNoise::bytes(*weights), &noise, sizeof noise) ==
+                        nullptr)
+            << "level " << node.first << " node " << node.second;
     // That is, the test can see the noise of steps to come, where there is any.
     EXPECT_TRUE(ahead > 0 || GetParam().height == 1 || GetParam().horizon <= 2);
 }
