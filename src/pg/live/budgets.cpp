@@ -129,24 +129,24 @@ void insert_budget(Oid budget, std::int32_t number, Numeric epsilon) {
     insert(kBudgets, values, nulls);
 }
 
-void charge_budget(Oid relation, Numeric epsilon, const char* purpose, std::int32_t counter) {
-    Budget budget{};
-    if (!read_budget(relation, budget))
-        elog(ERROR, "relation %u is not a budget", relation);
-    lock_budget(budget.number);
-    Numeric left = rest(budget);
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t counter) {
+    Budget row{};
+    if (!read_budget(budget, row))
+        elog(ERROR, "relation %u is not a budget", budget);
+    lock_budget(row.number);
+    Numeric left = rest(row);
     if (DatumGetBool(
             DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(left))))
         ereport(ERROR,
                 (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(relation),
+                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
                         text_of(left), text_of(epsilon)),
                  errhint("The view %s lists what has spent it. A counter that never closed a step "
                          "gives its epsilon back when it is dropped.",
-                         quoted_name(relation))));
+                         quoted_name(budget))));
     Datum values[kEntryColumns] = {};
     bool nulls[kEntryColumns] = {};
-    values[kOfBudget] = Int32GetDatum(budget.number);
+    values[kOfBudget] = Int32GetDatum(row.number);
     values[kCounter] = Int32GetDatum(counter);
     nulls[kCounter] = counter == kNoCounter;
     values[kPurpose] = CStringGetTextDatum(purpose);
@@ -168,24 +168,24 @@ void refund_budget(std::int32_t counter) {
     CommandCounterIncrement();
 }
 
-bool is_spent_from(Oid relation) {
-    Budget budget{};
+bool is_spent_from(Oid budget) {
+    Budget row{};
     bool found = false;
-    if (read_budget(relation, budget))
-        for_entries(budget.number, [&](Relation, HeapTuple, const Datum*) { found = true; });
+    if (read_budget(budget, row))
+        for_entries(row.number, [&](Relation, HeapTuple, const Datum*) { found = true; });
     return found;
 }
 
-void delete_budget(Oid relation) {
+void delete_budget(Oid budget) {
     const auto remove = [](Relation table, HeapTuple row, const Datum*) {
         CatalogTupleDelete(table, &row->t_self);
     };
-    Budget budget{};
-    if (!read_budget(relation, budget))
+    Budget row{};
+    if (!read_budget(budget, row))
         return;
-    lock_budget(budget.number);
-    for_entries(budget.number, remove);
-    for_budget(relation, remove);
+    lock_budget(row.number);
+    for_entries(row.number, remove);
+    for_budget(budget, remove);
     CommandCounterIncrement();
 }
 
