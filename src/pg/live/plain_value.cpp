@@ -7,7 +7,6 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "port/pg_bswap.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/uuid.h"
 }
 
