@@ -88,7 +88,7 @@ DP_FUNCTION(dp_counter_create) {
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null"),
                  errhint("Give the name of the view to be made.")));
     PreventCommandIfReadOnly("dp_counter_create()");
-    const Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
     const SourceArguments arguments = source_arguments(fcinfo);
     SourceDeclaration declared{};
     const SourceDeclaration* source = nullptr;

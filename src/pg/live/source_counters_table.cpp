@@ -58,7 +58,7 @@ bool read_source_counter(Oid releases, SourceCounterRow& row) {
         bool nulls[kColumns];
         heap_deform_tuple(tuple, RelationGetDescr(table), values, nulls);
         const auto column = [&](Column number) -> AttrNumber {
-            return nulls[number] ? InvalidAttrNumber : DatumGetInt16(values[number]);
+            return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
         };
         row.source = DatumGetObjectId(values[kSource]);
         row.event = column(kEvent);

@@ -39,7 +39,9 @@ void check_given(const Argument& argument, const char* parameter, const char* hi
 }
 
 AttrNumber optional_column(Oid source, const Argument& argument, const char* parameter) {
-    return argument.isnull ? InvalidAttrNumber : read_column(source, argument, parameter);
+    if (argument.isnull)
+        return InvalidAttrNumber;
+    return read_column(source, argument, parameter);
 }
 
 void read_event(Oid source, const Argument& argument, SourceCounterRow& row) {
