@@ -39,8 +39,22 @@ like(failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'stranger
 like(failure($node, q{CALL dp_source_tick('"A clinic"."Visits of"')}, user => 'stranger'), qr/permission denied|may tick|privilege/, 'nor the source');
 like(failure($node, q{SELECT dp_counter_record('"A clinic".flu')}), qr/source/, 'nothing is recorded in it');
 
-# --- a session with temporary objects ticks only what is its own
+# --- what a tick shows to who runs it, and to others: nothing of the view's rows, plan or statistics
+my $statistics = q{SELECT string_agg(concat_ws(' ', relname, seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_live_tup), ', ' ORDER BY relname)
+	FROM pg_stat_all_tables WHERE relname IN ('visits', 'tallies')};
 sql('CALL over(4)');
+sql('SELECT pg_stat_force_next_flush()') if sql('SHOW server_version_num') >= 150000;
+my $before = $node->safe_psql('postgres', $statistics, extra_params => [ '-U', 'stranger' ]);
+my ($out, $shown);
+$node->psql('postgres', q{SET client_min_messages = debug5; SET debug_print_plan = on; SET debug_print_rewritten = on; SET debug_print_parse = on; CALL dp_counter_tick('"A clinic".noisy')},
+	stdout => \$out, stderr => \$shown, extra_params => [ '-U', 'clock' ]);
+unlike($shown, qr/ERROR/, 'a clock that wants to know all ticks');
+unlike($shown, qr/visits|person|SORTGROUPCLAUSE|SORT\b/, 'and is shown neither the query nor its plan');
+sql('SELECT pg_stat_force_next_flush()') if sql('SHOW server_version_num') >= 150000;
+is($node->safe_psql('postgres', $statistics, extra_params => [ '-U', 'stranger' ]), $before, 'statistics stand still');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private'}, extra_params => [ '-U', 'stranger' ]), 0, 'and say nothing of what is counted');
+
+# --- a session with temporary objects ticks only what is its own
 like(failure($node, q{CREATE TEMP TABLE visits (x int); CALL dp_counter_tick('"A clinic".flu')}, user => 'clock'), qr/tempor/, 'refused in a session with temporary objects');
 
 # --- an error in the view reaches its owner alone with its detail
@@ -49,7 +63,7 @@ my $error = failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'c
 isnt($error, '', 'a view that fails for some row');
 unlike($error, qr/division/, 'others than its owner do not learn why');
 like(failure($node, q{SET ROLE steward; CALL dp_counter_tick('"A clinic".flu')}), qr/division by zero/, 'its owner does');
-is(sql('SELECT max(steps) FROM dp_counters'), 3, 'and no step was closed');
+is(sql(q{SELECT steps FROM dp_counters WHERE releases = '"A clinic".flu'::regclass}), 3, 'and no step was closed');
 sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" FROM "A clinic".visits});
 
 # --- dump and restore
