@@ -77,6 +77,11 @@ for my $name (sort keys %calls)
 	is(copies_after("SELECT count(n) FROM ($query LIMIT 50000) s", $noise), 0, "$name: nor that of one that ended early");
 }
 
+# --- the source of random bits
+my $undumped = q{SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/smaps'), E'\n') AS line WHERE line ~ '^VmFlags:.* dd( |$)'};
+my ($before, $after) = split /\n/, $node->safe_psql('postgres', "$undumped;\nSELECT dp_laplace(1, 1.0, 1) \\g /dev/null\n$undumped");
+cmp_ok($after, '>', $before, 'once there is a key of random bits, its memory is kept out of core dumps');
+
 # --- a live counter: events that wait for the end of their transaction
 my @counters = map {"c$_"} 0 .. 12;
 $node->safe_psql('postgres', join ';', map {"SELECT dp_counter_create('$_', 1e-3)"} @counters);

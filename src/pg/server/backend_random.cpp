@@ -15,9 +15,17 @@ namespace dp_counter::pg {
 
 namespace {
 
-alignas(Keystream) unsigned char storage[sizeof(Keystream)];
-Keystream* keystream = nullptr;
+Keystream* keystream = nullptr; ///< in pages of its own
 int owner_pid = 0;
+
+/// Pages that are shared with nothing can be kept out of core dumps, too.
+Keystream* new_keystream() {
+    void* pages = sodium_malloc(sizeof(Keystream));
+    if (pages == nullptr)
+        ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+                        errdetail("There are no pages for the source of random bits.")));
+    return new (pages) Keystream;
+}
 
 extern "C" void wipe_at_exit(int /*code*/, Datum /*argument*/) {
     if (keystream != nullptr)
@@ -34,12 +42,12 @@ void initialize_random() {
 Release begin_release(const PrivacyUnit& unit) {
     if (owner_pid != MyProcPid) [[unlikely]] {
         if (keystream == nullptr)
-            keystream = new (storage) Keystream;
+            keystream = new_keystream();
         else
             keystream->rekey(); // inherited by fork(): never read a stream that the parent reads
-        // May fail under a low RLIMIT_MEMLOCK; then the key can be swapped, like all of the
-        // backend.
-        (void)sodium_mlock(storage, sizeof storage);
+        // Not inherited. May fail under a low RLIMIT_MEMLOCK; then the key can be swapped, like all
+        // of the backend.
+        (void)sodium_mlock(keystream, sizeof *keystream);
         on_proc_exit(wipe_at_exit, 0);
         owner_pid = MyProcPid;
     }
