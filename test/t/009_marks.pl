@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $aggregates = 'SELECT dp_count(flu, 1e9), dp_running_count(flu, 1e9, 3, 100) FROM visits';
-my $marks      = q{SELECT string_agg(DISTINCT provolatile::text, '') FROM pg_proc WHERE proname ~ '^dp_(running_)?count' AND proname !~ 'support'};
+my $marks      = q{SELECT string_agg(DISTINCT provolatile::text, '') FROM pg_proc WHERE proname ~ '^dp_(running_count|running_sum|count|laplace)(_transition|_final)?$'};
 
 # OLD_POSTGRES: the folder of another major, /usr/lib/postgresql/15, whose database is then upgraded (test/upgrade/majors).
 my $old = new_node('old', install_path => $ENV{OLD_POSTGRES});
