@@ -5,6 +5,10 @@
 //       src/core/{noise/laplace_scale,base/epsilon,tree/offset_digits}.cpp -o /tmp/make_hat_table
 //   /tmp/make_hat_table > src/core/hat/hat_table.inc        (some minutes; progress on stderr)
 //
+// Up to the horizon in the argument (300) it searches anew. The rows of the present table behind it
+// are climbed from where they are: on all levels up to kDense, then on the top level alone. (They
+// come from a search of the whole range with level ends; with fading ones it takes an hour.)
+//
 // The measure is the exact mean variance for continuous noise, in units of 1/epsilon^2. For every
 // horizon of the grid and every sensible height it climbs from the best of the last horizon, from
 // uniform radices and from shaken versions of its best, changing radices, offsets and knots by
@@ -27,8 +31,9 @@ using namespace dp_counter;
 using Shapes = std::vector<HatShape>;
 
 constexpr double kTolerance = 1.002;
-constexpr std::int64_t kDense = 4096;   // every horizon up to here is checked
-constexpr std::int64_t kLarge = 200000; // from here on fewer starts
+constexpr std::int64_t kFirst = 6;    // below, noise per step is better
+constexpr std::int64_t kDense = 4096; // every horizon up to here is checked
+constexpr std::int64_t kLarge = 5000; // from here on fewer starts
 constexpr double kNever = 1e300;
 
 struct Found {
@@ -39,9 +44,10 @@ struct Found {
 double cost_of(std::int64_t horizon, const Shapes& shapes) {
     for (const HatShape& shape : shapes)
         if (shape.radix < 2 || shape.radix > 300 || shape.offset < 0 ||
-            shape.offset > 3 * shape.radix || std::abs(shape.extra) > 1)
+            shape.offset > 3 * shape.radix ||
+            std::abs(shape.extra) > (&shape == &shapes.back() ? kMostExtra : 1))
             return kNever;
-    const HatLevels spec = hat_levels(horizon, shapes);
+    const HatLevels spec = hat_levels(horizon, shapes, HatLevels::End::fading);
     static std::vector<std::int64_t> block;
     block.resize(HatWeights::bytes(spec) / sizeof(std::int64_t) + 2);
     const HatRowNorms energy = hat_mean_row_norms(*HatWeights::create(block.data(), spec));
@@ -101,7 +107,6 @@ Shapes shaken(Shapes shapes) {
         shape.offset += static_cast<std::int32_t>(next_random() % (2U * width + 1)) - width;
         shape.radix = std::max(shape.radix, 2);
         shape.offset = std::clamp(shape.offset, 0, 2 * shape.radix);
-        shape.extra = 0;
     }
     return shapes;
 }
@@ -113,6 +118,7 @@ Shapes uniform(std::int64_t horizon, int levels, double top_knots) {
     const int percent[] = {65, 88, 114}; // offsets usually grow from the top down
     for (std::size_t i = 0; i < std::min(shapes.size(), std::size(percent)); ++i)
         shapes[shapes.size() - 1 - i].offset = radix * percent[i] / 100;
+    shapes.back().extra = -1; // it fades over more than a radix
     return shapes;
 }
 
@@ -165,6 +171,38 @@ struct Entry {
     Shapes shapes;
 };
 
+/// Days and months that are asked for often, and powers of two: each gets what a climb from the
+/// entries around it finds, as an entry of its own, where that is better.
+void serve_asked_horizons(std::vector<Entry>& entries) {
+    for (const std::int64_t horizon :
+         {12,  24,  30,  31,  52,  60,  90,  100, 120,  128,  168,  180,  250,  256,  360,
+          365, 366, 500, 512, 720, 730, 731, 744, 1000, 1024, 1095, 1461, 1826, 2000, 2048}) {
+        const auto next =
+            std::upper_bound(entries.begin(), entries.end(), horizon,
+                             [](std::int64_t t, const Entry& entry) { return t < entry.from; });
+        const Shapes old = std::prev(next)->shapes;
+        Found best{cost_of(horizon, old), old};
+        const double before = best.cost;
+        for (auto near = next - std::min<std::ptrdiff_t>(3, next - entries.begin());
+             near != entries.end() && near - next < 3; ++near) {
+            Found found{kNever, near->shapes};
+            climb(horizon, found);
+            if (found.cost < best.cost)
+                best = found;
+        }
+        if (best.cost > before * 0.9998)
+            continue;
+        const bool begins = std::prev(next)->from == horizon;
+        auto at = begins ? std::prev(next) : entries.insert(next, {horizon, {}});
+        at->shapes = best.shapes;
+        const std::int64_t end = horizon + 1;
+        if (std::next(at) == entries.end() || std::next(at)->from > end) {
+            if (cost_of(end, best.shapes) > cost_of(end, old))
+                entries.insert(std::next(at), {end, old});
+        }
+    }
+}
+
 /// Between the horizons of the grid: lets each entry begin as early as it is better than the one
 /// before, down to half the way.
 void settle_boundaries(std::vector<Entry>& entries) {
@@ -212,6 +250,72 @@ void serve_round_horizons(std::vector<Entry>& entries) {
         }
 }
 
+/// The rows of the present table behind this horizon.
+std::vector<Entry> present(double behind) {
+    struct Row {
+        std::int64_t from;
+        std::size_t levels;
+        HatShape shape[12];
+    };
+    constexpr Row rows[] = {
+#include "core/hat/hat_table.inc"
+    };
+    std::vector<Entry> entries;
+    for (const Row& row : rows)
+        if (static_cast<double>(row.from) > behind)
+            entries.push_back({row.from, Shapes(row.shape, row.shape + row.levels)});
+    return entries;
+}
+
+/// Climbs on all levels where that is quick.
+void climb_again(std::vector<Entry>& entries) {
+    Shapes last;
+    for (std::size_t i = 0; i + 1 < entries.size() && entries[i].from <= kDense; ++i) {
+        const std::int64_t horizon = (2 * entries[i].from + entries[i + 1].from) / 3;
+        Found best{kNever, entries[i].shapes};
+        climb(horizon, best);
+        if (!last.empty()) {
+            Found other{kNever, last};
+            climb(horizon, other);
+            if (other.cost < best.cost)
+                best = other;
+        }
+        entries[i].shapes = last = best.shapes;
+    }
+}
+
+/// Climbs in the top level's shape alone, by the costs at both ends of the entry's horizons.
+void retune(std::vector<Entry>& entries) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].from <= kDense)
+            continue;
+        Shapes& shapes = entries[i].shapes;
+        const std::int64_t from = entries[i].from;
+        const std::int64_t to = i + 1 < entries.size() ? entries[i + 1].from - 1 : from * 6 / 5;
+        const auto cost = [&](const Shapes& s) { return cost_of(from, s) + cost_of(to, s); };
+        double best = cost(shapes);
+        for (bool better = true; better;) {
+            better = false;
+            for (const HatShape change :
+                 {HatShape{0, 0, 1}, HatShape{0, 0, -1}, HatShape{1, 0}, HatShape{-1, 0},
+                  HatShape{0, 1}, HatShape{0, -1}, HatShape{1, 1}, HatShape{-1, -1},
+                  HatShape{1, -2}, HatShape{-1, 2}, HatShape{3, 0}, HatShape{-3, 0}}) {
+                Shapes next = shapes;
+                next.back().radix += change.radix;
+                next.back().offset += change.offset;
+                next.back().extra += change.extra;
+                const double here = cost(next);
+                if (here < best * (1 - 1e-5)) {
+                    best = here;
+                    shapes = next;
+                    better = true;
+                }
+            }
+        }
+        std::fprintf(stderr, "%lld: %.3f\n", static_cast<long long>(from), best / 2);
+    }
+}
+
 void print(const std::vector<Entry>& entries) {
     std::printf("// Made by tools/make_hat_table.cpp. {first horizon, {{radix, offset, extra} per "
                 "level}}\n");
@@ -229,13 +333,11 @@ void print(const std::vector<Entry>& entries) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const double last = argc > 1 ? std::atof(argv[1]) : 1.3e12;
+    const double last = argc > 1 ? std::atof(argv[1]) : 300;
     std::vector<std::pair<std::int64_t, Found>> grid;
     Search search;
-    for (std::int64_t horizon = 8; static_cast<double>(horizon) <= last;) {
-        grid.emplace_back(horizon, search.find(horizon, horizon <= kDense   ? 8
-                                                        : horizon <= kLarge ? 2
-                                                                            : 0));
+    for (std::int64_t horizon = kFirst; static_cast<double>(horizon) <= last;) {
+        grid.emplace_back(horizon, search.find(horizon, horizon <= kDense ? 8 : 0));
         std::fprintf(stderr, "%lld: %.3f, height %zu\n", static_cast<long long>(horizon),
                      grid.back().second.cost, grid.back().second.shapes.size() + 1);
         const double ratio = horizon <= kDense ? 1.02 : horizon <= kLarge ? 1.06 : 1.2;
@@ -265,5 +367,10 @@ int main(int argc, char** argv) {
     }
     settle_boundaries(entries);
     serve_round_horizons(entries);
+    std::vector<Entry> rest = present(last);
+    climb_again(rest);
+    retune(rest);
+    entries.insert(entries.end(), rest.begin(), rest.end());
+    serve_asked_horizons(entries);
     print(entries);
 }

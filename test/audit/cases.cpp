@@ -19,11 +19,13 @@ Request request(const char* mechanism, std::int32_t k, std::int64_t horizon, dou
     return result;
 }
 
-/// First step, last child and first child of a block, and the last step.
+/// First step, last child and first child of a block, one where a hat's end fades, and the last
+/// step.
 std::vector<std::int64_t> places(std::int32_t k, std::int64_t horizon) {
     const std::int64_t border = k == 0 ? horizon / 2 : k;
+    const std::int64_t late = k == 0 ? horizon - horizon / 6 : border;
     std::set<std::int64_t> result{1, horizon};
-    for (const std::int64_t place : {border, border + 1, horizon / 2 + 1})
+    for (const std::int64_t place : {border, border + 1, horizon / 2 + 1, late})
         if (place <= horizon)
             result.insert(place);
     return {result.begin(), result.end()};
@@ -46,7 +48,7 @@ std::vector<Case> small_cases() {
     cases.push_back(unbounded(1, {1, 14, 15}));
     for (const char* mechanism : kMechanisms) {
         if (mechanism == nullptr) {
-            cases.push_back(make_case(mechanism, 0, 60, 1, {1, 30}));
+            cases.push_back(make_case(mechanism, 0, 60, 1, {1, 30, 54, 60}));
             continue;
         }
         cases.push_back(make_case(mechanism, 3, 8, 1, {1, 4}));

@@ -10,13 +10,10 @@ namespace dp_counter::test {
 
 namespace {
 
-/// The plan with its samplers, for the epsilon that it carries.
+/// The plan for the epsilon that it carries.
 PreparedMechanism prepare(MechanismSpec spec, double noise) {
     spec.unit.epsilon = Epsilon(spec.unit.epsilon.value() / noise);
-    std::vector<PreparedMechanism::Sampler> samplers;
-    for (int level = 0; level < spec.scales(); ++level)
-        samplers.push_back(std::make_shared<const DiscreteLaplace>(spec.scale(level)));
-    return {spec, std::move(samplers)};
+    return PreparedMechanism(spec);
 }
 
 } // namespace

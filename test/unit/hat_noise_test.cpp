@@ -27,18 +27,25 @@ INSTANTIATE_TEST_SUITE_P(Specs, HatNoiseTest, testing::ValuesIn(test::sample_spe
 /// Hands out given noise and remembers which: the draws of a level come in the order of its nodes.
 class Recorder {
 public:
-    explicit Recorder(std::uint64_t seed, std::int64_t limit)
-        : random_(seed), noise_(-limit, limit) {}
+    explicit Recorder(const HatWeights& weights, std::uint64_t seed, std::int64_t limit)
+        : weights_(weights), random_(seed), noise_(-limit, limit) {}
 
-    std::int64_t operator()(int level) {
+    std::int64_t operator()(int scale) {
         const std::int64_t value = noise_(random_);
-        drawn_[HatNode{level, next_[level]++}] = value;
+        const int level = weights_.spec().level_of(scale);
+        const HatNode node{level, next_[level]++};
+        // Bridges have nodes beyond the horizon.
+        if (weights_.spec().rule == HatLevels::Rule::hat) {
+            EXPECT_EQ(scale, weights_.scale_of(node.first, node.second));
+        }
+        drawn_[node] = value;
         return value;
     }
     [[nodiscard]] const std::map<HatNode, std::int64_t>& drawn() const { return drawn_; }
     [[nodiscard]] std::int64_t count(int level) { return next_[level]; }
 
 private:
+    const HatWeights& weights_;
     std::mt19937_64 random_;
     std::uniform_int_distribution<std::int64_t> noise_;
     std::map<int, std::int64_t> next_;
@@ -68,7 +75,7 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
     for (const std::int64_t limit :
          {std::int64_t{1}, std::int64_t{1} << 20, std::int64_t{1} << 47}) {
         OwnedNoise state(*weights);
-        Recorder draw(7, limit);
+        Recorder draw(*weights, 7, limit);
         for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
             const FixedPoint noise = state.noise->advance(*weights, draw);
             ASSERT_EQ(fraction(noise), by_matrix(*weights, t, draw.drawn())) << "t = " << t;
@@ -85,7 +92,7 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
 TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
     const OwnedWeights weights(GetParam());
     OwnedNoise state(*weights);
-    Recorder draw(11, std::int64_t{1} << 47); // by chance equal: below 1e-9 in all
+    Recorder draw(*weights, 11, std::int64_t{1} << 47); // by chance equal: below 1e-9 in all
     int ahead = 0;
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
         (void)state.noise->advance(*weights, draw);
@@ -118,8 +125,10 @@ TEST_P(HatNoiseTest, StreamHasTheEntriesOfL) {
         for (std::int64_t node = 0;; ++node) {
             OwnedNoise state(*weights);
             std::int64_t next = 0;
-            const auto draw = [&](int l) {
-                return l == level && next++ == node ? std::int64_t{1} << kBits : 0;
+            const auto draw = [&](int scale) {
+                return GetParam().level_of(scale) == level && next++ == node
+                           ? std::int64_t{1} << kBits
+                           : 0;
             };
             for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
                 const FixedPoint noise = state.noise->advance(*weights, draw);
@@ -145,8 +154,8 @@ TEST_P(HatNoiseTest, SampleHasTheWeightsOfTheStream) {
         std::mt19937_64 random(static_cast<std::uint64_t>(t));
         std::map<HatNode, std::int64_t> drawn;
         auto next = row.begin();
-        const FixedPoint noise = HatNoise::sample(*weights, t, [&](int level) {
-            EXPECT_EQ(level, next->first.first);
+        const FixedPoint noise = HatNoise::sample(*weights, t, [&](int scale) {
+            EXPECT_EQ(scale, (*weights).scale_of(next->first.first, next->first.second));
             const auto value = static_cast<std::int64_t>(random() >> 14) - (std::int64_t{1} << 49);
             drawn[next->first] = value;
             ++next;
@@ -171,8 +180,8 @@ TEST_P(HatNoiseTest, EndsAtTheHorizon) {
 TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
     const OwnedWeights weights(GetParam());
     OwnedNoise steady(*weights);
-    Recorder steady_draw(3, 1 << 30);
-    Recorder moving_draw(3, 1 << 30);
+    Recorder steady_draw(*weights, 3, 1 << 30);
+    Recorder moving_draw(*weights, 3, 1 << 30);
     auto moving = std::make_unique<OwnedNoise>(*weights);
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
         auto copy = std::make_unique<OwnedNoise>(*weights);
@@ -195,7 +204,7 @@ TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
 // Every integer that tells a place, of open and of waiting levels, follows from the step.
 TEST_P(HatNoiseTest, RefusesAStateThatWasNeverThere) {
     const OwnedWeights weights(GetParam());
-    Recorder draw(5, 1);
+    Recorder draw(*weights, 5, 1);
     OwnedNoise state(*weights);
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
         (void)state.noise->advance(*weights, draw);
@@ -284,15 +293,17 @@ TEST(HatNoise, VarianceIsTheReportedOne) {
         bridge_levels(60, std::vector<std::int32_t>{4, 5}),
         hat_levels(60, std::vector<HatShape>{{5, 4}, {4, 2}}),
         hat_levels(100, std::vector<HatShape>{{19, 12}}),
+        hat_levels(24, std::vector<HatShape>{{9, 4, -2}}, HatLevels::End::fading),
+        hat_levels(60, std::vector<HatShape>{{5, 4}, {4, 2, -1}}, HatLevels::End::fading),
     };
     for (const HatLevels& spec : specs) {
         const Epsilon epsilon(0.25);
         const OwnedWeights weights(spec);
         std::vector<DiscreteLaplace> samplers;
-        for (int l = 0; l < spec.height; ++l)
-            samplers.emplace_back(hat_scale(spec, epsilon, l));
-        const auto draw = [&](int l) {
-            return test::draw(samplers[static_cast<std::size_t>(l)], random);
+        for (int scale = 0; scale < spec.scales(); ++scale)
+            samplers.emplace_back(hat_scale(spec, epsilon, scale));
+        const auto draw = [&](int scale) {
+            return test::draw(samplers[static_cast<std::size_t>(scale)], random);
         };
         constexpr int kStreams = 6000;
         const auto horizon = static_cast<std::size_t>(spec.horizon);

@@ -22,6 +22,8 @@ inline std::ostream& operator<<(std::ostream& out, const HatLevels& spec) {
     for (int l = 1; l < spec.height; ++l)
         out << " (" << spec.level[l - 1].radix << ", " << spec.level[l - 1].offset << ", "
             << spec.level[l - 1].knots << ")";
+    if (spec.end == HatLevels::End::fading)
+        out << " fading";
     return out;
 }
 
@@ -94,6 +96,63 @@ inline std::vector<std::map<std::int64_t, mpq_class>> column_of_r(const HatWeigh
     return column;
 }
 
+/// What R holds of a step is multiplied by this before the noise is scaled: the part of epsilon,
+/// out of 1, that a whole node with the noise of this scale spends. Read off the sampler's
+/// parameter.
+inline mpq_class price(const HatLevels& spec, int scale) {
+    const LaplaceScale laplace = hat_scale(spec, PrivacyUnit(Epsilon(1)), scale);
+    mpz_class units = to_mpz(static_cast<int128>(laplace.sensitivity));
+    const int bits = spec.lattice_bits * spec.level_of(scale);
+    mpq_class result(mpz_class(laplace.divisor) << static_cast<unsigned>(bits), units);
+    result.canonicalize();
+    return result;
+}
+
+/// How much of node k of level l a fading top leaves: 1 less what its steps have in the top knots,
+/// each weighted by what the node has of it. From the definition, level by level upwards.
+inline mpq_class left_by_top(const HatWeights& weights, int l, std::int64_t k) {
+    std::map<std::int64_t, mpq_class> nodes{{k, 1}};
+    for (; l + 1 < weights.height(); ++l) {
+        std::map<std::int64_t, mpq_class> next;
+        for (const auto& [child, weight] : nodes)
+            weights.for_each_parent(l + 1, child, [&](std::int64_t knot, std::int32_t share) {
+                mpq_class part(share, 1 << weights.lattice_bits());
+                part.canonicalize();
+                next[knot] += weight * part;
+            });
+        nodes = std::move(next);
+    }
+    mpq_class left = 1;
+    for (const auto& [knot, weight] : nodes)
+        left -= weight;
+    return left;
+}
+
+/// Hats with a fading end: one to four levels, tiny radices, top knots at the very end, a single
+/// one, coarse lattices.
+inline std::vector<HatLevels> fading_specs() {
+    const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes,
+                        int bits = kMostLatticeBits) {
+        return hat_levels(horizon, shapes, HatLevels::End::fading, bits);
+    };
+    return {
+        hat(1, {{16, 8}}),
+        hat(2, {{2, 0}}),
+        hat(9, {{4, 2, -1}}),
+        hat(24, {{9, 4, -2}}),
+        hat(24, {{9, 6}}, 3),
+        hat(37, {{16, 8, 1}}),
+        hat(64, {{17, 10, -1}}, 2),
+        hat(60, {{5, 2}, {4, 2}}),
+        hat(60, {{5, 2, -1}, {4, 2, -2}}, 4),
+        hat(60, {{5, 2, 1}, {4, 2, 1}}),
+        hat(80, {{4, 2}, {4, 1}, {3, 1, -1}}),
+        hat(97, {{7, 9}, {5, 6, -1}}),
+        hat(120, {{3, 4}, {2, 3}, {3, 1}, {2, 0, -2}}),
+        hat(83, {{2, 0}, {2, 1}, {2, 1}, {2, 2}}),
+    };
+}
+
 /// Bridges and hats of all sorts: few and many levels, edges, unequal and tiny radices.
 inline std::vector<HatLevels> sample_specs() {
     const auto bridge = [](std::int64_t horizon, std::vector<std::int32_t> radices) {
@@ -102,7 +161,7 @@ inline std::vector<HatLevels> sample_specs() {
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
         return hat_levels(horizon, shapes);
     };
-    return {
+    std::vector<HatLevels> specs = {
         bridge(1, {}),
         bridge(10, {}),
         bridge(13, {5}),
@@ -127,6 +186,9 @@ inline std::vector<HatLevels> sample_specs() {
         hat(100, {{19, 12}}),
         hat(120, {{3, 4}, {2, 3}, {3, 1}, {2, 0}}),
     };
+    const std::vector<HatLevels> fading = fading_specs();
+    specs.insert(specs.end(), fading.begin(), fading.end());
+    return specs;
 }
 
 } // namespace test

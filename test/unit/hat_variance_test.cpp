@@ -28,7 +28,8 @@ TEST_P(HatErrorTest, VarianceIsTheSquaredNormOfTheRow) {
             double variance = 0;
             for (const auto& [node, weight] : test::row_of_l(*weights, t))
                 variance += weight.get_d() * weight.get_d() *
-                            hat_node_variance(GetParam(), epsilon, node.first);
+                            hat_node_variance(GetParam(), epsilon,
+                                              (*weights).scale_of(node.first, node.second));
             ASSERT_NEAR(hat_variance_at(*weights, epsilon, t) / variance, 1, 1e-9) << "t = " << t;
         }
     }
@@ -59,6 +60,11 @@ TEST(HatVariance, AgreesWithEnumerationOnLargerTrees) {
         hat_levels(20011, std::vector<HatShape>{{5, 3}, {4, 3}, {7, 4}, {3, 2}, {9, 4}}),
         hat_levels(20011, std::vector<HatShape>{{3, 4}, {2, 3}, {2, 2}, {3, 1}, {40, 30}}),
         hat_levels(30000, std::vector<HatShape>{{21, 28}, {40, 31, 1}}),
+        hat_levels(5000, std::vector<HatShape>{{17, 12}, {14, 10, -1}}, HatLevels::End::fading),
+        hat_levels(10000, std::vector<HatShape>{{14, 14}, {14, 11}, {13, 9, -1}},
+                   HatLevels::End::fading),
+        hat_levels(20011, std::vector<HatShape>{{5, 3}, {4, 3}, {7, 4}, {3, 2}, {9, 4, -2}},
+                   HatLevels::End::fading),
         bridge_levels(20011, std::vector<std::int32_t>{13, 13, 14}),
         bridge_levels(9999, std::vector<std::int32_t>{100}),
     };

@@ -17,7 +17,7 @@ using test::OwnedWeights;
 class HatWeightsTest : public testing::TestWithParam<HatLevels> {};
 INSTANTIATE_TEST_SUITE_P(Specs, HatWeightsTest, testing::ValuesIn(test::sample_specs()));
 
-TEST_P(HatWeightsTest, EveryColumnOfRHasWeightOneOnEachLevel) {
+TEST_P(HatWeightsTest, EveryColumnOfRHasWeightOneOnEachLevelButAFadingTop) {
     const OwnedWeights weights(GetParam());
     const int q = (*weights).lattice_bits();
     for (std::int64_t step = 0; step < GetParam().horizon; ++step) {
@@ -38,7 +38,66 @@ TEST_P(HatWeightsTest, EveryColumnOfRHasWeightOneOnEachLevel) {
                     mpq_class(mpz_class(1) << static_cast<unsigned>(q * static_cast<int>(l)));
                 ASSERT_EQ(unit.get_den(), 1);
             }
-            ASSERT_EQ(sum, 1) << "step " << step << " level " << l;
+            if (GetParam().end == HatLevels::End::fading && l + 1 == column.size()) {
+                ASSERT_LE(sum, 1) << "step " << step;
+            } else {
+                ASSERT_EQ(sum, 1) << "step " << step << " level " << l;
+            }
+        }
+    }
+}
+
+// The l1 sensitivity: with the parameters that the samplers get, what the nodes of a step spend of
+// epsilon together is all of it, and never more.
+TEST_P(HatWeightsTest, NoStepSpendsMoreThanEpsilon) {
+    const OwnedWeights weights(GetParam());
+    const int q = GetParam().lattice_bits;
+    const bool fading = GetParam().end == HatLevels::End::fading;
+    mpq_class all = 0;
+    for (std::int64_t step = 0; step < GetParam().horizon; ++step) {
+        mpq_class spent = 0;
+        int level = 0;
+        for (const auto& nodes : test::column_of_r(*weights, step)) {
+            for (const auto& [node, weight] : nodes)
+                spent += weight * test::price(GetParam(), (*weights).scale_of(level, node));
+            ++level;
+        }
+        ASSERT_LE(spent, 1) << "step " << step;
+        // Rounding down the units of two levels leaves at most one unit of one.
+        const mpq_class slack(fading ? 1 : 0, GetParam().height << GetParam().fade_bits());
+        ASSERT_GE(spent + slack, 1) << "step " << step;
+        all += spent;
+    }
+    if (q == kMostLatticeBits) {
+        EXPECT_GT(all, mpq_class(98, 100) * static_cast<long>(GetParam().horizon));
+    }
+}
+
+// Which node has which scale, from the definition.
+TEST_P(HatWeightsTest, WhatAFadingTopLeavesGoesToTheLevelsBelow) {
+    const HatLevels& spec = GetParam();
+    const OwnedWeights weights(spec);
+    for (int l = 0; l < spec.height; ++l) {
+        const std::int64_t nodes = l == 0 ? spec.horizon : spec.level[l - 1].knots;
+        const bool shares = l + 1 < spec.height && l + 1 + spec.fade_levels() >= spec.height;
+        for (std::int64_t k = 0; k < nodes; ++k) {
+            if (spec.rule == HatLevels::Rule::bridge && l == 0)
+                break; // its last block has children beyond the horizon
+            const mpq_class left = test::left_by_top(*weights, l, k);
+            if (spec.end == HatLevels::End::level) {
+                ASSERT_EQ(left, 0);
+            }
+            const mpz_class units = mpq_class(left * (1 << spec.fade_bits())).get_num() /
+                                    mpq_class(left * (1 << spec.fade_bits())).get_den();
+            const auto expected = shares ? units.get_si() : 0;
+            ASSERT_EQ((*weights).left_of(l, k), expected) << "level " << l << " node " << k;
+            const int scale = (*weights).scale_of(l, k);
+            ASSERT_LT(scale, spec.scales());
+            ASSERT_EQ(spec.level_of(scale), l);
+            mpq_class share(expected, std::max(1, spec.fade_levels()) << spec.fade_bits());
+            share.canonicalize();
+            share = (share + 1) / spec.height;
+            ASSERT_EQ(test::price(spec, scale), share) << "level " << l << " node " << k;
         }
     }
 }
@@ -98,6 +157,11 @@ TEST(HatWeights, TablesAreTheSameEverywhere) {
 }
 
 TEST(HatLevelsTest, RefusesWhatIsOutOfRange) {
+    const auto fading = [](std::int32_t radix) {
+        return hat_levels(1000, std::vector<HatShape>{{radix, 0}}, HatLevels::End::fading);
+    };
+    EXPECT_NO_THROW((void)fading(kMaxFadingRadix));
+    EXPECT_THROW((void)fading(kMaxFadingRadix + 1), Error);
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
         return hat_levels(horizon, shapes);
     };

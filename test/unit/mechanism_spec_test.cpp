@@ -55,9 +55,9 @@ TEST(MechanismSpec, ChoosesNoMechanismThatATreeBeats) {
 }
 
 TEST(MechanismSpec, OneLevelIsBestForTinyHorizons) {
-    const MechanismSpec spec = make_mechanism(request(10));
+    const MechanismSpec spec = make_mechanism(request(5));
     EXPECT_EQ(spec.height, 1);
-    EXPECT_NEAR(make_mechanism(request(10, 1e-6)).mse() * 1e-12, 11, 1e-3); // 2 (T + 1) / 2
+    EXPECT_NEAR(make_mechanism(request(5, 1e-6)).mse() * 1e-12, 6, 1e-3); // 2 (T + 1) / 2
 }
 
 // Up to 2000 steps the default is at most as bad as noise per step, as two levels of blocks of any

@@ -110,6 +110,18 @@ TEST(StateCodec, AReadCounterGoesOnAsTheWrittenOneWould) {
     }
 }
 
+// The lattice is as fine as epsilon lets it be.
+TEST(StateCodec, ReadsCoarseLattices) {
+    Keystream random;
+    for (const double epsilon : {1e-9, 1e-8, 1e-7}) {
+        Counter counter(counter_request(1'000'000'000, epsilon, {}, Mechanism::hat));
+        (void)counter.advance(1, random);
+        const Bytes bytes = counter.encode();
+        EXPECT_EQ(Counter(bytes).encode(), bytes);
+        EXPECT_EQ(Counter(bytes).state().spec().levels, counter.state().spec().levels);
+    }
+}
+
 TEST(StateCodec, LengthTellsNothingAboutTheNoise) {
     for (const auto& [k, mechanism] : kShapes) {
         Counter quiet(counter_request(1000, 1, k, mechanism));
@@ -284,7 +296,9 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
     const Bytes good = counter.encode();
     const int levels = counter.state().spec().height - 1;
     ASSERT_GT(levels, 0);
-    constexpr std::size_t kLattice = 48, kLevels = 49, kFirst = 50;
+    constexpr std::size_t kEnd = 48, kLattice = 49, kLevels = 50, kFirst = 51;
+    for (const std::uint8_t value : {2, 255})
+        expect_corrupt(with(good, kEnd, value));
     for (const std::uint8_t value : {0, 1, 7, 63, 255})
         expect_corrupt(with(good, kLattice, value));
     for (const std::uint8_t value : {0, 1, 3, 62, 63, 255})
@@ -305,7 +319,7 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
 
 // Found by fuzzing: so few knots that the last one's cell has millions of children, all in tables.
 TEST(StateCodec, RefusesALevelWithoutMeasure) {
-    constexpr std::size_t kFirst = 50;
+    constexpr std::size_t kFirst = 51;
     Counter counter(counter_request(6'000'000, 1, 100, Mechanism::hat));
     Bytes bytes = with<std::int64_t>(counter.encode(), kFirst + 8, 64);
     for (int l = 1; l + 1 < counter.state().spec().height; ++l)

@@ -36,10 +36,13 @@ NoiseSum noise_of(const HatWeights& weights, PrivacyUnit unit, std::int64_t t,
     NoiseSum sum{{}, int128{1} << 64};
     sum.terms.reserve(512);
     for (int l = from; l <= to; ++l) {
-        const LaplaceScale scale = hat_scale(weights.spec(), unit, l);
-        hat_weights_of_level(weights, t, position, l, [&](int, std::int64_t, int128 coefficient) {
-            sum.terms.push_back({coefficient, scale, 1});
-        });
+        const LaplaceScale usual = hat_scale(weights.spec(), unit, l);
+        const auto add = [&](int, std::int64_t node, int128 coefficient) {
+            const int scale = weights.scale_of(l, node);
+            sum.terms.push_back(
+                {coefficient, scale == l ? usual : hat_scale(weights.spec(), unit, scale), 1});
+        };
+        hat_weights_of_level(weights, t, position, l, add);
     }
     return sum;
 }
@@ -199,6 +202,7 @@ void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Plac
     // the argument of the sine is theta/2 times the coefficient, on the level's lattice.
     const HatRow* const row = weights.rows(l) + places[l].row;
     const HatRow* const above = is_top ? nullptr : weights.rows(l + 1) + places[l + 1].row;
+    // No node of the level has more noise than this.
     const double sinh = std::sinh(0.5 / hat_scale(weights.spec(), unit_, l).value());
     const double kappa = 1 / (sinh * sinh);
     const double lattice = std::ldexp(1, -weights.lattice_bits() * l);

@@ -29,8 +29,7 @@ ReleaseError::ReleaseError(std::shared_ptr<const PreparedMechanism> prepared)
     : prepared_(std::move(prepared)) {}
 
 ReleaseError::ReleaseError(const MechanismSpec& spec)
-    : ReleaseError(std::make_shared<const PreparedMechanism>(
-          spec, std::vector<PreparedMechanism::Sampler>())) {}
+    : ReleaseError(std::make_shared<const PreparedMechanism>(spec)) {}
 
 double ReleaseError::rounding() const noexcept {
     return spec().is_fractional() ? kRoundingVariance : 0;
@@ -63,13 +62,14 @@ NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
         return {{{1, spec().scale(), nodes(t, since)}}, 1};
     NoiseSum sum{{}, int128{1} << 64};
     sum.terms.reserve(512);
-    int last_level = -1;
+    int last_scale = -1;
     for (const auto& [level, node, coefficient] : hat_difference(*prepared_->hats(), since, t)) {
-        if (level == last_level && sum.terms.back().coefficient == coefficient)
+        const int scale = prepared_->hats()->scale_of(level, node);
+        if (scale == last_scale && sum.terms.back().coefficient == coefficient)
             ++sum.terms.back().multiplicity;
         else
-            sum.terms.push_back({coefficient, spec().scale(level), 1});
-        last_level = level;
+            sum.terms.push_back({coefficient, spec().scale(scale), 1});
+        last_scale = scale;
     }
     return sum;
 }

@@ -17,7 +17,7 @@ const ReleaseError& StreamError::epoch(int number) {
     while (static_cast<std::size_t>(number) >= epochs_.size()) {
         const int next = static_cast<int>(epochs_.size());
         if (plans_ != nullptr)
-            epochs_.emplace_back(plans_->describe(request_, next));
+            epochs_.emplace_back(plans_->share(request_, next));
         else
             epochs_.emplace_back(make_mechanism(request_, next));
     }

@@ -70,8 +70,8 @@ public:
     static CounterState* open_epoch(void* block, const PreparedMechanism& prepared,
                                     const CounterState& before) noexcept;
 
-    /// Closes a step. `prepared` is that of the epoch; draw(level) gives the noise of one node,
-    /// from spec().scale(level). Throws Error (data) past the epoch, (overflow) as rounded() does;
+    /// Closes a step. `prepared` is that of the epoch; draw(scale) gives the noise of one node,
+    /// from spec().scale(scale). Throws Error (data) past the epoch, (overflow) as rounded() does;
     /// the state must not be used after a throw.
     template <class Draw>
     [[nodiscard]] StepNoise advance(const PreparedMechanism& prepared, Draw&& draw);

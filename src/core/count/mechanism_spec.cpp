@@ -133,10 +133,10 @@ DigitSystem MechanismSpec::digits() const {
     return digits_of(mechanism, radix);
 }
 
-LaplaceScale MechanismSpec::scale(int level) const noexcept {
+LaplaceScale MechanismSpec::scale(int number) const noexcept {
     if (is_tree())
         return tree_scale(height, unit);
-    return hat_scale(levels, unit, level);
+    return hat_scale(levels, unit, number);
 }
 
 double MechanismSpec::mse() const {

@@ -41,7 +41,7 @@ struct Request {
 /// A mechanism with all its parameters. All the releases at steps 1 .. horizon together are
 /// epsilon-differentially private: each bit has weight 1 on each of `height` levels of nodes, so
 /// the l1 sensitivity is the height, and each node carries discrete Laplace noise of scale height /
-/// epsilon.
+/// epsilon. (Of less where a bit has less weight in the levels above: hat_levels.hpp.)
 struct MechanismSpec {
     Mechanism mechanism;
     std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
@@ -62,12 +62,13 @@ struct MechanismSpec {
     /// above the steps.
     [[nodiscard]] bool is_fractional() const noexcept { return !is_tree() && height > 1; }
 
-    /// What the noise of a node of this level is drawn from. The paper's mechanisms have one scale
-    /// for all levels; the levels of hats have lattices of their own (hat_levels.hpp).
-    [[nodiscard]] LaplaceScale scale(int level = 0) const noexcept;
+    /// What the noise of a node with this number of a scale is drawn from. The paper's mechanisms
+    /// have one scale for all levels; the levels of hats have lattices of their own and, below a
+    /// fading end, further scales (hat_levels.hpp).
+    [[nodiscard]] LaplaceScale scale(int number = 0) const noexcept;
 
-    /// The number of scales: 1, or the height.
-    [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : height; }
+    /// The number of scales.
+    [[nodiscard]] int scales() const noexcept { return is_tree() ? 1 : levels.scales(); }
 
     /// Mean of the releases' variances over steps 1 .. horizon, rounding included. For hats it
     /// takes up to milliseconds.

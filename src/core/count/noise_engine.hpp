@@ -27,8 +27,8 @@ public:
     /// Lays the noise at step 0 into block.
     static NoiseEngine* create(void* block, const PreparedMechanism& prepared) noexcept;
 
-    /// Goes to the next step and returns the noise of its release. draw(level) gives the noise of
-    /// one node, from spec.scale(level). Throws as TreeNoise and HatNoise do.
+    /// Goes to the next step and returns the noise of its release. draw(scale) gives the noise of
+    /// one node, from spec.scale(scale). Throws as TreeNoise and HatNoise do.
     template <class Draw>
     [[nodiscard]] FixedPoint advance(const PreparedMechanism& prepared, Draw&& draw) {
         if (is_tree_ != 0)

@@ -40,8 +40,8 @@ void NoiseStream::look_ahead(const Release& release) {
         Progress::throw_beyond(end_);
     const PreparedMechanism& prepared = *prepared_;
     const DiscreteLaplace& lowest = prepared.sampler(0); // serves nearly all draws
-    const auto draw = [&](int level) {
-        return release.draw(level == 0 ? lowest : prepared.sampler(level));
+    const auto draw = [&](int scale) {
+        return release.draw(scale == 0 ? lowest : prepared.sampler(scale));
     };
     FixedPoint noise = 0;
     // Half as many as have passed, of those whose nodes are drawn: a short stream shall not draw

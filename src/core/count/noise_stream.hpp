@@ -102,7 +102,7 @@ static_assert(std::is_trivially_copyable_v<NoiseStream>);
 static_assert(sizeof(NoiseStream) % NoiseEngine::kAlignment == 0);
 
 /// The noise of the release at `step` of a stream that releases nothing else: that of the nodes
-/// with a weight at this step alone. At step 0 there is none. draw(level) gives the noise of one
+/// with a weight at this step alone. At step 0 there is none. draw(scale) gives the noise of one
 /// node.
 template <class Draw>
 [[nodiscard]] FixedPoint sample_noise(const PreparedMechanism& prepared, std::int64_t step,

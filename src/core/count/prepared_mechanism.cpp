@@ -8,20 +8,8 @@
 
 namespace dp_counter {
 
-namespace {
-
-std::vector<PreparedMechanism::Sampler> make_samplers(const MechanismSpec& spec) {
-    std::vector<PreparedMechanism::Sampler> samplers;
-    samplers.reserve(static_cast<std::size_t>(spec.scales()));
-    for (int level = 0; level < spec.scales(); ++level)
-        samplers.push_back(std::make_shared<const DiscreteLaplace>(spec.scale(level)));
-    return samplers;
-}
-
-} // namespace
-
 PreparedMechanism::PreparedMechanism(const MechanismSpec& spec)
-    : PreparedMechanism(spec, make_samplers(spec)) {}
+    : PreparedMechanism(spec, std::make_shared<SamplerCache>()) {}
 
 double PreparedMechanism::exact_variance_at(std::int64_t t, std::int64_t since) const {
     if (t == since)
@@ -32,24 +20,25 @@ double PreparedMechanism::exact_variance_at(std::int64_t t, std::int64_t since) 
         return node_variances_[0] * static_cast<double>(nodes);
     }
     if (since == 0)
-        return hat_row_norms_at(*hats(), t).variance(node_variances_);
-    HatRowNorms energy{};
+        return hat_row_norms_at(*hats(), t, node_variances_).variance(node_variances_);
+    double variance = 0;
     for (const HatTerm& term : hat_difference(*hats(), since, t)) {
         const double weight = std::ldexp(static_cast<double>(term.coefficient),
                                          spec_.levels.lattice_bits * term.level - 64);
-        energy.level[term.level] += weight * weight;
+        const int scale = hats()->scale_of(term.level, term.node);
+        variance += weight * weight * node_variances_[static_cast<std::size_t>(scale)];
     }
-    return energy.variance(node_variances_);
+    return variance;
 }
 
-PreparedMechanism::PreparedMechanism(const MechanismSpec& spec, std::vector<Sampler> samplers)
-    : spec_(spec), samplers_(std::move(samplers)) {
-    for (int level = 0; level < spec_.scales(); ++level)
-        node_variances_.push_back(spec_.is_tree()
-                                      ? spec_.scale().variance()
-                                      : hat_node_variance(spec_.levels, spec_.unit, level));
-    if (spec_.is_tree())
+PreparedMechanism::PreparedMechanism(const MechanismSpec& spec,
+                                     std::shared_ptr<SamplerCache> samplers)
+    : spec_(spec), cache_(std::move(samplers)), samplers_(static_cast<std::size_t>(spec.scales())) {
+    if (spec_.is_tree()) {
+        node_variances_.push_back(spec_.scale().variance());
         return;
+    }
+    node_variances_ = hat_node_variances(spec_.levels, spec_.unit);
     tables_ = std::make_unique<std::uint64_t[]>((HatWeights::bytes(spec_.levels) + 7) / 8);
     HatWeights::create(tables_.get(), spec_.levels);
 }

@@ -7,30 +7,30 @@
 
 #include "core/count/mechanism_spec.hpp"
 #include "core/hat/hat_weights.hpp"
-#include "core/noise/discrete_laplace.hpp"
+#include "core/noise/sampler_cache.hpp"
 
 namespace dp_counter {
 
-/// A mechanism, the samplers of its levels and, for bridge and hat, the tables of its weights: what
+/// A mechanism, the samplers of its nodes and, for bridge and hat, the tables of its weights: what
 /// the noise is made of and what its errors are computed from. Public values alone, shared by all
-/// streams of one shape. Making one takes from some ten microseconds to some milliseconds (horizons
-/// near 1e9); see mechanism_cache.hpp.
+/// streams of one shape. Making one takes from some microseconds to some 100 (horizons near 1e9);
+/// see mechanism_cache.hpp.
 class PreparedMechanism {
 public:
-    using Sampler = std::shared_ptr<const DiscreteLaplace>;
-
-    /// samplers[l] serves spec.scale(l), l = 0 .. spec.scales() - 1. Without any no noise can be
-    /// drawn, but its errors can be told; they may be added later.
-    PreparedMechanism(const MechanismSpec& spec, std::vector<Sampler> samplers);
-    void add_samplers(std::vector<Sampler> samplers) noexcept { samplers_ = std::move(samplers); }
-
-    /// With samplers of its own. Throws Error (parameter) where a scale is too large.
+    /// With samplers of a cache, or of its own.
+    PreparedMechanism(const MechanismSpec& spec, std::shared_ptr<SamplerCache> samplers);
     explicit PreparedMechanism(const MechanismSpec& spec);
 
     [[nodiscard]] const MechanismSpec& spec() const noexcept { return spec_; }
-    [[nodiscard]] bool has_samplers() const noexcept { return !samplers_.empty(); }
-    [[nodiscard]] const DiscreteLaplace& sampler(int level) const noexcept {
-        return *samplers_[spec_.is_tree() ? 0 : static_cast<std::size_t>(level)];
+
+    /// That of spec().scale(scale). It is set up when it is first asked for, in some ten
+    /// microseconds: a short stream never comes to most of a long one's. Throws bad_alloc.
+    [[nodiscard]] const DiscreteLaplace& sampler(int scale) const {
+        SamplerCache::Sampler& known =
+            samplers_[spec_.is_tree() ? 0 : static_cast<std::size_t>(scale)];
+        if (!known) [[unlikely]]
+            known = cache_->sampler(spec_.scale(scale));
+        return *known;
     }
 
     /// The variance of the noise at step t less that at step `since`, 0 <= since <= t <= horizon,
@@ -45,8 +45,9 @@ public:
 
 private:
     MechanismSpec spec_;
-    std::vector<Sampler> samplers_;
-    std::vector<double> node_variances_; ///< by scale
+    std::shared_ptr<SamplerCache> cache_;
+    mutable std::vector<SamplerCache::Sampler> samplers_; ///< null: not yet asked for
+    std::vector<double> node_variances_;                  ///< by scale
     std::unique_ptr<std::uint64_t[]> tables_;
 };
 

@@ -39,23 +39,25 @@ bool is_mechanism(std::uint8_t value) {
 }
 
 /// The spec that has these levels, made as every spec is: what cannot be made is refused.
-HatLevels make_spec(HatLevels::Rule rule, std::int64_t horizon, std::span<const HatLevel> levels) {
-    if (rule == HatLevels::Rule::bridge) {
+HatLevels make_spec(const HatLevels& stored) {
+    const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
+    if (stored.rule == HatLevels::Rule::bridge) {
         std::vector<std::int32_t> radices;
         radices.reserve(levels.size());
         for (const HatLevel& level : levels)
             radices.push_back(level.radix);
-        return bridge_levels(horizon, radices);
+        return bridge_levels(stored.horizon, radices);
     }
     std::vector<HatShape> shapes;
     for (const HatLevel& level : levels) {
         shapes.push_back({level.radix, level.offset});
-        const HatLevels usual = hat_levels(horizon, shapes);
+        const HatLevels usual = hat_levels(stored.horizon, shapes);
         const auto extra = checked_sub(level.knots, usual.level[shapes.size() - 1].knots);
         constexpr std::int64_t refused = kMostExtra + 1;
         shapes.back().extra = static_cast<std::int32_t>(std::clamp(extra, -refused, refused));
     }
-    return hat_levels(horizon, shapes);
+    return hat_levels(stored.horizon, shapes, stored.end,
+                      std::min(stored.lattice_bits, kMostLatticeBits));
 }
 
 /// The bits of a number, room for shifts by a byte included.
@@ -176,6 +178,7 @@ void StateCodec::write(CounterState& state, Writer& writer) {
     writer.integer(spec.radix);
     writer.integer(spec.horizon);
     if (!spec.is_tree()) {
+        writer.integer(static_cast<std::uint8_t>(spec.levels.end));
         writer.integer(static_cast<std::uint8_t>(spec.levels.lattice_bits));
         writer.integer(static_cast<std::uint8_t>(spec.height - 1));
         for (int l = 0; l + 1 < spec.height; ++l) {
@@ -224,6 +227,8 @@ MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
     HatLevels stored{};
     stored.rule = mechanism == Mechanism::hat ? HatLevels::Rule::hat : HatLevels::Rule::bridge;
     stored.horizon = horizon;
+    constexpr auto last_end = static_cast<std::uint8_t>(HatLevels::End::fading);
+    stored.end = static_cast<HatLevels::End>(reader.integer<std::uint8_t>(0, last_end));
     stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
     stored.height = reader.integer<std::uint8_t>(0, HatLevels::kMaxHeight - 1) + 1;
     for (int l = 0; l + 1 < stored.height; ++l) {
@@ -231,8 +236,7 @@ MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
         stored.level[l].offset = reader.integer<std::int32_t>();
         stored.level[l].knots = reader.integer<std::int64_t>();
     }
-    const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
-    spec.levels = make_spec(stored.rule, horizon, levels);
+    spec.levels = make_spec(stored);
     require(spec.levels == stored);
     require_hat_fits(spec.levels, unit);
     unit.require_scale(stored.height);

@@ -6,8 +6,8 @@
 //     mechanism u8 (255: chosen)
 //   the mechanism of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for
 //   bridge and
-//     hat also lattice bits u8, levels above the steps u8, and each one's radix i32, offset i32,
-//     knots i64
+//     hat also the end u8 (0: level, 1: fading), lattice bits u8, levels above the steps u8, and
+//     each one's radix i32, offset i32, knots i64
 //   step, number of the epoch, steps before it: i64 each; noise, carried noise: i128 each;
 //     variance and carried variance: double each
 //   the engine's integers, i64 each: the number and order follow from the mechanism

@@ -47,7 +47,7 @@ HatLevels table_hat(std::int64_t horizon, PrivacyUnit unit) {
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
     if (horizon >= kLong)
         shapes.front().offset = std::min(shapes.front().offset, kFirstKnot);
-    return fitted_hat_levels(horizon, shapes, unit);
+    return fitted_hat_levels(horizon, shapes, unit, HatLevels::End::fading);
 }
 
 double cost(const HatLevels& spec, PrivacyUnit unit) {

@@ -52,7 +52,8 @@ bool operator==(const HatLevels& a, const HatLevels& b) noexcept {
         return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
     };
     return a.rule == b.rule && a.height == b.height && a.lattice_bits == b.lattice_bits &&
-           a.horizon == b.horizon && std::equal(a.level, a.level + a.height - 1, b.level, same);
+           a.horizon == b.horizon && a.end == b.end &&
+           std::equal(a.level, a.level + a.height - 1, b.level, same);
 }
 
 std::uint64_t fingerprint(const HatLevels& spec) noexcept {
@@ -61,7 +62,7 @@ std::uint64_t fingerprint(const HatLevels& spec) noexcept {
         h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
         h ^= h >> 29;
     };
-    add(spec.lattice_bits);
+    add(spec.lattice_bits | static_cast<std::int32_t>(spec.end) << 8);
     add(spec.horizon);
     for (int l = 0; l + 1 < spec.height; ++l) {
         add(spec.level[l].radix);
@@ -86,9 +87,10 @@ HatLevels bridge_levels(std::int64_t horizon, std::span<const std::int32_t> radi
     return spec;
 }
 
-HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
+HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes, HatLevels::End end,
                      int most_lattice_bits) {
     HatLevels spec = base_levels(HatLevels::Rule::hat, horizon, shapes.size());
+    spec.end = end;
     const int levels = spec.height - 1;
     if (levels > 0)
         spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
@@ -100,7 +102,8 @@ HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
         const std::int64_t radix = shapes[static_cast<std::size_t>(i)].radix;
         const std::int64_t offset = shapes[static_cast<std::size_t>(i)].offset;
         const std::int64_t extra = shapes[static_cast<std::size_t>(i)].extra;
-        require_range("k of the mechanism 'hat'", radix, kMinRadix, kMaxHatRadix);
+        require_range("k of the mechanism 'hat'", radix, kMinRadix,
+                      end == HatLevels::End::fading ? kMaxFadingRadix : kMaxHatRadix);
         require_range("offset", offset, 0, 4 * radix);
         require_range("extra", extra, -kMostExtra, kMostExtra);
         const std::int64_t behind = 2 * (children - 1 - offset) - radix; // twice the way to go
@@ -116,20 +119,27 @@ HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
 }
 
 HatLevels fitted_hat_levels(std::int64_t horizon, std::span<const HatShape> shapes,
-                            PrivacyUnit unit) {
-    HatLevels spec = hat_levels(horizon, shapes);
+                            PrivacyUnit unit, HatLevels::End end) {
+    HatLevels spec = hat_levels(horizon, shapes, end);
     while (!hat_fits(spec, unit) && spec.lattice_bits > kLeastLatticeBits)
         --spec.lattice_bits;
     return spec;
 }
 
-LaplaceScale hat_scale(const HatLevels& spec, PrivacyUnit unit, int level) noexcept {
-    return unit.scale(spec.height, spec.lattice_bits * level);
+LaplaceScale hat_scale(const HatLevels& spec, PrivacyUnit unit, int scale) noexcept {
+    LaplaceScale result = unit.scale(spec.height, spec.lattice_bits * spec.level_of(scale));
+    if (scale >= spec.height) { // the share is (whole + left) / whole
+        const int left = ((scale - spec.height) & ((1 << spec.fade_bits()) - 1)) + 1;
+        const int whole = spec.fade_levels() << spec.fade_bits();
+        result.sensitivity *= static_cast<unsigned>(whole);
+        result.divisor = static_cast<std::uint32_t>(whole + left);
+    }
+    return result;
 }
 
-double hat_node_variance(const HatLevels& spec, PrivacyUnit unit, int level) noexcept {
-    const double step = std::ldexp(1.0, -spec.lattice_bits * level);
-    return hat_scale(spec, unit, level).variance() * step * step;
+double hat_node_variance(const HatLevels& spec, PrivacyUnit unit, int scale) noexcept {
+    const double step = std::ldexp(1.0, -spec.lattice_bits * spec.level_of(scale));
+    return hat_scale(spec, unit, scale).variance() * step * step;
 }
 
 bool hat_fits(const HatLevels& spec, PrivacyUnit unit) noexcept {

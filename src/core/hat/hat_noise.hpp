@@ -24,8 +24,8 @@ namespace dp_counter {
 /// only the result has to fit.
 ///
 /// Contract: the object is the head of a block of bytes(plan) bytes, aligned to 16, that may be
-/// moved with memcpy. Every call gets the weights that created it. draw(level) gives one fresh
-/// noise value from hat_scale(spec, epsilon, level), a std::int64_t; hat_fits() must hold. The
+/// moved with memcpy. Every call gets the weights that created it. draw(scale) gives one fresh
+/// noise value from hat_scale(spec, epsilon, scale), a std::int64_t; hat_fits() must hold. The
 /// number of draws depends on the step alone: about (1 + 1/radix) a step, a cell of children at a
 /// time and two cells ahead (bridge: none); upper levels open when the stream has come to them.
 class HatNoise {
@@ -185,14 +185,16 @@ void HatNoise::draw_children(const HatWeights& weights, int l, std::int64_t cell
     int128 right = 0;
     if (cell <= shape.last_cell) {
         const std::int64_t count = shape.end_child(cell) - shape.first_child(cell);
-        const std::int32_t* const share = weights.shares(l);
-        const bool shared = bits > 0 && cell >= 0 && cell < shape.knots - 1;
+        const std::int32_t* const share = weights.shares(l, cell);
+        const bool shared = shape.is_shared(cell);
+        const bool fades = shape.fades(cell);
         std::int64_t* const slots = queue(here);
         for (std::int64_t w = 0; w < count; ++w) {
             if (known > 0)
                 --known;
             else
-                slots[here.tail] = draw(l - 1);
+                slots[here.tail] =
+                    draw(fades ? weights.scale_of(l - 1, shape.first_child(cell) + w) : l - 1);
             const std::int64_t z = slots[here.tail];
             if (++here.tail == here.queue_size)
                 here.tail = 0;
@@ -224,7 +226,8 @@ std::int64_t HatNoise::take_knot(const HatWeights& weights, int l, Draw& draw) {
     Level& above = level(l + 1);
     if (above.ticks != 0)
         return pop(above);
-    return queue(above)[above.tail++] = draw(l); // for when that level opens
+    const std::int64_t knot = above.tail++; // its noise is kept for when that level opens
+    return queue(above)[knot] = draw(weights.scale_of(l, knot));
 }
 
 /// At the first step, or where the level below is to enter its second cell. Its first children may
@@ -275,9 +278,9 @@ FixedPoint HatNoise::sample(const HatWeights& weights, std::int64_t t, Draw&& dr
         return fixed_point(total);
     }
     uint128 total = 0; // modulo 2^128: only the result has to fit
-    hat_weights(weights, t, [&](int l, std::int64_t, int128 coefficient) {
-        total +=
-            static_cast<uint128>(coefficient) * static_cast<uint128>(static_cast<int128>(draw(l)));
+    hat_weights(weights, t, [&](int l, std::int64_t node, int128 coefficient) {
+        const int128 noise = draw(weights.scale_of(l, node));
+        total += static_cast<uint128>(coefficient) * static_cast<uint128>(noise);
     });
     return static_cast<FixedPoint>(total);
 }

@@ -27,16 +27,17 @@ struct Window {
     }
 };
 
-/// Sums over the first children of a cell, of their shares and the products of their shares.
+/// Sums over the first children of a cell, of their shares and the products of their shares; each
+/// child counts as its variance bears to that of its level's others.
 struct ShareSums {
-    double left, right, left_left, left_right, right_right;
+    double all, left, right, left_left, left_right, right_right;
 };
 
 /// The energy of one level, given its own weights and those of the level above.
 class LevelEnergy {
 public:
-    LevelEnergy(const HatWeights& weights, int above)
-        : plan_(weights), above_(above), here_(weights.level(above)),
+    LevelEnergy(const HatWeights& weights, int above, std::span<const double> nodes)
+        : plan_(weights), above_(above), nodes_(nodes), here_(weights.level(above)),
           unit_(std::ldexp(1.0, -weights.lattice_bits())), share_sums_(weights.share_sums(above)) {}
 
     /// `passed` children count 1 and the others 0, except in their window (null: nowhere).
@@ -56,7 +57,7 @@ public:
             const std::int64_t ones = std::clamp<std::int64_t>(passed - first, 0, count);
             if (ones > 0) {
                 const ShareSums part = sums(cell, ones);
-                energy += static_cast<double>(ones) - 2 * (part.left * x + part.right * y);
+                energy += part.all - 2 * (part.left * x + part.right * y);
             }
         }
         if (children == nullptr)
@@ -71,7 +72,7 @@ public:
             const double mean = weighted_parents(k, cell, parents);
             const double step = k < passed ? 1 : 0;
             const double weight = children->weight[m];
-            energy += (weight - step) * (weight + step - 2 * mean);
+            energy += relative_variance(k) * (weight - step) * (weight + step - 2 * mean);
         }
         return energy;
     }
@@ -83,29 +84,71 @@ private:
         if (cell < 0)
             return parents(0);
         const double left = parents(cell);
-        if (cell >= here_.knots - 1 || plan_.spec().rule == HatLevels::Rule::bridge)
+        if (!here_.is_shared(cell))
             return left;
-        return left +
-               plan_.shares(above_)[k - here_.start(cell)] * unit_ * (parents(cell + 1) - left);
+        return left + plan_.shares(above_, cell)[k - here_.start(cell)] * unit_ *
+                          (parents(cell + 1) - left);
+    }
+
+    /// Of child k, as a part of what its level's nodes have as a rule.
+    [[nodiscard]] double relative_variance(std::int64_t k) const {
+        const std::int32_t left = plan_.left_of(above_ - 1, k);
+        if (left == 0)
+            return 1;
+        if (!nodes_.empty())
+            return nodes_[static_cast<std::size_t>(plan_.spec().scale_of(above_ - 1, left))] /
+                   nodes_[static_cast<std::size_t>(above_ - 1)];
+        const double whole = plan_.spec().fade_levels() << plan_.spec().fade_bits();
+        const double share = (whole + left) / whole;
+        return 1 / (share * share);
     }
 
     [[nodiscard]] ShareSums sums(std::int64_t cell, std::int64_t count) const {
+        if (here_.fades(cell))
+            return faded_sums(cell)[static_cast<std::size_t>(count)];
         const auto n = static_cast<double>(count);
         if (cell < 0)
-            return {0, n, 0, 0, n};
-        if (cell >= here_.knots - 1 || plan_.spec().rule == HatLevels::Rule::bridge)
-            return {n, 0, n, 0, 0};
+            return {n, 0, n, 0, 0, n};
+        if (!here_.is_shared(cell))
+            return {n, n, 0, n, 0, 0};
         const double right = static_cast<double>(share_sums_[count].right) * unit_;
         const double right_right =
             static_cast<double>(share_sums_[count].right_right) * unit_ * unit_;
-        return {n - right, right, n - 2 * right + right_right, right - right_right, right_right};
+        return {n, n - right, right, n - 2 * right + right_right, right - right_right, right_right};
+    }
+
+    /// Of the first 0, 1, ... children of a fading cell; computed when they are first wanted.
+    [[nodiscard]] const std::vector<ShareSums>& faded_sums(std::int64_t cell) const {
+        faded_.resize(static_cast<std::size_t>(here_.last_cell + 1 - here_.fades_from));
+        std::vector<ShareSums>& parts = faded_[static_cast<std::size_t>(cell - here_.fades_from)];
+        if (!parts.empty())
+            return parts;
+        const std::int64_t first = here_.first_child(cell);
+        ShareSums sum{};
+        parts.push_back(sum);
+        for (std::int64_t k = first; k < here_.end_child(cell); ++k) {
+            const double n = relative_variance(k);
+            const double right =
+                here_.is_shared(cell) ? plan_.shares(above_, cell)[k - first] * unit_ : 0;
+            const double left = 1 - right;
+            sum.all += n;
+            sum.left += n * left;
+            sum.right += n * right;
+            sum.left_left += n * left * left;
+            sum.left_right += n * left * right;
+            sum.right_right += n * right * right;
+            parts.push_back(sum);
+        }
+        return parts;
     }
 
     const HatWeights& plan_;
     int above_;
+    std::span<const double> nodes_;
     const HatWeightsLevel& here_;
     double unit_;
     const HatShareSum* share_sums_;
+    mutable std::vector<std::vector<ShareSums>> faded_;
 };
 
 double top_energy(const HatWeights& weights, const Window& window) {
@@ -126,7 +169,8 @@ Window window_of(const HatWeights& weights, int l, const HatPosition& position) 
 }
 
 /// The energies at step t for weights as located.
-HatRowNorms energy_at(const HatWeights& weights, std::int64_t t, bool closing) {
+HatRowNorms energy_at(const HatWeights& weights, std::int64_t t, bool closing,
+                      std::span<const double> nodes) {
     HatRowNorms energy{};
     const int top = weights.height() - 1;
     if (top == 0) {
@@ -136,11 +180,11 @@ HatRowNorms energy_at(const HatWeights& weights, std::int64_t t, bool closing) {
     HatPosition position;
     hat_locate(weights, t, closing, position);
     Window above = window_of(weights, 1, position);
-    energy.level[0] = LevelEnergy(weights, 1)(t, nullptr, above);
+    energy.level[0] = LevelEnergy(weights, 1, nodes)(t, nullptr, above);
     for (int l = 1; l < top; ++l) {
         const Window here = above;
         above = window_of(weights, l + 1, position);
-        energy.level[l] = LevelEnergy(weights, l + 1)(here.first + kHatLeft, &here, above);
+        energy.level[l] = LevelEnergy(weights, l + 1, nodes)(here.first + kHatLeft, &here, above);
     }
     energy.level[top] = top_energy(weights, above);
     return energy;
@@ -231,7 +275,8 @@ void for_each_tick(std::int64_t count, Visit&& visit) {
 
 /// Sum of the energy of level l over the steps; `here` are the spreads of level l's ticks, that is
 /// of the cells of level l - 1.
-double total_energy(const HatWeights& weights, int l, const Spreads& ticks) {
+double total_energy(const HatWeights& weights, int l, const Spreads& ticks,
+                    std::span<const double> nodes) {
     const int top = weights.height() - 1;
     const HatWeightsLevel& level = weights.level(l);
     // Of a tick w of a cell: the mean over its steps of visit(f), visit being quadratic in f.
@@ -266,7 +311,7 @@ double total_energy(const HatWeights& weights, int l, const Spreads& ticks) {
         return total;
     }
     const HatWeightsLevel& above = weights.level(l + 1);
-    const LevelEnergy energy(weights, l + 1);
+    const LevelEnergy energy(weights, l + 1, nodes);
     for (std::int64_t c = 0; c < class_count(above); ++c) {
         const std::int64_t parent = cell_of_class(above, c);
         double sum = 0;
@@ -291,9 +336,9 @@ double total_energy(const HatWeights& weights, int l, const Spreads& ticks) {
     return total;
 }
 
-double total_step_energy(const HatWeights& weights) {
+double total_step_energy(const HatWeights& weights, std::span<const double> nodes) {
     const HatWeightsLevel& level = weights.level(1);
-    const LevelEnergy energy(weights, 1);
+    const LevelEnergy energy(weights, 1, nodes);
     double total = 0;
     for (std::int64_t c = 0; c < class_count(level); ++c) {
         checkpoint();
@@ -408,10 +453,8 @@ private:
 /// cells, the place below it where the levels below have the greatest sum.
 class MaxSearch {
 public:
-    MaxSearch(const HatWeights& weights, PrivacyUnit unit) : plan_(weights) {
-        for (int l = 0; l < weights.height(); ++l)
-            variance_[l] = hat_node_variance(weights.spec(), unit, l);
-    }
+    MaxSearch(const HatWeights& weights, PrivacyUnit unit)
+        : plan_(weights), nodes_(hat_node_variances(weights.spec(), unit)) {}
 
     std::int64_t find() {
         const int top = plan_.height() - 1;
@@ -430,8 +473,8 @@ public:
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
                 const Best& tick = at(below, top, cell, w);
                 const double value =
-                    tick.value + variance_[top] * top_energy(plan_, window_in(plan_, top, cell, w,
-                                                                              tick.fraction));
+                    tick.value + variance(top) * top_energy(plan_, window_in(plan_, top, cell, w,
+                                                                             tick.fraction));
                 if (value > best) {
                     best = value;
                     step = first_step(top, level.start(cell) + w) + tick.steps;
@@ -463,14 +506,14 @@ private:
 
     [[nodiscard]] std::vector<Best> leaf() const {
         const HatWeightsLevel& level = plan_.level(1);
-        const LevelEnergy energy(plan_, 1);
+        const LevelEnergy energy(plan_, 1, nodes_);
         std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
         for (std::int64_t c = 0; c < class_count(level); ++c) {
             checkpoint();
             const std::int64_t cell = cell_of_class(level, c);
             for (std::int64_t w = 0; w < level.ticks(cell); ++w)
                 best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
-                    variance_[0] *
+                    variance(0) *
                         energy(level.start(cell) + w + 1, nullptr, window_in(plan_, 1, cell, w, 0)),
                     0.5, 1};
         }
@@ -480,7 +523,7 @@ private:
     [[nodiscard]] std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
         const HatWeightsLevel& level = plan_.level(l);
         const HatWeightsLevel& above = plan_.level(l + 1);
-        const LevelEnergy energy(plan_, l + 1);
+        const LevelEnergy energy(plan_, l + 1, nodes_);
         std::vector<Best> result(static_cast<std::size_t>(class_count(above) * above.stride));
         for (std::int64_t c = 0; c < class_count(above); ++c) {
             const std::int64_t parent = cell_of_class(above, c);
@@ -495,7 +538,7 @@ private:
                     const Window here = window_in(plan_, l, cell, w, tick.fraction);
                     const double value =
                         tick.value +
-                        variance_[l] *
+                        variance(l) *
                             energy(cell, &here, window_in(plan_, l + 1, parent, v, passed));
                     if (value > best.value)
                         best = {value, passed,
@@ -508,16 +551,18 @@ private:
         return result;
     }
 
+    [[nodiscard]] double variance(int l) const { return nodes_[static_cast<std::size_t>(l)]; }
+
     const HatWeights& plan_;
-    double variance_[HatLevels::kMaxHeight];
+    std::vector<double> nodes_;
 };
 
 } // namespace
 
 double HatRowNorms::variance(std::span<const double> nodes) const noexcept {
     double sum = 0;
-    for (std::size_t l = 0; l < nodes.size(); ++l)
-        sum += level[l] * nodes[l];
+    for (std::size_t l = 0; l < std::min(nodes.size(), std::size(level)); ++l)
+        sum += level[l] * nodes[l]; // the scales after the levels' have no energy of their own
     return sum;
 }
 
@@ -528,8 +573,17 @@ double HatRowNorms::variance(const HatLevels& spec, PrivacyUnit unit) const noex
     return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
 }
 
-HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t) {
-    return energy_at(weights, t, weights.is_closing(t));
+std::vector<double> hat_node_variances(const HatLevels& spec, PrivacyUnit unit) {
+    std::vector<double> nodes;
+    nodes.reserve(static_cast<std::size_t>(spec.scales()));
+    for (int scale = 0; scale < spec.scales(); ++scale)
+        nodes.push_back(hat_node_variance(spec, unit, scale));
+    return nodes;
+}
+
+HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t,
+                             std::span<const double> nodes) {
+    return energy_at(weights, t, weights.is_closing(t), nodes);
 }
 
 HatRowNorms bridge_mean_row_norms(const HatLevels& spec) {
@@ -544,20 +598,21 @@ HatRowNorms bridge_mean_row_norms(const HatLevels& spec) {
     return energy;
 }
 
-HatRowNorms hat_mean_row_norms(const HatWeights& weights) {
+HatRowNorms hat_mean_row_norms(const HatWeights& weights, std::span<const double> nodes) {
     if (weights.spec().rule == HatLevels::Rule::bridge || weights.height() == 1)
         return bridge_mean_row_norms(weights.spec());
     HatRowNorms energy{};
-    energy.level[0] = total_step_energy(weights);
+    energy.level[0] = total_step_energy(weights, nodes);
     Spreads ticks;
     for (int l = 1; l < weights.height(); ++l) {
-        energy.level[l] = total_energy(weights, l, ticks);
+        energy.level[l] = total_energy(weights, l, ticks, nodes);
         if (l < weights.height() - 1)
             ticks = spreads(weights, l, ticks);
     }
     // The last step, whose weights are not those of the tables.
-    const HatRowNorms table = energy_at(weights, weights.horizon(), false);
-    const HatRowNorms closing = energy_at(weights, weights.horizon(), true);
+    const std::int64_t last = weights.horizon();
+    const HatRowNorms table = energy_at(weights, last, false, nodes);
+    const HatRowNorms closing = energy_at(weights, last, weights.is_closing(last), nodes);
     for (int l = 0; l < weights.height(); ++l)
         energy.level[l] = (energy.level[l] + closing.level[l] - table.level[l]) /
                           static_cast<double>(weights.horizon());
@@ -565,24 +620,27 @@ HatRowNorms hat_mean_row_norms(const HatWeights& weights) {
 }
 
 double hat_variance_at(const HatWeights& weights, PrivacyUnit unit, std::int64_t t) {
-    return hat_row_norms_at(weights, t).variance(weights.spec(), unit);
+    const std::vector<double> nodes = hat_node_variances(weights.spec(), unit);
+    return hat_row_norms_at(weights, t, nodes).variance(nodes);
 }
 
 double hat_mse(const HatWeights& weights, PrivacyUnit unit) {
-    return hat_mean_row_norms(weights).variance(weights.spec(), unit);
+    const std::vector<double> nodes = hat_node_variances(weights.spec(), unit);
+    return hat_mean_row_norms(weights, nodes).variance(nodes);
 }
 
 std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit) {
     const HatLevels& spec = weights.spec();
     if (weights.height() == 1)
         return spec.horizon;
+    const std::vector<double> nodes = hat_node_variances(spec, unit);
     double best = 0;
     std::int64_t peak = 1;
     const auto try_step = [&](std::int64_t t) {
         checkpoint();
         if (t < 1 || t > spec.horizon)
             return;
-        const double variance = hat_variance_at(weights, unit, t);
+        const double variance = hat_row_norms_at(weights, t, nodes).variance(nodes);
         if (variance > best) {
             best = variance;
             peak = t;

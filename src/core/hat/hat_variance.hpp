@@ -1,10 +1,12 @@
 // How much noise a bridge or hat mechanism adds: public values alone, for choosing and reporting.
 // The variance at step t is the sum over the levels of (node variance) * (energy of the level), the
-// energy being the squared norm of that level's part of the row of L.
+// energy being the squared norm of that level's part of the row of L; a node below a fading top
+// counts as its variance bears to that of the level's others.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/hat/hat_weights.hpp"
 
@@ -17,16 +19,22 @@ struct HatRowNorms {
     /// The variance that these energies make, with the exact variances of the discrete noise.
     [[nodiscard]] double variance(const HatLevels& spec, PrivacyUnit unit) const noexcept;
 
-    /// The same with the variances of the levels' nodes (hat_node_variance).
+    /// The same with the variances of the nodes.
     [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
 };
 
-/// The energies at step t, from the weights that the code uses, in O(height).
-[[nodiscard]] HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t);
+/// hat_node_variance() of every scale.
+[[nodiscard]] std::vector<double> hat_node_variances(const HatLevels& spec, PrivacyUnit unit);
+
+/// The energies at step t, from the weights that the code uses, in O(height). Where the end fades
+/// they depend on the nodes' variances; without any they are those of continuous noise.
+[[nodiscard]] HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t,
+                                           std::span<const double> nodes = {});
 
 /// Their means over t = 1 .. horizon. Sums over the tree's periods, exact up to rounding (relative
 /// 1e-6) for radices up to 64; above, the places within a cell are sampled (relative 1e-3).
-[[nodiscard]] HatRowNorms hat_mean_row_norms(const HatWeights& weights);
+[[nodiscard]] HatRowNorms hat_mean_row_norms(const HatWeights& weights,
+                                             std::span<const double> nodes = {});
 
 /// The same for a bridge, from its closed form, without a set of weights.
 [[nodiscard]] HatRowNorms bridge_mean_row_norms(const HatLevels& spec);

@@ -37,8 +37,20 @@ HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* bel
     level.last_cell = std::min(shape.knots - 1, (level.children - 1 - level.offset) / level.radix);
     if (level.children <= level.offset) // no child reaches the first knot
         level.last_cell = -1;
+    level.shared_cells = hat ? level.knots - 1 : 0;
+    level.fades_from = level.last_cell + 1;
+    level.fading_child = level.children;
+    if (const int below_top = spec.height - 1 - l; below_top < spec.fade_levels()) {
+        if (below_top == 0)
+            ++level.shared_cells;
+        const HatLevel& top = spec.level[spec.height - 2];
+        level.fades_from =
+            below_top == 0 ? top.knots - 1 : top.offset + top.radix * (top.knots - 1);
+        level.fading_child = std::min(level.first_child(level.fades_from), level.children);
+    }
     level.left_classes = hat ? kLeftCells : 0;
-    level.right_classes = hat ? kRightCells : 0;
+    level.right_classes =
+        hat ? std::max(kRightCells, level.last_cell - level.fades_from + kRightCells) : 0;
     const std::int64_t cells = level.last_cell - level.first_cell + 1;
     if (cells <= level.left_classes + level.right_classes + 1) {
         level.left_classes = cells;
@@ -77,6 +89,14 @@ std::int64_t classes(const HatWeightsLevel& level) {
     return std::min(cells, level.left_classes + level.right_classes + 1);
 }
 
+/// In the last cell of a fading top.
+std::int64_t fading_children(const HatWeightsLevel& level) {
+    const std::int64_t cell = level.knots - 1;
+    return level.is_shared(cell) && cell <= level.last_cell
+               ? level.end_child(cell) - level.first_child(cell)
+               : 0;
+}
+
 /// Lays out all levels; the result is the size of the block.
 std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
     const auto count = static_cast<std::size_t>(spec.height - 1);
@@ -87,9 +107,13 @@ std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
         level.rows = static_cast<std::int64_t>(end);
         end += static_cast<std::size_t>(classes(level) * level.stride) * sizeof(HatRow);
         level.shares = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>((level.radix + 1) / 2 * 2) * sizeof(std::int32_t);
+        end += static_cast<std::size_t>((level.radix + fading_children(level) + 1) / 2 * 2) *
+               sizeof(std::int32_t);
         level.sums = static_cast<std::int64_t>(end);
         end += static_cast<std::size_t>(level.radix + 1) * sizeof(HatShareSum);
+        level.left = static_cast<std::int64_t>(end);
+        end += static_cast<std::size_t>((level.children - level.fading_child + 1) / 2 * 2) *
+               sizeof(std::int32_t);
     }
     if (spec.rule == HatLevels::Rule::hat)
         begin_late({levels, count}, spec.horizon - 1);
@@ -107,8 +131,11 @@ HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
     auto* weights = new (block) HatWeights;
     weights->spec_ = spec;
     lay_out(spec, reinterpret_cast<HatWeightsLevel*>(weights + 1));
-    for (int l = 1; l < spec.height; ++l) {
+    for (int l = spec.height - 1; l >= 1; --l) {
         weights->fill_shares(l);
+        weights->fill_left(l);
+    }
+    for (int l = 1; l < spec.height; ++l) {
         if (spec.rule == HatLevels::Rule::bridge)
             weights->fill_bridge_rows(l);
         else
@@ -129,6 +156,27 @@ void HatWeights::fill_shares(int l) {
         const std::int64_t value = hat ? (twice + here.radix) / (2 * here.radix) : 0;
         share[w] = static_cast<std::int32_t>(value);
         sum[w + 1] = {sum[w].right + value, sum[w].right_right + value * value};
+    }
+    const std::int64_t fading = fading_children(here); // to 1, half a child behind the last one
+    for (std::int64_t w = 0; w < fading; ++w) {
+        const std::int64_t units =
+            (((4 * w) << spec_.fade_bits()) + 2 * fading - 1) / (4 * fading - 2);
+        share[here.radix + w] =
+            static_cast<std::int32_t>(units << (lattice_bits() - spec_.fade_bits()));
+    }
+}
+
+/// After the shares of all levels and what is left to the level above.
+void HatWeights::fill_left(int l) {
+    const HatWeightsLevel& here = level(l);
+    auto* const left = reinterpret_cast<std::int32_t*>(bytes_at(here.left));
+    for (std::int64_t k = here.fading_child; k < here.children; ++k) {
+        std::int32_t sum = l + 1 == height() ? std::int32_t{1} << lattice_bits() : 0;
+        for_each_parent(l, k, [&](std::int64_t knot, std::int32_t share) {
+            sum += l + 1 == height() ? -share : share * left_of(l, knot);
+        });
+        left[k - here.fading_child] =
+            l + 1 == height() ? sum >> (lattice_bits() - spec_.fade_bits()) : sum >> lattice_bits();
     }
 }
 
@@ -154,25 +202,35 @@ namespace {
 /// children of (lambda(child) - interpolated lambda(child))^2, the variance of this level's
 /// children, plus the sum over the knots of (lambda(knot) - expected)^2, what the level above will
 /// add: nothing is expected of the top, and elsewhere a line through 1/2 at the stream's place.
+/// Each square counts as much as the node's noise has variance.
 class WindowSolver {
 public:
     WindowSolver(const HatWeights& weights, int l)
         : plan_(weights), l_(l), here_(weights.level(l)),
           above_(l < weights.height() - 1 ? &weights.level(l + 1) : nullptr),
-          one_(std::int64_t{1} << weights.lattice_bits()), share_sums_(weights.share_sums(l)) {}
+          one_(std::int64_t{1} << weights.lattice_bits()),
+          fades_(weights.spec().end == HatLevels::End::fading), share_sums_(weights.share_sums(l)) {
+    }
 
     /// Prepares for the rows of one cell.
     void enter(std::int64_t cell) {
         cell_ = cell;
         is_top_ = above_ == nullptr || above_->is_waiting(cell);
+        for (int i = 0; i <= kHatWindow; ++i)
+            whole_[i] = sums(cell - kHatLeft - 1 + i);
+        part_.clear();
+        if (here_.fades(cell))
+            (void)faded_sums(cell, here_.end_child(cell) - here_.first_child(cell), &part_);
         for (int m = 0; m < kHatWindow; ++m) {
             const std::int64_t knot = cell - kHatLeft + m;
             exists_[m] = knot >= 0 && knot < here_.knots && knot <= here_.drawn_to(cell);
             if (!exists_[m])
                 continue;
-            const Sums before = sums(knot - 1);
-            const Sums behind = sums(knot);
-            const std::int64_t diagonal = before.right_right + behind.left_left + one_ * one_;
+            const Sums& before = whole_[m];
+            const Sums& behind = whole_[m + 1];
+            // Cells of one class have knots of one scale on the level below the top alone.
+            own_[m] = one_ * one_ * (l_ + 2 == plan_.height() ? noise_of(l_, knot) : unit());
+            const std::int64_t diagonal = before.right_right + behind.left_left + own_[m];
             offset_[m] = before.left_right << kGuard; // with the knot to the left
             pivot_[m] = diagonal << kGuard;
             factor_[m] = 0;
@@ -197,27 +255,28 @@ public:
                 right_side[m] += value;
         };
         for (std::int64_t cell = cell_ - kHatLeft - 1; cell < cell_; ++cell) {
-            const Sums whole = sums(cell);
+            const Sums& whole = whole_[cell - (cell_ - kHatLeft - 1)];
             add(cell, whole.left * kOne);
             add(cell + 1, whole.right * kOne);
         }
-        const Sums part = sums(cell_, passed);
+        const Sums part =
+            part_.empty() ? sums(cell_, passed) : part_[static_cast<std::size_t>(passed)];
         add(cell_, part.left * kOne);
         add(cell_ + 1, part.right * kOne);
         for (std::size_t i = 0; i < extra.size(); ++i) {
             const std::int64_t child = first_extra + static_cast<std::int64_t>(i);
             if (child >= 0 && child < here_.children && extra[i] != 0)
                 plan_.for_each_parent(l_, child, [&](std::int64_t knot, std::int32_t share) {
-                    add(knot, share * extra[i]);
+                    add(knot, share * noise_of(l_ - 1, child) * extra[i]);
                 });
         }
         // From shares to squares of shares; the knot left of the window is fixed at 1.
         for (std::int64_t& value : right_side)
             value *= one_;
         if (cell_ - kHatLeft - 1 >= 0)
-            right_side[0] -= sums(cell_ - kHatLeft - 1).left_right * kOne;
+            right_side[0] -= whole_[0].left_right * kOne;
         for (int m = 0; m < kHatWindow; ++m)
-            right_side[m] += one_ * one_ * expected(m, place);
+            right_side[m] += own_[m] * expected(m, place);
 
         std::int64_t value[kHatWindow] = {};
         for (int m = 0; m < kHatWindow; ++m) {
@@ -244,6 +303,7 @@ private:
     static constexpr int kGuard = 12;
     static constexpr int kInverseBits = 60;
     static constexpr int kFactorBits = 30;
+    static constexpr std::int64_t kFadeUnit = 32;
 
     struct Sums {
         std::int64_t left, right, left_left, left_right, right_right;
@@ -252,19 +312,52 @@ private:
     /// Sums over the first `count` children of a cell of the shares of the knots left and right of
     /// it and of their products.
     [[nodiscard]] Sums sums(std::int64_t cell, std::int64_t count) const {
+        const std::int64_t n = count * unit();
         if (cell < 0)
-            return {0, count * one_, 0, 0, count * one_ * one_};
-        if (cell >= here_.knots - 1)
-            return {count * one_, 0, count * one_ * one_, 0, 0};
-        const auto [right, right_right] = share_sums_[count];
-        const std::int64_t left = count * one_ - right;
+            return {0, n * one_, 0, 0, n * one_ * one_};
+        if (!here_.is_shared(cell))
+            return {n * one_, 0, n * one_ * one_, 0, 0};
+        const std::int64_t right = share_sums_[count].right * unit();
+        const std::int64_t right_right = share_sums_[count].right_right * unit();
+        const std::int64_t left = n * one_ - right;
         const std::int64_t left_right = right * one_ - right_right;
         return {left, right, left * one_ - left_right, left_right, right_right};
+    }
+    /// The same for a cell whose children have noise of several scales; `parts` takes the sums over
+    /// the first 0, 1, ... children.
+    [[nodiscard]] Sums faded_sums(std::int64_t cell, std::int64_t count,
+                                  std::vector<Sums>* parts) const {
+        Sums sum{};
+        for (std::int64_t w = 0;; ++w) {
+            if (parts != nullptr)
+                parts->push_back(sum);
+            if (w == count)
+                return sum;
+            const std::int64_t n = noise_of(l_ - 1, here_.first_child(cell) + w);
+            const std::int64_t right = here_.is_shared(cell) ? plan_.shares(l_, cell)[w] : 0;
+            const std::int64_t left = one_ - right;
+            sum.left += n * left;
+            sum.right += n * right;
+            sum.left_left += n * left * left;
+            sum.left_right += n * left * right;
+            sum.right_right += n * right * right;
+        }
     }
     [[nodiscard]] Sums sums(std::int64_t cell) const {
         if (cell < -1 || cell > here_.last_cell || (cell == -1 && here_.offset == 0))
             return {};
-        return sums(cell, here_.end_child(cell) - here_.first_child(cell));
+        const std::int64_t count = here_.end_child(cell) - here_.first_child(cell);
+        return here_.fades(cell) ? faded_sums(cell, count, nullptr) : sums(cell, count);
+    }
+
+    /// How much noise, in variance, a node has, in units such that most have unit().
+    [[nodiscard]] std::int64_t unit() const noexcept { return fades_ ? kFadeUnit : 1; }
+    [[nodiscard]] std::int64_t noise_of(int l, std::int64_t node) const noexcept {
+        const std::int64_t left = fades_ ? plan_.left_of(l, node) : 0;
+        if (left == 0)
+            return unit();
+        const std::int64_t whole = plan_.spec().fade_levels() << plan_.spec().fade_bits();
+        return kFadeUnit * whole * whole / ((whole + left) * (whole + left));
     }
 
     /// What the level above is expected to make of the knot in window slot m, in units of 2^-16.
@@ -281,10 +374,14 @@ private:
     const HatWeightsLevel& here_;
     const HatWeightsLevel* above_; ///< null at the top
     std::int64_t one_;
+    bool fades_;
     const HatShareSum* share_sums_;
 
     std::int64_t cell_ = 0;
-    bool is_top_ = false; ///< the level above counts nothing, or only begins to
+    bool is_top_ = false;             ///< the level above counts nothing, or only begins to
+    Sums whole_[kHatWindow + 1] = {}; ///< of the cells from cell_ - kHatLeft - 1 on
+    std::vector<Sums> part_;          ///< of the first children of a fading cell
+    std::int64_t own_[kHatWindow] = {};
     bool exists_[kHatWindow] = {};
     std::int64_t offset_[kHatWindow] = {};
     std::int64_t pivot_[kHatWindow] = {};

@@ -12,6 +12,9 @@
 //     share 0     |/     \|/     \|/     \|
 //     cell     -1     0       1       2     3
 //
+// On top of a fading end the last cell slopes as well, towards a knot that does not exist: it has
+// neither noise nor weight. The children there, and theirs, have the less noise (scale_of).
+//
 // The stream at step t, in cell J = 5 of that level (its "tick" is the cell of the level below, or
 // the step). Each knot's noise has a weight lambda in the release:
 //
@@ -67,9 +70,13 @@ struct HatWeightsLevel {
     std::int64_t left_classes;  ///< cells at the left end that have rows of their own
     std::int64_t right_classes; ///< and at the right end; all others share one set
     std::int64_t stride;        ///< rows from one class to the next
+    std::int64_t shared_cells;  ///< cells 0 .. before this one have children of two knots
+    std::int64_t fades_from;    ///< from this cell on children may have less noise; none: no cell
+    std::int64_t fading_child;  ///< its first child
     std::int64_t rows;          ///< byte offset of the rows in the block
     std::int64_t shares;        ///< byte offset of the shares: of the right-hand knot, per child
     std::int64_t sums;          ///< byte offset of the share sums of the first 0 .. radix children
+    std::int64_t left;          ///< byte offset of left_of() of the fading children
     std::int64_t queue;         ///< children that can be drawn and not yet used
     std::int64_t opens;         ///< its first tick, or the second: up to there all weights are 0
     std::int64_t first_reach;   ///< cells ahead of the first one whose children have been drawn
@@ -104,6 +111,11 @@ struct HatWeightsLevel {
         const std::int64_t cell = (tick - offset) / radix;
         return cell < last_cell ? cell : last_cell;
     }
+    [[nodiscard]] bool is_shared(std::int64_t cell) const noexcept {
+        return cell >= 0 && cell < shared_cells;
+    }
+    [[nodiscard]] bool fades(std::int64_t cell) const noexcept { return cell >= fades_from; }
+
     /// The number of the cell's first row.
     [[nodiscard]] std::int64_t row_of(std::int64_t cell) const noexcept {
         const std::int64_t from_left = cell - first_cell;
@@ -135,9 +147,10 @@ public:
     [[nodiscard]] int phase() const noexcept { return spec_.rule == HatLevels::Rule::hat ? 1 : 2; }
 
     /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of
-    /// the top nodes, which takes the fewest draws.
+    /// the top nodes, which takes the fewest draws. (Not where they fade.)
     [[nodiscard]] bool is_closing(std::int64_t t) const noexcept {
-        return t == spec_.horizon && spec_.rule == HatLevels::Rule::hat;
+        return t == spec_.horizon && spec_.rule == HatLevels::Rule::hat &&
+               spec_.end == HatLevels::End::level;
     }
 
     /// Level 1 .. height - 1.
@@ -147,10 +160,12 @@ public:
     [[nodiscard]] const HatRow* rows(int l) const noexcept {
         return reinterpret_cast<const HatRow*>(bytes_at(level(l).rows));
     }
-    /// Of children 0 .. radix - 1 of a cell, the share of the knot to their right, in units of
+    /// Of children 0, 1, ... of a shared cell, the share of the knot to their right, in units of
     /// 2^-lattice_bits.
-    [[nodiscard]] const std::int32_t* shares(int l) const noexcept {
-        return reinterpret_cast<const std::int32_t*>(bytes_at(level(l).shares));
+    [[nodiscard]] const std::int32_t* shares(int l, std::int64_t cell) const noexcept {
+        const HatWeightsLevel& here = level(l);
+        const std::int64_t skipped = cell == here.knots - 1 ? here.radix : 0;
+        return reinterpret_cast<const std::int32_t*>(bytes_at(here.shares)) + skipped;
     }
 
     [[nodiscard]] const HatShareSum* share_sums(int l) const noexcept {
@@ -160,6 +175,19 @@ public:
     /// Calls give(knot, share) for the one or two knots that child k of level l - 1 belongs to.
     template <class Give>
     void for_each_parent(int l, std::int64_t k, Give&& give) const;
+
+    /// How much of the steps of node k of level l a fading top leaves, in units of 2^-fade_bits,
+    /// rounded down.
+    [[nodiscard]] std::int32_t left_of(int l, std::int64_t k) const noexcept {
+        if (l + 1 >= height() || k < level(l + 1).fading_child)
+            return 0;
+        return left(l + 1)[k - level(l + 1).fading_child];
+    }
+
+    /// The number of the scale of this node's noise.
+    [[nodiscard]] int scale_of(int l, std::int64_t k) const noexcept {
+        return spec_.scale_of(l, left_of(l, k));
+    }
 
 private:
     [[nodiscard]] const unsigned char* bytes_at(std::int64_t offset) const noexcept {
@@ -171,8 +199,12 @@ private:
     [[nodiscard]] unsigned char* bytes_at(std::int64_t offset) noexcept {
         return reinterpret_cast<unsigned char*>(this) + offset;
     }
+    [[nodiscard]] const std::int32_t* left(int l) const noexcept {
+        return reinterpret_cast<const std::int32_t*>(bytes_at(level(l).left));
+    }
     HatRow* rows(int l) noexcept { return reinterpret_cast<HatRow*>(bytes_at(level(l).rows)); }
     void fill_shares(int l);
+    void fill_left(int l);
     void fill_bridge_rows(int l);
     void fill_hat_rows(int l);
 
@@ -191,14 +223,14 @@ void HatWeights::for_each_parent(int l, std::int64_t k, Give&& give) const {
         return;
     }
     const std::int64_t knot = here.cell_of(k);
-    if (knot >= here.knots - 1 || spec_.rule == HatLevels::Rule::bridge) {
+    if (!here.is_shared(knot)) {
         give(knot, one);
         return;
     }
-    const std::int32_t right = shares(l)[k - here.start(knot)];
+    const std::int32_t right = shares(l, knot)[k - here.start(knot)];
     if (right != one)
         give(knot, one - right);
-    if (right != 0)
+    if (right != 0 && knot + 1 < here.knots)
         give(knot + 1, right);
 }
 
@@ -324,17 +356,15 @@ void hat_weights_of_level(const HatWeights& weights, std::int64_t t, const HatPo
         return k < here.first + kHatWindow ? here.weight[k - here.first] : 0;
     };
     if (l == weights.height() - 1) {
-        for (std::int64_t k = 0; k < weights.level(l).knots; ++k) {
-            const int128 coefficient = lambda(l, k);
-            if (coefficient == 0)
-                break;
-            emit(l, k, coefficient);
-        }
+        const std::int64_t past = position.level[l].first + kHatWindow;
+        const std::int64_t knots = weights.level(l).knots;
+        for (std::int64_t k = 0; k < (knots < past ? knots : past); ++k)
+            if (const int128 coefficient = lambda(l, k); coefficient != 0)
+                emit(l, k, coefficient);
         return;
     }
     // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window count.
     const HatWeightsLevel& above = weights.level(l + 1);
-    const std::int32_t* const share = weights.shares(l + 1);
     const std::int64_t window = position.level[l + 1].first;
     const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
     const std::int64_t past = window + kHatWindow - 1;
@@ -342,7 +372,8 @@ void hat_weights_of_level(const HatWeights& weights, std::int64_t t, const HatPo
     for (std::int64_t cell = from; cell <= to; ++cell) {
         // The child after w others of its cell has (1 - share[w]) of the knot to its left and
         // share[w] of the knot to its right; children at the ends belong to one knot.
-        const bool shared = q > 0 && cell >= 0 && cell < above.knots - 1;
+        const bool shared = above.is_shared(cell);
+        const std::int32_t* const share = weights.shares(l + 1, cell);
         const int128 left = lambda(l + 1, cell < 0 ? 0 : cell);
         const int128 gain = shared ? lambda(l + 1, cell + 1) - left : 0;
         const int128 whole = left << q;

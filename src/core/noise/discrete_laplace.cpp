@@ -18,9 +18,9 @@ BigInt big(uint128 value) {
            BigInt(static_cast<std::uint64_t>(value));
 }
 
-/// The ratio of digit 0, exp(-epsilon/sensitivity).
+/// The ratio of digit 0, exp(-1/scale).
 Enclosure base_ratio(const LaplaceScale& scale, unsigned bits) {
-    BigInt numerator = scale.epsilon.mantissa();
+    BigInt numerator = BigInt(scale.epsilon.mantissa()) * BigInt(scale.divisor);
     BigInt denominator = big(scale.sensitivity);
     const int exponent = scale.epsilon.exponent();
     if (exponent < 0)
@@ -96,7 +96,7 @@ int digits_needed(double scale) {
 
 DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
     static_assert(kBase == dp_counter::kBase);
-    if (scale.sensitivity == 0 || scale.value() > max_scale())
+    if (scale.sensitivity == 0 || scale.divisor == 0 || scale.value() > max_scale())
         throw Error(Fault::parameter, "epsilon is too small for this horizon",
                     "Choose a larger epsilon or a smaller horizon.");
     digit_count_ = digits_needed(scale.value());

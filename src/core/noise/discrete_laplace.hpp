@@ -1,5 +1,5 @@
 // The exact sampler of discrete Laplace noise, P(z) = (1 - q) / (1 + q) q^|z| with
-// q = exp(-epsilon/sensitivity).
+// q = exp(-1/scale).
 //
 // z is G with probability 1 / (1 + q) and -(1 + G) otherwise, G geometric: P(G = n) = (1 - q) q^n.
 // Either sign has values of its own, so nothing is rejected. (The distribution: Canonne, Kamath,

@@ -5,7 +5,7 @@
 namespace dp_counter {
 
 double LaplaceScale::value() const noexcept {
-    return static_cast<double>(sensitivity) / epsilon.value();
+    return static_cast<double>(sensitivity) / (divisor * epsilon.value());
 }
 
 double LaplaceScale::variance() const noexcept {

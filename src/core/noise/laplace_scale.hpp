@@ -1,26 +1,29 @@
 // The parameter of a discrete Laplace distribution.
 #pragma once
 
+#include <cstdint>
+
 #include "core/base/checked.hpp"
 #include "core/base/epsilon.hpp"
 
 namespace dp_counter {
 
 /// Noise for a vector of counts whose l1 sensitivity is `sensitivity`, released under `epsilon`:
-/// P(z) proportional to exp(-|z| epsilon / sensitivity) on the integers. The scale
-/// sensitivity / epsilon is a rational number and is kept as one.
+/// P(z) proportional to exp(-|z| epsilon * divisor / sensitivity) on the integers. The scale
+/// sensitivity / (divisor * epsilon) is a rational number and is kept as one.
 struct LaplaceScale {
     Epsilon epsilon;
-    uint128 sensitivity; ///< at least 1
+    uint128 sensitivity;       ///< at least 1
+    std::uint32_t divisor = 1; ///< at least 1: of nodes in which a count has so much more weight
 
-    /// sensitivity / epsilon, rounded: for reports and for sizing, never for sampling.
+    /// The scale, rounded: for reports and for sizing, never for sampling.
     [[nodiscard]] double value() const noexcept;
 
-    /// The variance 2q/(1-q)^2, q = exp(-epsilon/sensitivity), in double precision: for reports.
+    /// The variance 2q/(1-q)^2, q = exp(-1/scale), in double precision: for reports.
     [[nodiscard]] double variance() const noexcept;
 
     friend bool operator==(const LaplaceScale& a, const LaplaceScale& b) noexcept {
-        return a.epsilon == b.epsilon && a.sensitivity == b.sensitivity;
+        return a.epsilon == b.epsilon && a.sensitivity == b.sensitivity && a.divisor == b.divisor;
     }
 };
 

@@ -32,7 +32,8 @@ public:
 private:
     [[nodiscard]] bool covers(const LaplaceScale& scale) const noexcept {
         const auto epsilon = [](const Epsilon& e) { return bit_copy<std::uint64_t>(e.value()); };
-        const bool less = scale.sensitivity < static_cast<uint128>(unit_.sensitivity);
+        const uint128 least = static_cast<uint128>(unit_.sensitivity) * scale.divisor;
+        const bool less = scale.sensitivity < least;
         return ((epsilon(scale.epsilon) ^ epsilon(unit_.epsilon)) | (less ? 1U : 0U)) == 0;
     }
     [[noreturn]] static void throw_foreign();
