@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include <sodium.h>
 
 #include "pg/live/tallies.hpp"
@@ -30,6 +33,31 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
 constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
 
+/// New tallies are stored so many at a time, in the index's order: out of it each would go to
+/// another page. And the order of the table's rows does not tell that of the persons.
+constexpr std::size_t kMostKept = std::size_t{1} << 18;
+
+HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, std::int64_t used) {
+    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.counter),
+                              UUIDPGetDatum(&digest)};
+    bool nulls[kColumns] = {};
+    return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
+}
+
+void store_kept(Tallies& tallies) {
+    NewTally* end = tallies.kept + tallies.kept_count;
+    std::sort(tallies.kept, end, [](const NewTally& a, const NewTally& b) {
+        return std::memcmp(a.digest.data, b.digest.data, UUID_LEN) < 0;
+    });
+    for (const NewTally* tally = tallies.kept; tally != end; ++tally) {
+        CHECK_FOR_INTERRUPTS();
+        HeapTuple row = row_of(tallies, tally->digest, tally->used);
+        CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
+        heap_freetuple(row);
+    }
+    tallies.kept_count = 0;
+}
+
 } // namespace
 
 bytea* new_tally_key(MemoryContext context) {
@@ -59,6 +87,8 @@ void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool
         index_beginscan(tallies.table, tallies.index, RegisterSnapshot(GetLatestSnapshot()), 2, 0);
 #endif
     tallies.indexes = CatalogOpenIndexes(tallies.table);
+    tallies.kept = static_cast<NewTally*>(palloc(kMostKept * sizeof(NewTally)));
+    tallies.kept_count = 0;
 }
 
 std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
@@ -82,19 +112,21 @@ std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes)
 }
 
 void write_tally(Tallies& tallies, std::int64_t used) {
-    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.counter),
-                              UUIDPGetDatum(&tallies.digest)};
-    bool nulls[kColumns] = {};
-    HeapTuple tuple = heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
     // Where nothing has changed, too: how much is written tells who was there, not who was counted.
-    if (ItemPointerIsValid(&tallies.place))
-        CatalogTupleUpdateWithInfo(tallies.table, &tallies.place, tuple, tallies.indexes);
-    else
-        CatalogTupleInsertWithInfo(tallies.table, tuple, tallies.indexes);
-    heap_freetuple(tuple);
+    if (ItemPointerIsValid(&tallies.place)) {
+        HeapTuple row = row_of(tallies, tallies.digest, used);
+        CatalogTupleUpdateWithInfo(tallies.table, &tallies.place, row, tallies.indexes);
+        heap_freetuple(row);
+        return;
+    }
+    if (tallies.kept_count == kMostKept)
+        store_kept(tallies);
+    tallies.kept[tallies.kept_count++] = {tallies.digest, used};
 }
 
 void close_tallies(Tallies& tallies) {
+    store_kept(tallies);
+    pfree(tallies.kept);
     CatalogCloseIndexes(tallies.indexes);
     Snapshot snapshot = tallies.scan->xs_snapshot;
     ExecDropSingleTupleTableSlot(tallies.slot);

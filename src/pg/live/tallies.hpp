@@ -26,6 +26,12 @@ inline constexpr std::size_t kTallyKeyBytes = 32;
 /// A new key, in `context`, to be stored with the counter.
 [[nodiscard]] bytea* new_tally_key(MemoryContext context);
 
+/// Of a person who had none.
+struct NewTally {
+    pg_uuid_t digest;
+    std::int64_t used;
+};
+
 /// The tallies of one counter, while a tick has its lock. Trivial.
 struct Tallies {
     std::int32_t counter;
@@ -38,6 +44,8 @@ struct Tallies {
     CatalogIndexState indexes;
     pg_uuid_t digest;      ///< of the person read last
     ItemPointerData place; ///< of that person's row; invalid if there was none
+    NewTally* kept;        ///< not yet stored
+    std::size_t kept_count;
 };
 
 /// Statistics have to stand still (without_statistics).
