@@ -79,7 +79,7 @@ for my $query ('SELECT * FROM dp_budgets', 'SELECT * FROM dp_sources', 'SELECT *
 $q->('CALL over(6)');
 $q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
-like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, connstr => $node->connstr('restored')),
+like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
 	qr/has an epsilon of 0\.5 left/, 'and its budget');
 
 # --- a standby, and its promotion

@@ -23,14 +23,15 @@ sub new_node
 	return $node;
 }
 
-# The error message of a statement, or '' if it went well.
+# The error message of a statement, or '' if it went well. Options are user, database and those of psql().
 sub failure
 {
 	my ($node, $sql, %options) = @_;
 	my $error;
 	my $user = delete $options{user};
+	my $database = delete $options{database} // 'postgres';
 	my @extra = defined $user ? ('-U', $user) : ();
-	my $status = $node->psql('postgres', $sql, stderr => \$error, extra_params => \@extra, %options);
+	my $status = $node->psql($database, $sql, stderr => \$error, extra_params => \@extra, %options);
 	return $status == 0 ? '' : $error;
 }
 
