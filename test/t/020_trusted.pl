@@ -94,7 +94,7 @@ as('curator', q{CREATE EXTENSION dp_counter; CREATE TABLE visits ()});
 $node->safe_psql('hospital', q{UPDATE pg_proc SET probin = '$libdir/removed' WHERE probin = '$libdir/dp_counter'}); # as if it were gone
 my $stderr;
 $node->psql('hospital', 'DROP TABLE visits', stderr => \$stderr);
-like($stderr, qr{could not access file "\$libdir/removed"}, 'no DROP without the library');
+like($stderr, qr{could not access file "(\$libdir/)?removed"}, 'no DROP without the library');
 as('curator', q{DROP EXTENSION dp_counter; DROP TABLE visits});
 is(as('curator', q{SELECT count(*) FROM pg_class WHERE relname = 'visits'}), 0, 'but that of the extension, and then all');
 done_testing();
