@@ -48,7 +48,7 @@ void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& r
 /// Stores that so many steps are published.
 void mark_published(Oid releases, std::int64_t steps);
 
-/// Deletes the row if there is one, and gives its number; or else 0.
-[[nodiscard]] std::int32_t delete_counter(Oid releases);
+/// Deletes the row if there is one.
+void delete_counter(Oid releases);
 
 } // namespace dp_counter::pg

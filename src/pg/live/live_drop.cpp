@@ -26,15 +26,15 @@ namespace {
 
 void remove(Oid releases) {
     lock_counter(releases);
-    CounterRow row;
-    const bool was_closed = read_counter(releases, row) && row.steps > 0;
-    const std::int32_t number = delete_counter(releases);
-    delete_releases(number);
-    delete_streams(number);
+    CounterRow row{}; // no counter has number 0
+    (void)read_counter(releases, row);
+    delete_counter(releases);
+    delete_releases(row.number);
+    delete_streams(row.number);
     if (delete_source_counter(releases)) {
-        delete_tallies(number);
-        if (!was_closed) // nothing was released
-            refund_budget(number);
+        delete_tallies(row.number);
+        if (row.steps == 0) // nothing was released
+            refund_budget(row.number);
     } else {
         drop_event_slots(releases);
     }

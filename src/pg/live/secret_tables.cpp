@@ -1,9 +1,17 @@
+#include <algorithm>
+
+#include <sodium.h>
+
 #include "pg/live/secret_tables.hpp"
 
 extern "C" {
 #include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {
@@ -19,11 +27,94 @@ Oid secret_relation(const char* name) {
 }
 
 Relation open_secret(const SecretTable& table) {
-    return table_open(secret_relation(table.table), RowExclusiveLock);
+    Relation relation = table_open(secret_relation(table.table), RowExclusiveLock);
+    Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);
+    return relation;
 }
 
 void close_secret(Relation relation) {
     table_close(relation, RowExclusiveLock);
+}
+
+SecretKey oid_key(Oid value, int column) {
+    return {column, F_OIDEQ, ObjectIdGetDatum(value)};
+}
+
+SecretKey number_key(std::int32_t value, int column) {
+    return {column, F_INT4EQ, Int32GetDatum(value)};
+}
+
+SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKeys keys,
+                              Snapshot snapshot) {
+    ScanKeyData scan_keys[2];
+    int count = 0;
+    for (const SecretKey& key : keys)
+        ScanKeyInit(&scan_keys[count++], static_cast<AttrNumber>(key.column + 1),
+                    BTEqualStrategyNumber, key.equal, key.value);
+    const bool has_index = names.index != nullptr;
+    return systable_beginscan(table, has_index ? secret_relation(names.index) : InvalidOid,
+                              has_index, snapshot, count, scan_keys);
+}
+
+bool has_secret_row(const SecretTable& names, SecretKeys keys) {
+    return visit_secret_rows(names, keys, [](const Datum*, const bool*) {});
+}
+
+void insert_secret_row(const SecretTable& names, SecretColumns columns) {
+    Datum values[kMostSecretColumns] = {};
+    bool nulls[kMostSecretColumns];
+    std::fill_n(nulls, kMostSecretColumns, true);
+    for (const SecretColumn& column : columns) {
+        values[column.column] = column.value;
+        nulls[column.column] = column.is_null;
+    }
+    Relation table = open_secret(names);
+    HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);
+    CatalogTupleInsert(table, row);
+    heap_freetuple(row);
+    close_secret(table);
+    CommandCounterIncrement();
+}
+
+bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {
+    Datum values[kMostSecretColumns] = {};
+    bool nulls[kMostSecretColumns] = {};
+    bool replaces[kMostSecretColumns] = {};
+    for (const SecretColumn& column : columns) {
+        values[column.column] = column.value;
+        nulls[column.column] = column.is_null;
+        replaces[column.column] = true;
+    }
+    Relation table = open_secret(names);
+    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    HeapTuple old = systable_getnext(scan);
+    const bool found = HeapTupleIsValid(old);
+    if (found) {
+        HeapTuple row = heap_modify_tuple(old, RelationGetDescr(table), values, nulls, replaces);
+        CatalogTupleUpdate(table, &old->t_self, row);
+        sodium_memzero(row->t_data, row->t_len);
+        heap_freetuple(row);
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
+    return found;
+}
+
+bool delete_secret_rows(const SecretTable& names, SecretKeys keys) {
+    bool found = false;
+    Relation table = open_secret(names);
+    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
+        CatalogTupleDelete(table, &row->t_self);
+        found = true;
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
+    return found;
 }
 
 } // namespace dp_counter::pg

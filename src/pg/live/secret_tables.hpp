@@ -5,18 +5,24 @@
 // that could do more. SQL finds them closed to everyone but the extension's owner.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "access/htup.h"
-#include "utils/relcache.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
 }
 
 namespace dp_counter::pg {
 
 struct SecretTable {
     const char* table;
-    const char* index; ///< on the counter, first of all
+    const char* index; ///< by which its rows are found; null: there is none
 };
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
@@ -25,7 +31,12 @@ inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
 inline constexpr SecretTable kSources{"sources", "sources_pkey"};
+inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
+inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
+
+/// No secret table has more columns.
+inline constexpr int kMostSecretColumns = 13;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.
@@ -35,5 +46,62 @@ inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters
 /// and not at the end of the transaction, since pg_locks shows it to everyone.
 [[nodiscard]] Relation open_secret(const SecretTable& table);
 void close_secret(Relation relation);
+
+/// A column, from 0, has a value. The keys of a scan are the first columns of its index.
+struct SecretKey {
+    int column;
+    RegProcedure equal;
+    Datum value;
+};
+using SecretKeys = std::initializer_list<SecretKey>;
+
+[[nodiscard]] SecretKey oid_key(Oid value, int column = 0);
+[[nodiscard]] SecretKey number_key(std::int32_t value, int column = 0);
+
+/// A scan of the rows that have these keys. Without a snapshot: as they were last committed, or
+/// changed by this transaction.
+[[nodiscard]] SysScanDesc begin_secret_scan(Relation table, const SecretTable& names,
+                                            SecretKeys keys, Snapshot snapshot = nullptr);
+
+/// Calls visit(values, nulls) for each row that has these keys; says whether there was any.
+template <class Visit>
+bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
+    bool found = false;
+    Relation table = open_secret(names);
+    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
+        Datum values[kMostSecretColumns];
+        bool nulls[kMostSecretColumns];
+        heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+        visit(values, nulls);
+        found = true;
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    return found;
+}
+
+[[nodiscard]] bool has_secret_row(const SecretTable& names, SecretKeys keys);
+
+/// What a column is to hold.
+struct SecretColumn {
+    int column;
+    Datum value;
+    bool is_null = false;
+};
+using SecretColumns = std::initializer_list<SecretColumn>;
+
+/// Stores a row, whose other columns are NULL.
+void insert_secret_row(const SecretTable& names, SecretColumns columns);
+
+/// Replaces columns of the row that has these keys, and wipes the copy that was stored; false if
+/// there is none.
+[[nodiscard]] bool replace_in_secret_row(const SecretTable& names, SecretKeys keys,
+                                         SecretColumns columns);
+
+/// Deletes all rows that have these keys; says whether there was any.
+bool delete_secret_rows(const SecretTable& names, SecretKeys keys);
 
 } // namespace dp_counter::pg
