@@ -3,13 +3,8 @@
 #include "pg/live/secret_tables.hpp"
 
 extern "C" {
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
-#include "miscadmin.h"
-#include "utils/fmgroids.h"
-#include "utils/rel.h"
 #include "utils/timestamp.h"
 }
 
@@ -29,27 +24,7 @@ enum Column {
     kHigh,
     kColumns
 };
-enum PublicationColumn { kPublishedCounter, kSteps, kPublicationColumns };
-
-/// A scan of the counter's rows: the counter is the first column of both tables.
-SysScanDesc begin_scan(Relation table, const SecretTable& names, std::int32_t counter) {
-    ScanKeyData key;
-    ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(counter));
-    return systable_beginscan(table, secret_relation(names.index), true, nullptr, 1, &key);
-}
-
-void delete_rows(const SecretTable& names, std::int32_t counter) {
-    Relation table = open_secret(names);
-    SysScanDesc scan = begin_scan(table, names, counter);
-    HeapTuple row = nullptr;
-    while (HeapTupleIsValid(row = systable_getnext(scan))) {
-        CHECK_FOR_INTERRUPTS();
-        CatalogTupleDelete(table, &row->t_self);
-    }
-    systable_endscan(scan);
-    close_secret(table);
-    CommandCounterIncrement();
-}
+enum PublicationColumn { kPublishedCounter, kSteps };
 
 } // namespace
 
@@ -85,38 +60,21 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
 }
 
 void insert_publication(std::int32_t counter) {
-    Datum values[kPublicationColumns] = {Int32GetDatum(counter), Int64GetDatum(0)};
-    bool nulls[kPublicationColumns] = {};
-    Relation table = open_secret(kPublications);
-    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-    CatalogTupleInsert(table, tuple);
-    heap_freetuple(tuple);
-    close_secret(table);
-    CommandCounterIncrement();
+    insert_secret_row(kPublications,
+                      {{kPublishedCounter, Int32GetDatum(counter)}, {kSteps, Int64GetDatum(0)}});
 }
 
 void publish_steps(std::int32_t counter, std::int64_t steps) {
-    Datum values[kPublicationColumns] = {Int32GetDatum(counter), Int64GetDatum(steps)};
-    bool nulls[kPublicationColumns] = {};
-    bool replaces[kPublicationColumns] = {false, true};
-    Relation table = open_secret(kPublications);
-    SysScanDesc scan = begin_scan(table, kPublications, counter);
-    HeapTuple old = systable_getnext(scan);
-    if (!HeapTupleIsValid(old))
+    if (!replace_in_secret_row(kPublications, {number_key(counter)},
+                               {{kSteps, Int64GetDatum(steps)}}))
         ereport(ERROR,
                 (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's publication is missing"),
                  errhint("Restore the extension's tables from a backup, or drop the counter.")));
-    HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(table), values, nulls, replaces);
-    CatalogTupleUpdate(table, &old->t_self, changed);
-    heap_freetuple(changed);
-    systable_endscan(scan);
-    close_secret(table);
-    CommandCounterIncrement();
 }
 
 void delete_releases(std::int32_t counter) {
-    delete_rows(kReleasesTable, counter);
-    delete_rows(kPublications, counter);
+    delete_secret_rows(kReleasesTable, {number_key(counter)});
+    delete_secret_rows(kPublications, {number_key(counter)});
 }
 
 } // namespace dp_counter::pg

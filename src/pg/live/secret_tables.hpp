@@ -34,6 +34,7 @@ inline constexpr SecretTable kSources{"sources", "sources_pkey"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
+inline constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
 
 /// No secret table has more columns.
 inline constexpr int kMostSecretColumns = 13;

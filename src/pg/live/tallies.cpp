@@ -31,8 +31,6 @@ enum Column { kUsed, kCounter, kDigest, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
-constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
-
 /// New tallies are stored so many at a time, in the index's order: out of it each would go to
 /// another page. And the order of the table's rows does not tell that of the persons.
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
@@ -138,19 +136,7 @@ void close_tallies(Tallies& tallies) {
 }
 
 void delete_tallies(std::int32_t counter) {
-    Relation table = open_secret(kTallies);
-    ScanKeyData key;
-    ScanKeyInit(&key, kCounter + 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(counter));
-    SysScanDesc scan =
-        systable_beginscan(table, secret_relation(kTallies.index), true, nullptr, 1, &key);
-    HeapTuple row = nullptr;
-    while (HeapTupleIsValid(row = systable_getnext(scan))) {
-        CHECK_FOR_INTERRUPTS();
-        CatalogTupleDelete(table, &row->t_self);
-    }
-    systable_endscan(scan);
-    close_secret(table);
-    CommandCounterIncrement();
+    delete_secret_rows(kTallies, {number_key(counter, kCounter)});
 }
 
 } // namespace dp_counter::pg
