@@ -9,20 +9,15 @@
 #include "pg/server/quiet_statistics.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/indexing.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
-#include "utils/fmgroids.h"
-#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -79,13 +74,10 @@ struct Total {
 
 /// A scan of the counter's rows, or of one slot's.
 SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, Snapshot snapshot) {
-    ScanKeyData keys[2];
-    ScanKeyInit(&keys[0], kReleases + 1, BTEqualStrategyNumber, F_OIDEQ,
-                ObjectIdGetDatum(releases));
-    if (slot != nullptr)
-        ScanKeyInit(&keys[1], kSlot + 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(*slot));
-    return systable_beginscan(table, secret_relation(kEvents.index), true, snapshot,
-                              slot != nullptr ? 2 : 1, keys);
+    const SecretKey key = oid_key(releases);
+    return slot == nullptr
+               ? begin_secret_scan(table, kEvents, {key}, snapshot)
+               : begin_secret_scan(table, kEvents, {key, number_key(*slot, kSlot)}, snapshot);
 }
 
 void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t events) {

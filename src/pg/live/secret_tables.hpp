@@ -35,6 +35,9 @@ inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
 inline constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
+inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
+inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
+inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_counter_key"};
 
 /// No secret table has more columns.
 inline constexpr int kMostSecretColumns = 13;
