@@ -26,20 +26,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The view that CREATE VIEW makes for this name: in the schema named, or else in the first one of
-/// the search path.
-RangeVar* parse_name(text* name) {
-    RangeVar* view = makeRangeVarFromNameList(textToQualifiedNameList(name));
-    const Oid schema = RangeVarGetCreationNamespace(view);
-    if (isTempNamespace(schema))
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("\"%s\" cannot be temporary", view->relname),
-                        errhint("What ends with the session would be made again, at the cost of "
-                                "another epsilon.")));
-    view->schemaname = get_namespace_name(schema);
-    return view;
-}
-
 void execute(const char* statement) {
     SPI_connect();
     const int result = SPI_execute(statement, false, 0);
@@ -114,9 +100,21 @@ Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, in
 
 } // namespace
 
+RangeVar* parse_new_name(text* name) {
+    RangeVar* relation = makeRangeVarFromNameList(textToQualifiedNameList(name));
+    const Oid schema = RangeVarGetCreationNamespace(relation);
+    if (isTempNamespace(schema))
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("\"%s\" cannot be temporary", relation->relname),
+                        errhint("What ends with the session would be made again, at the cost of "
+                                "another epsilon.")));
+    relation->schemaname = get_namespace_name(schema);
+    return relation;
+}
+
 Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
                    int count, Oid source) {
-    const RangeVar* view = parse_name(name);
+    const RangeVar* view = parse_new_name(name);
     StringInfoData empty;
     initStringInfo(&empty);
     appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",

@@ -6,7 +6,15 @@
 
 #include "pg/server/postgres_api.hpp"
 
+extern "C" {
+#include "nodes/primnodes.h"
+}
+
 namespace dp_counter::pg {
+
+/// The relation that CREATE makes for this name: in the schema named, or else in the first one of
+/// the search path. Raises feature_not_supported for a temporary one.
+[[nodiscard]] RangeVar* parse_new_name(text* name);
 
 /// A column of such a view.
 struct ViewColumn {
@@ -17,7 +25,7 @@ struct ViewColumn {
 
 /// Makes the view of those rows of dp_counter_private.`rows` whose first column is `number`, as
 /// CREATE VIEW by the current user would: it is his, in a schema in which he may create. Raises
-/// what CREATE VIEW raises, and feature_not_supported for a temporary one.
+/// what CREATE VIEW raises, and what parse_new_name does.
 ///
 /// With source a valid OID the view depends on that relation.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,

@@ -19,7 +19,6 @@
 #include "pg/server/secret_memory.hpp"
 
 extern "C" {
-#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -28,7 +27,6 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-#include "utils/varlena.h"
 }
 
 namespace dp_counter::pg {
@@ -89,14 +87,8 @@ SourceQuery all_rows(Oid source, const SourceRow& row, AttrNumber event) {
 }
 
 const char* create_table(text* name) {
-    RangeVar* table = makeRangeVarFromNameList(textToQualifiedNameList(name));
-    const Oid schema = RangeVarGetCreationNamespace(table);
-    if (isTempNamespace(schema))
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("\"%s\" cannot be temporary", table->relname),
-                        errhint("What ends with the session would be released again, at the cost "
-                                "of another epsilon.")));
-    const char* quoted = quote_qualified_identifier(get_namespace_name(schema), table->relname);
+    const RangeVar* table = parse_new_name(name);
+    const char* quoted = quote_qualified_identifier(table->schemaname, table->relname);
     const char* statement = psprintf(
         "CREATE TABLE %s (events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, "
         "stddev pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT "
