@@ -19,7 +19,6 @@
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_close.hpp"
 #include "pg/live/source_counters_table.hpp"
-#include "pg/live/source_reader.hpp"
 #include "pg/live/standbys.hpp"
 #include "pg/live/transactions.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -181,8 +180,7 @@ DP_FUNCTION(dp_source_tick) {
     SPI_finish();
     // To others no word about what it is: whoever may tick none of its counters does not learn
     // that.
-    const bool is_own =
-        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner_of(source);
+    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
     if (is_own)
         check_is_source(source);
     if (ticked == 0 && !(is_own && count == 0))

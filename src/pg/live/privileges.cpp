@@ -36,15 +36,6 @@ void forget_counter(Datum /*argument*/, Oid relation) {
         known_counters[relation % kKnown] = InvalidOid;
 }
 
-/// Whether the current user is the owner, or has the owner's rights.
-bool is_owner(Oid releases) {
-#if PG_VERSION_NUM >= 160000
-    return object_ownercheck(RelationRelationId, releases, GetUserId());
-#else
-    return pg_class_ownercheck(releases, GetUserId());
-#endif
-}
-
 } // namespace
 
 void initialize_known_counters() {
@@ -77,11 +68,19 @@ void check_counter_privilege(Oid releases, AclMode privilege) {
     check_is_counter(releases);
 }
 
-void check_owner(Oid view) {
-    check_exists(view);
-    if (!is_owner(view))
-        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(view)),
-                       get_rel_name(view));
+bool is_owner(Oid relation) {
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(RelationRelationId, relation, GetUserId());
+#else
+    return pg_class_ownercheck(relation, GetUserId());
+#endif
+}
+
+void check_owner(Oid relation) {
+    check_exists(relation);
+    if (!is_owner(relation))
+        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
+                       get_rel_name(relation));
 }
 
 void check_counter_owner(Oid releases) {

@@ -1,4 +1,4 @@
-// What the privileges on the view of its releases let a role do with a counter.
+// What the privileges on the view of its releases let a role do with a counter, and what it owns.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -22,10 +22,13 @@ void initialize_known_counters();
 void check_counter_privilege(Oid releases, AclMode privilege);
 void check_counter_owner(Oid releases);
 
-/// The parts of these.
+/// The parts of these. For owners pass who has their rights: members, superusers.
 void check_privilege(Oid releases, AclMode privilege);
-void check_owner(Oid view); ///< or a member of the owner
+void check_owner(Oid relation);
 void check_is_counter(Oid releases);
+
+/// Whether check_owner would let the current user pass. The relation exists.
+[[nodiscard]] bool is_owner(Oid relation);
 
 /// schema.view, quoted.
 [[nodiscard]] char* quoted_name(Oid releases);

@@ -1,15 +1,8 @@
 #include "pg/live/source_arguments.hpp"
 
-#include "pg/live/source_reader.hpp"
-
 extern "C" {
-#include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 namespace dp_counter::pg {
@@ -33,15 +26,6 @@ AttrNumber read_column(Oid relation, const Argument& argument, const char* param
                         errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
                                get_rel_name(relation))));
     return column;
-}
-
-void check_relation_owner(Oid relation) {
-    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                        errmsg("relation with OID %u does not exist", relation)));
-    if (!is_owner_of(relation))
-        aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
-                       get_rel_name(relation));
 }
 
 void check_is_source(Oid relation) {

@@ -13,10 +13,6 @@ namespace dp_counter::pg {
 /// The number of the column of that name. Raises null_value_not_allowed and undefined_column.
 [[nodiscard]] AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter);
 
-/// Raises undefined_table, or insufficient_privilege unless the current user has the owner's
-/// rights.
-void check_relation_owner(Oid relation);
-
 /// Raises wrong_object_type.
 void check_is_source(Oid relation);
 

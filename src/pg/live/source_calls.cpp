@@ -16,7 +16,6 @@ extern "C" {
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -80,7 +79,7 @@ DP_FUNCTION(dp_source_create) {
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     const Oid budget = read_relation(fcinfo->args[kBudget], "budget");
     LockRelationOid(source, AccessShareLock);
-    check_relation_owner(source);
+    check_owner(source);
     check_view(source);
     check_budget_usable(budget);
     SourceRow row{};
@@ -107,7 +106,7 @@ DP_FUNCTION(dp_source_drop) {
     using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_source_drop()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
-    check_relation_owner(source);
+    check_owner(source);
     lock_source(source, true);
     check_is_source(source);
     int count = 0;

@@ -8,6 +8,7 @@
 
 #include "pg/live/budgets.hpp"
 #include "pg/live/plain_value.hpp"
+#include "pg/live/privileges.hpp"
 #include "pg/live/public_view.hpp"
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_reader.hpp"
@@ -169,9 +170,9 @@ DP_FUNCTION(dp_source_contributions) {
 
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
-    check_relation_owner(source);
+    check_owner(source);
     lock_source(source, false);
-    check_relation_owner(source);
+    check_owner(source);
     check_is_source(source);
     SourceRow row;
     (void)read_source(source, row);

@@ -169,7 +169,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     SourceCounterRow& row = declaration.row;
     row.source = DatumGetObjectId(arguments.source.value);
     LockRelationOid(row.source, AccessShareLock); // against DROP
-    check_relation_owner(row.source);
+    check_owner(row.source);
     lock_source(row.source, false);
     check_is_source(row.source);
     (void)read_source(row.source, declaration.source);

@@ -15,7 +15,6 @@ extern "C" {
 #include "nodes/params.h"
 #include "optimizer/optimizer.h"
 #include "tcop/tcopprot.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -297,12 +296,8 @@ void check_source_is_stable(Oid source) {
     check_is_stable(rewrite(sql, nullptr, 0), source);
 }
 
-bool is_owner_of(Oid relation) {
-    return has_privs_of_role(GetUserId(), owner_of(relation));
-}
-
 void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* context) {
-    const bool is_own = is_owner_of(query.source);
+    const bool is_own = is_owner(query.source);
     if (!is_own && has_temporary_objects())
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evaluate source \"%s\" in a session with temporary objects",

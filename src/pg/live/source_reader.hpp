@@ -44,9 +44,6 @@ using SourceConsumer = void (*)(const SourceEvent& event, void* context);
 /// it reads.
 void check_source_is_stable(Oid source);
 
-/// Whether the current user is a member of the owner of the relation.
-[[nodiscard]] bool is_owner_of(Oid relation);
-
 /// Hands every row to `consume`, all those of a person together, as of the active snapshot. Raises
 /// object_not_in_prerequisite_state where the view does not keep the guarantee by itself any more,
 /// or in a session with temporary objects.
