@@ -4,6 +4,7 @@
 #include "pg/live/public_view.hpp"
 #include "pg/live/sources_table.hpp"
 #include "pg/live/transactions.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 
@@ -16,24 +17,9 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
-namespace dp_counter::pg {
-namespace {
-
-Oid read_budget_argument(const Argument& argument) {
-    if (argument.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("budget must not be null")));
-    return DatumGetObjectId(argument.value);
-}
-
-} // namespace
-} // namespace dp_counter::pg
-
 DP_FUNCTION(dp_budget_create) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(0))
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("name must not be null"),
-                        errhint("Give the name of the view to be made.")));
+    check_not_null(fcinfo->args[0], "name", "Give the name of the view to be made.");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
     const std::int32_t number = next_counter_number();
     const Oid budget = create_view_of(PG_GETARG_TEXT_PP(0), "spendings", number);
@@ -45,11 +31,9 @@ DP_FUNCTION(dp_budget_spend) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_budget_spend",
                      "It commits: what was released and seen cannot be rolled back.");
-    const Oid budget = read_budget_argument(fcinfo->args[0]);
+    const Oid budget = read_relation(fcinfo->args[0], "budget");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
-    if (PG_ARGISNULL(2))
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("purpose must not be null"),
-                        errhint("Say what is released.")));
+    check_not_null(fcinfo->args[2], "purpose", "Say what is released.");
     const char* purpose = text_to_cstring(PG_GETARG_TEXT_PP(2));
     PreventCommandIfReadOnly("dp_budget_spend()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -66,7 +50,7 @@ DP_FUNCTION(dp_budget_spend) {
 
 DP_FUNCTION(dp_budget_drop) {
     using namespace dp_counter::pg;
-    const Oid budget = read_budget_argument(fcinfo->args[0]);
+    const Oid budget = read_relation(fcinfo->args[0], "budget");
     PreventCommandIfReadOnly("dp_budget_drop()");
     check_budget_usable(budget);
     LockRelationOid(budget, AccessExclusiveLock);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pg/live/privileges.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/result_rows.hpp"
 
@@ -55,13 +56,9 @@ const char* statement(Oid releases, const char* extension) {
 
 DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(0))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
-    if (PG_ARGISNULL(1))
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("lag must not be null"),
-                        errhint("It is a number of periods: 7 of a counter by day are a week.")));
-    const Oid releases = PG_GETARG_OID(0);
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    check_not_null(fcinfo->args[1], "lag",
+                   "It is a number of periods: 7 of a counter by day are a week.");
     const std::int64_t lag = PG_GETARG_INT64(1);
     if (lag < 1 || lag > PG_INT32_MAX)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

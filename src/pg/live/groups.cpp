@@ -2,6 +2,8 @@
 
 #include "pg/live/groups.hpp"
 
+#include "pg/server/arguments.hpp"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -49,10 +51,7 @@ Groups read_groups(ArrayType* written, Oid type) {
     Groups groups{type, count, static_cast<Groups::Entry*>(palloc0(size * sizeof(Groups::Entry))),
                   static_cast<Datum*>(palloc(size * sizeof(Datum)))};
     for (int i = 0; i < count; ++i) {
-        if (nulls[i])
-            ereport(ERROR,
-                    (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("groups must not be null"),
-                     errhint("Rows without a group are not counted.")));
+        check_not_null({texts[i], nulls[i]}, "groups", "Rows without a group are not counted.");
         groups.declared[i] =
             OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
         read_plain(type, groups.declared[i], groups.sorted[i].value);

@@ -83,10 +83,7 @@ void declare(Oid releases, std::int32_t number, Numeric epsilon, const SourceDec
 DP_FUNCTION(dp_counter_create) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(kReleases))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null"),
-                 errhint("Give the name of the view to be made.")));
+    check_not_null(fcinfo->args[kReleases], "releases", "Give the name of the view to be made.");
     PreventCommandIfReadOnly("dp_counter_create()");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
     const SourceArguments arguments = source_arguments(fcinfo);

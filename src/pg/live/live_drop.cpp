@@ -10,6 +10,7 @@
 #include "pg/live/sources_table.hpp"
 #include "pg/live/streams_table.hpp"
 #include "pg/live/tallies.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -58,11 +59,8 @@ void remove_budget(Oid budget, const char* name) {
 
 DP_FUNCTION(dp_counter_drop) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(0))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
     PreventCommandIfReadOnly("dp_counter_drop()");
-    const Oid releases = PG_GETARG_OID(0);
     check_counter_owner(releases); // before the lock, so that nobody else can make others wait
     LockRelationOid(releases, AccessExclusiveLock);
     check_counter_owner(releases);

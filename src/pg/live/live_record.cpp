@@ -4,6 +4,7 @@
 #include "pg/live/pending_events.hpp"
 #include "pg/live/privileges.hpp"
 #include "pg/live/source_counters_table.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -114,18 +115,13 @@ Oid releases_of_trigger(FunctionCallInfo fcinfo) {
 
 DP_FUNCTION(dp_counter_record) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(0))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
-    if (PG_ARGISNULL(1))
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("events must not be null"),
-                        errhint("Give 0 where there is none.")));
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    check_not_null(fcinfo->args[1], "events", "Give 0 where there is none.");
     const std::int32_t events = PG_GETARG_INT32(1);
     if (events < 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("events must not be negative"),
                  errhint("Nothing is ever subtracted from a counter.")));
-    const Oid releases = PG_GETARG_OID(0);
     check_may_record(releases);
     add_pending_events(releases, events);
     PG_RETURN_VOID();

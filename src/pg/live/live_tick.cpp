@@ -149,10 +149,7 @@ constexpr const char* kWhyCommit = "A tick commits: a release that was seen and 
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
-    if (PG_ARGISNULL(0))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("releases must not be null")));
-    const Oid releases = PG_GETARG_OID(0);
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);

@@ -7,18 +7,9 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-Oid read_relation(const Argument& argument, const char* parameter) {
-    if (argument.isnull)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                        errmsg("%s must not be null", parameter)));
-    return DatumGetObjectId(argument.value);
-}
-
 AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter) {
-    if (argument.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", parameter),
-                 errhint("Name a column of \"%s\".", get_rel_name(relation))));
+    check_not_null(argument, parameter,
+                   psprintf("Name a column of \"%s\".", get_rel_name(relation)));
     const char* name = TextDatumGetCString(argument.value);
     const AttrNumber column = get_attnum(relation, name);
     if (column <= 0)

@@ -1,4 +1,4 @@
-// Arguments that name relations and their columns.
+// Arguments that name sources and their columns.
 #pragma once
 
 #include "pg/live/sources_table.hpp"
@@ -6,9 +6,6 @@
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
-
-/// Raises null_value_not_allowed.
-[[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
 
 /// The number of the column of that name. Raises null_value_not_allowed and undefined_column.
 [[nodiscard]] AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter);

@@ -151,12 +151,8 @@ DP_FUNCTION(dp_source_contributions) {
     PreventCommandIfReadOnly("dp_source_contributions()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
-    if (PG_ARGISNULL(kStoredAs))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("stored_as must not be null"),
-                 errhint("Give the name of the table to be made.")));
-    if (PG_ARGISNULL(kMost))
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("most must not be null")));
+    check_not_null(fcinfo->args[kStoredAs], "stored_as", "Give the name of the table to be made.");
+    check_not_null(fcinfo->args[kMost], "most");
     const std::int32_t most = PG_GETARG_INT32(kMost);
     if (most < 1 || most > kGreatest)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

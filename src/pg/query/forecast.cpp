@@ -33,9 +33,7 @@ constinit Forecast
     forecast(backend_plans); // this backend's; constant-initialised, public values only
 
 double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
-    if (PG_ARGISNULL(index))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
+    check_not_null(fcinfo->args[index], name);
     return PG_GETARG_FLOAT8(index);
 }
 
@@ -184,19 +182,15 @@ DP_FUNCTION(dp_plan) {
 DP_FUNCTION(dp_compare) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(0))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("horizon must not be null"),
-                 errhint("The literature's mechanisms have one. Of a count without a horizon "
-                         "dp_plan tells the errors.")));
+    check_not_null(fcinfo->args[0], "horizon",
+                   "The literature's mechanisms have one. Of a count without a horizon dp_plan "
+                   "tells the errors.");
     const Request request = read_request(
         {.epsilon = fcinfo->args[1], .sensitivity = fcinfo->args[3], .horizon = fcinfo->args[0]});
     const bool approximate = !PG_ARGISNULL(2);
     const double delta = approximate ? PG_GETARG_FLOAT8(2) : 0;
-    if (PG_ARGISNULL(4))
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("contributions must not be null"),
-                 errhint("It is the number of steps that one protected unit can change.")));
+    check_not_null(fcinfo->args[4], "contributions",
+                   "It is the number of steps that one protected unit can change.");
     const std::int64_t contributions = PG_GETARG_INT64(4);
 
     const Comparison comparison = run([&] {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/accuracy/isotonic_regression.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -25,15 +26,12 @@ struct Path {
 };
 
 std::int64_t released_at(WindowObject window, std::int64_t row) {
-    bool is_null = false;
+    Argument released{};
     bool is_out = false;
-    const Datum released = WinGetFuncArgInPartition(window, 0, static_cast<int>(row),
-                                                    WINDOW_SEEK_HEAD, false, &is_null, &is_out);
-    if (is_null)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("released must not be null"),
-                 errhint("Leave out rows without a release by WHERE.")));
-    return DatumGetInt64(released);
+    released.value = WinGetFuncArgInPartition(window, 0, static_cast<int>(row), WINDOW_SEEK_HEAD,
+                                              false, &released.isnull, &is_out);
+    check_not_null(released, "released", "Leave out rows without a release by WHERE.");
+    return DatumGetInt64(released.value);
 }
 
 /// Takes 24 bytes for each block of the path, of which there are as many as rows at worst.

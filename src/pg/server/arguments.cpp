@@ -15,23 +15,31 @@ namespace dp_counter::pg {
 namespace {
 
 double read_epsilon(const Argument& argument) {
-    if (argument.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("epsilon must not be null"),
-                 errhint("Small values protect more and add more noise; 0.1 to 1 is usual.")));
+    check_not_null(argument, "epsilon",
+                   "Small values protect more and add more noise; 0.1 to 1 is usual.");
     return DatumGetFloat8(argument.value);
 }
 
 std::int64_t read_sensitivity(const Argument& argument) {
-    if (argument.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sensitivity must not be null"),
-                 errhint("It is the most that one protected unit can change, in total over all "
-                         "rows: 1 where each is counted once.")));
+    check_not_null(argument, "sensitivity",
+                   "It is the most that one protected unit can change, in total over all rows: 1 "
+                   "where each is counted once.");
     return DatumGetInt64(argument.value);
 }
 
 } // namespace
+
+void check_not_null(const Argument& argument, const char* parameter, const char* hint) {
+    if (argument.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", parameter),
+                 hint != nullptr ? errhint("%s", hint) : 0));
+}
+
+Oid read_relation(const Argument& argument, const char* parameter) {
+    check_not_null(argument, parameter);
+    return DatumGetObjectId(argument.value);
+}
 
 PrivacyUnit read_unit(const Argument& epsilon, const Argument& sensitivity) {
     const double value = read_epsilon(epsilon);

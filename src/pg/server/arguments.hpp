@@ -22,6 +22,12 @@ struct RequestArguments {
     Argument mechanism{0, true};
 };
 
+/// Raises null_value_not_allowed.
+void check_not_null(const Argument& argument, const char* parameter, const char* hint = nullptr);
+
+/// The relation that a regclass argument names. Raises null_value_not_allowed.
+[[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
+
 /// Each raises null_value_not_allowed for an epsilon or a sensitivity that is NULL, and
 /// invalid_parameter_value for what no request can have. A NULL horizon reads as kUnbounded. (What
 /// no mechanism can have, whoever asks for the mechanism raises.)

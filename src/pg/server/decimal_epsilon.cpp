@@ -32,9 +32,7 @@ char* text_of(Numeric number) {
 } // namespace
 
 Numeric read_decimal_epsilon(const Argument& argument) {
-    if (argument.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("epsilon must not be null")));
+    check_not_null(argument, "epsilon");
     Numeric epsilon = DatumGetNumeric(argument.value);
     if (!is_finite(epsilon) || !is_positive(epsilon))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
