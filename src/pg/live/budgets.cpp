@@ -2,6 +2,7 @@
 
 #include "pg/live/privileges.hpp"
 #include "pg/live/secret_tables.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 
 extern "C" {
 #include "storage/lmgr.h"
@@ -40,10 +41,6 @@ Numeric rest(const Budget& budget) {
         left = DirectFunctionCall2(numeric_sub, left, values[kSpent]);
     });
     return DatumGetNumeric(left);
-}
-
-char* text_of(Numeric number) {
-    return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(number)));
 }
 
 } // namespace

@@ -72,9 +72,7 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
 void declare(Oid releases, std::int32_t number, Numeric epsilon, const SourceDeclaration& source) {
     insert_source_counter(releases, source.row);
     charge_budget(source.source.budget, epsilon, quoted_name(releases), number);
-    const char* decimal =
-        DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(epsilon)));
-    CreateComments(releases, RelationRelationId, 0, guarantee_of(source, decimal));
+    CreateComments(releases, RelationRelationId, 0, guarantee_of(source, text_of(epsilon)));
 }
 
 } // namespace

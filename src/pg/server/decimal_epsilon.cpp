@@ -25,11 +25,11 @@ bool is_positive(Numeric number) {
     return DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number), zero));
 }
 
+} // namespace
+
 char* text_of(Numeric number) {
     return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(number)));
 }
-
-} // namespace
 
 Numeric read_decimal_epsilon(const Argument& argument) {
     check_not_null(argument, "epsilon");

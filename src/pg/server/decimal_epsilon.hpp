@@ -10,6 +10,9 @@ extern "C" {
 
 namespace dp_counter::pg {
 
+/// As SQL writes it.
+[[nodiscard]] char* text_of(Numeric number);
+
 /// Raises null_value_not_allowed, or invalid_parameter_value for what is not positive and finite.
 [[nodiscard]] Numeric read_decimal_epsilon(const Argument& argument);
 
