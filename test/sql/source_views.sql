@@ -15,7 +15,7 @@ CREATE FUNCTION mine(integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 
 CREATE FUNCTION mine_eq(pair, pair) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR ~~~ (LEFTARG = pair, RIGHTARG = pair, FUNCTION = mine_eq);
 CREATE MATERIALIZED VIEW stored AS SELECT person, at FROM visits;
-SELECT dp_budget_create('budget', 1);
+SELECT dp_budget_create('budget', 1e6);
 
 -- says whether a source over this SELECT is taken
 CREATE FUNCTION try(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -84,5 +84,21 @@ SELECT query, try(query) FROM (VALUES
     (63, 'SELECT person, at, to_regclass(''visits'') AS c FROM visits'),
     (64, 'SELECT person, at, has_table_privilege(''visits'', ''SELECT'') AS c FROM visits')) AS queries (n, query) ORDER BY n;
 
+-- Nor may the clock's session make it otherwise: with gin_fuzzy_search_limit an index gives so many of the rows, by chance.
+CREATE TABLE tagged AS SELECT n AS person, timestamptz '2024-01-01' AS at, '{flu}'::text[] AS tags FROM generate_series(1, 5000) AS n;
+CREATE INDEX ON tagged USING gin (tags) WITH (fastupdate = off);
+CREATE VIEW tagged_dp AS SELECT person, at FROM tagged WHERE tags @> '{flu}';
+SELECT dp_source_create('tagged_dp', budget => 'budget', person => 'person', at => 'at');
+SELECT dp_counter_create('tagged_by_day', epsilon => 1e6, horizon => 1, source => 'tagged_dp', every => '1 day', since => '2024-01-01');
+SET gin_fuzzy_search_limit = 1;
+SET cpu_tuple_cost = 1000; -- so that the index is cheaper than the table
+SELECT count(*) < 5000 AS by_chance FROM tagged_dp;
+CALL dp_counter_tick('tagged_by_day');
+SELECT count FROM tagged_by_day;
+RESET gin_fuzzy_search_limit;
+RESET cpu_tuple_cost;
+
 SET client_min_messages = warning;
+DROP VIEW tagged_dp CASCADE;
+SELECT dp_budget_drop('budget');
 DROP SCHEMA source_views CASCADE;

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('leaks', conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
-	. "track_functions = all\nautovacuum = off\nlog_statement = none\n");
+	. "track_functions = all\nautovacuum = off\nlog_statement = none\nlog_temp_files = 0\n");
 my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 $node->safe_psql('postgres', q{
@@ -42,7 +42,7 @@ my $watch = $flush . q{
 };
 my $before = sql($watch, 'stranger');
 my ($out, $messages);
-is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; $flush CALL dp_counter_tick('c')",
+is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_counter_tick('c')",
 		stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'clock' ]), 0, 'a clock ticks');
 is(sql("SELECT count(*) FROM c WHERE step = 10 AND count BETWEEN 3690 AND 3710", 'steward'), 1, 'and counts: 37 persons, 100 each');
 is(sql($watch, 'stranger'), $before, 'no statistic that a role can read has moved');
@@ -51,6 +51,9 @@ is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000
 	'pg_stat_statements has counted no row of it');
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE query ~ 'visits_dp' AND query ~ 'ORDER BY'}), 0, 'nor the statement');
 unlike(slurp_file($node->logfile), qr/secret note \d+/, 'and neither is in the log');
+unlike(slurp_file($node->logfile), qr/temporary file/, 'nor how much was sorted');
+sql("SET work_mem = '64kB'; SELECT count(*) FROM (SELECT note FROM visits ORDER BY note OFFSET 0) AS s", 'steward');
+like(slurp_file($node->logfile), qr/temporary file/, 'which the log has of other statements');
 
 # The owner hears his own functions.
 sql(q{SELECT dp_counter_create('d', 1e9, 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', event => 'told')}, 'steward');

@@ -33,8 +33,8 @@ struct Setting {
     const char* value;
 };
 
-/// What stable functions read, what shows the work, and how it is planned. Those that a major does
-/// not have are left out.
+/// What stable functions read, what shows the work, what leaves out rows by chance, and how it is
+/// planned. Those that a major does not have are left out.
 constexpr Setting kSettings[] = {
     {"search_path", "pg_catalog, pg_temp"},
     {"DateStyle", "ISO, YMD"},
@@ -56,9 +56,11 @@ constexpr Setting kSettings[] = {
     {"log_parser_stats", "off"},
     {"log_planner_stats", "off"},
     {"log_executor_stats", "off"},
+    {"log_temp_files", "-1"},
     {"debug_print_parse", "off"},
     {"debug_print_rewritten", "off"},
     {"debug_print_plan", "off"},
+    {"gin_fuzzy_search_limit", "0"},
     {"enable_async_append", "on"},
     {"enable_bitmapscan", "on"},
     {"enable_gathermerge", "on"},
