@@ -63,6 +63,9 @@ IsotonicBlock* find_path(WindowObject window, MemoryContext memory) {
 DP_FUNCTION(dp_monotone) {
     using namespace dp_counter::pg;
     WindowObject window = PG_WINDOW_OBJECT();
+    if (!WindowObjectIsValid(window)) // called by an operator, which takes any function
+        ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
+                        errmsg("window function dp_monotone requires an OVER clause")));
     auto* path = static_cast<Path*>(WinGetPartitionLocalMemory(window, sizeof(Path)));
     if (path->next == nullptr)
         path->next = find_path(window, GetMemoryChunkContext(path));
