@@ -124,6 +124,7 @@ my $watch = ($major >= 15 ? $flush : 'SELECT pg_sleep(2);') . q{
 	SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private';
 };
 $node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.streams, dp_counter_private.events, dp_counter_private.releases');
+all_reported($node);
 my $before = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'reader' ]);
 for my $i (1 .. 50)
 {
@@ -133,6 +134,7 @@ for my $i (1 .. 50)
 		SELECT dp_counter_record('er.flu', 5);
 	} . $flush, extra_params => [ '-U', 'recorder' ]);
 }
+all_reported($node);
 my $after = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'reader' ]);
 is($after, $before, 'no statistic that a role can read moves when events arrive');
 

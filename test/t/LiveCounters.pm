@@ -9,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_node failure releases is_gapless start_program);
+our @EXPORT = qw(new_node failure releases is_gapless start_program all_reported);
 
 # A running server with the extension in database postgres.
 sub new_node
@@ -49,6 +49,14 @@ sub is_gapless
 	my $gaps = $node->safe_psql('postgres',
 		"SELECT count(*) = coalesce(max(step), 0) AND coalesce(min(step), 1) = 1 FROM $table");
 	is($gaps, 't', $name);
+}
+
+# Waits until all other sessions have reported the last of their statistics, as they do when they end: psql is gone before.
+sub all_reported
+{
+	my ($node) = @_;
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}) or die 'sessions stay';
+	return;
 }
 
 # Starts a program that goes on in the background with no need of being pumped: its output goes to a file.
