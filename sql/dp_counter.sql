@@ -194,6 +194,13 @@ CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
 COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
 IS 'dp_counter: numbers for live counters and budgets, none of them used twice';
 
+-- From anywhere: a dump that leaves the tables' rows out (pg_dump -s, -N dp_counter_private) has the views of counters
+-- and budgets, which name their numbers. Restored, they must not show what others get here.
+SELECT pg_catalog.setval(
+    'dp_counter_private.counters_number_seq',
+    (pg_catalog.random() OPERATOR(pg_catalog.*) 1000000000)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1
+);
+
 CREATE TABLE dp_counter_private.counters (
     releases    pg_catalog.regclass PRIMARY KEY,
     number      pg_catalog.int4 NOT NULL UNIQUE,

@@ -72,6 +72,19 @@ for my $way (qw(psql pg_restore))
 	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');
 }
 
+# --- a dump without the tables' rows: its views are those of no counter, and show nothing of the ones made later
+my $bare = $node->basedir . '/bare.sql';
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-N', 'dp_counter_private', '-f', $bare ], 'pg_dump -N');
+$node->safe_psql('postgres', 'CREATE DATABASE bare TEMPLATE template0');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('bare'), '-f', $bare ], 'restored');
+for my $name (qw(a b c d e))
+{
+	$node->safe_psql('bare', "SELECT dp_counter_create('$name', 1)");
+	$node->safe_psql('bare', "CALL dp_counter_tick('$name')");
+}
+is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen UNION ALL SELECT step FROM "Strange ""schema"."A table" UNION ALL SELECT step FROM noisy) s'),
+	0, 'the views of a dump without counters stay empty');
+
 # --- rename and move
 sql(q{CREATE SCHEMA s; ALTER VIEW visits_seen RENAME TO seen; ALTER VIEW seen SET SCHEMA s});
 like(failure($node, 'INSERT INTO visits VALUES (1)'), qr/relation "public.visits_seen" does not exist.*Trigger "r" of table "visits"/s, 'a trigger that names the old name says so');
