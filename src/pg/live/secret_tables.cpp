@@ -26,14 +26,14 @@ Oid secret_relation(const char* name) {
     return relation;
 }
 
-Relation open_secret(const SecretTable& table) {
-    Relation relation = table_open(secret_relation(table.table), RowExclusiveLock);
+Relation open_secret(const SecretTable& table, LOCKMODE lock) {
+    Relation relation = table_open(secret_relation(table.table), lock);
     Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);
     return relation;
 }
 
-void close_secret(Relation relation) {
-    table_close(relation, RowExclusiveLock);
+void close_secret(Relation relation, LOCKMODE lock) {
+    table_close(relation, lock);
 }
 
 SecretKey oid_key(Oid value, int column) {

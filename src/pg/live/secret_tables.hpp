@@ -46,10 +46,10 @@ inline constexpr int kMostSecretColumns = 13;
 /// installed.
 [[nodiscard]] Oid secret_relation(const char* name);
 
-/// Opens the table with RowExclusiveLock. Close with close_secret: the lock is given back at once
-/// and not at the end of the transaction, since pg_locks shows it to everyone.
-[[nodiscard]] Relation open_secret(const SecretTable& table);
-void close_secret(Relation relation);
+/// Opens the table, by default to write to it. Close with close_secret: the lock is given back at
+/// once and not at the end of the transaction, since pg_locks shows it to everyone.
+[[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);
+void close_secret(Relation relation, LOCKMODE lock = RowExclusiveLock);
 
 /// A column, from 0, has a value. The keys of a scan are the first columns of its index.
 struct SecretKey {
@@ -71,7 +71,7 @@ using SecretKeys = std::initializer_list<SecretKey>;
 template <class Visit>
 bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
     bool found = false;
-    Relation table = open_secret(names);
+    Relation table = open_secret(names, AccessShareLock);
     SysScanDesc scan = begin_secret_scan(table, names, keys);
     HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
@@ -83,7 +83,7 @@ bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
         found = true;
     }
     systable_endscan(scan);
-    close_secret(table);
+    close_secret(table, AccessShareLock);
     return found;
 }
 
