@@ -210,15 +210,14 @@ CREATE TABLE dp_counter_private.counters (
     k           pg_catalog.int4,
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
-    stddev      pg_catalog.float8,
-    published   pg_catalog.int8 NOT NULL
+    stddev      pg_catalog.float8
 );
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.counters
-IS 'dp_counter: a row per live counter: its parameters, how many steps it has closed and how many of them are published';
+IS 'dp_counter: a row per live counter: its parameters, and how many steps it has closed';
 
 -- A group of a counter has a stream; a counter without groups has one. What was counted up to the last
 -- closed step is total + carries * 2^63, as in the table of events.

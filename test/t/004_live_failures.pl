@@ -44,21 +44,27 @@ sql('SELECT dp_counter_drop($$c$$)');
 
 # --- a release that cannot be published is kept, not drawn again
 sql(q{SELECT dp_counter_create('n', 0.01, 1000)});
-my $stored = q{SELECT steps, published, (SELECT count FROM dp_counter_private.releases WHERE counter = number AND step = steps) FROM dp_counter_private.counters WHERE releases = 'n'::regclass};
-sql(q{DELETE FROM dp_counter_private.publications});
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.counter = number JOIN dp_counter_private.releases r ON r.counter = number AND step = c.steps WHERE releases = 'n'::regclass};
+sql(q{BEGIN; SELECT FROM dp_counter_private.publications FOR UPDATE; PREPARE TRANSACTION 'in the way'});
 my %drawn;
 for (1 .. 5)
 {
-	like(failure($node, q{CALL dp_counter_tick('n')}), qr/publication is missing.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
+	like(failure($node, q{SET lock_timeout = '20ms'; CALL dp_counter_tick('n')}), qr/lock timeout.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
 	$drawn{sql($stored)} = 1;
 }
 is(scalar(keys %drawn), 1, 'it is the same release every time');
 like((keys %drawn)[0], qr/^1\|0\|/, 'and no further step is closed meanwhile');
-sql(q{INSERT INTO dp_counter_private.publications SELECT number, 0 FROM dp_counter_private.counters});
+sql(q{ROLLBACK PREPARED 'in the way'});
 sql(q{CALL dp_counter_tick('n')});
 is(sql('SELECT max(step) FROM n'), 2, 'the next tick publishes both');
 is(sql('SELECT count FROM n WHERE step = 1'), (keys %drawn)[0] =~ s/.*\|//r, 'what was stored');
 is_gapless($node, 'n', 'in the end no step is missing');
+
+# --- where it is not known what is published, nothing is drawn
+sql(q{CREATE TABLE saved AS SELECT * FROM dp_counter_private.publications; DELETE FROM dp_counter_private.publications});
+like(failure($node, q{CALL dp_counter_tick('n')}), qr/publication is missing.*HINT:  Restore the extension's tables/s, 'a damaged table is named');
+is(sql(q{SELECT steps || ' ' || (SELECT count(*) FROM dp_counter_private.releases) FROM dp_counters}), '2 2', 'and no step closed');
+sql(q{INSERT INTO dp_counter_private.publications SELECT * FROM saved});
 
 # --- who listens is told, with a name that SQL takes
 sql(q{CREATE SCHEMA "A schema"; SELECT dp_counter_create('"A schema"."A ""counter"', 1)});

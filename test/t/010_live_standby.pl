@@ -20,7 +20,7 @@ $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'there is a synchronous standby');
 is(failure($node, q{CALL dp_counter_tick('c')}), '', 'a tick waits for it');
 sql(q{SELECT dp_counter_record('c', 5)});
-my $stored = q{SELECT steps, published, (SELECT count FROM dp_counter_private.releases WHERE counter = number AND step = steps) FROM dp_counter_private.counters};
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.counter = number JOIN dp_counter_private.releases r ON r.counter = number AND step = c.steps};
 my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM c};
 my $first = sql($released);
 like($first, qr/^1:-?\d+$/, 'and publishes');

@@ -23,14 +23,8 @@ enum Column {
     kK,
     kSteps,
     kReleasedAt,
-    kStddev,
-    kPublished
+    kStddev
 };
-
-void replace(Oid releases, SecretColumns columns) {
-    if (!replace_in_secret_row(kCounters, {oid_key(releases)}, columns))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
-}
 
 } // namespace
 
@@ -50,7 +44,6 @@ bool read_counter(Oid releases, CounterRow& row) {
             row.number = DatumGetInt32(values[kNumber]);
             row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
             row.steps = DatumGetInt64(values[kSteps]);
-            row.published = DatumGetInt64(values[kPublished]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
             row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
         });
@@ -71,20 +64,17 @@ void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Re
                        {kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
                        // NULL: a bridge or hats with chosen radices
                        {kK, Int32GetDatum(spec.radix), spec.radix == 0},
-                       {kSteps, Int64GetDatum(0)},
-                       {kPublished, Int64GetDatum(0)}});
+                       {kSteps, Int64GetDatum(0)}});
 }
 
 void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row) {
-    replace(releases, {{kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
-                       {kK, Int32GetDatum(spec.radix), spec.radix == 0},
-                       {kSteps, Int64GetDatum(row.steps)},
-                       {kReleasedAt, TimestampTzGetDatum(row.released_at)},
-                       {kStddev, Float8GetDatum(row.stddev)}});
-}
-
-void mark_published(Oid releases, std::int64_t steps) {
-    replace(releases, {{kPublished, Int64GetDatum(steps)}});
+    if (!replace_in_secret_row(kCounters, {oid_key(releases)},
+                               {{kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
+                                {kK, Int32GetDatum(spec.radix), spec.radix == 0},
+                                {kSteps, Int64GetDatum(row.steps)},
+                                {kReleasedAt, TimestampTzGetDatum(row.released_at)},
+                                {kStddev, Float8GetDatum(row.stddev)}}))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
 }
 
 void delete_counter(Oid releases) {

@@ -15,10 +15,9 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
 struct CounterRow {
-    std::int32_t number;    ///< its own for ever, in the table of releases
-    std::int64_t horizon;   ///< kUnbounded where it has none
-    std::int64_t steps;     ///< closed
-    std::int64_t published; ///< of those, that everybody may see
+    std::int32_t number;  ///< its own for ever, in the table of releases
+    std::int64_t horizon; ///< kUnbounded where it has none
+    std::int64_t steps;   ///< closed
     // Of the last closed step; of meaning if steps > 0.
     TimestampTz released_at;
     double stddev;
@@ -44,9 +43,6 @@ void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Re
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.
 void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row);
-
-/// Stores that so many steps are published.
-void mark_published(Oid releases, std::int64_t steps);
 
 /// Deletes the row if there is one.
 void delete_counter(Oid releases);

@@ -64,11 +64,10 @@ void explain_publication(void* argument) {
 }
 
 /// The second transaction's work.
-void publish(Oid releases, CounterRow& row) {
+void publish(CounterRow& row) {
     ErrorContextCallback context{error_context_stack, explain_publication, &row};
     error_context_stack = &context;
     publish_steps(row.number, row.steps);
-    mark_published(releases, row.steps);
     error_context_stack = context.previous;
 }
 
@@ -98,12 +97,12 @@ std::int64_t tick(Oid releases) {
         CounterRow row;
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());
-        if (row.published < row.steps) {
+        if (published_steps(row.number) < row.steps) {
             // A step that another tick has closed was committed before the counter's lock was free.
             const bool is_own = row.steps == closed_step;
             if (is_own ? !standbys_have(closed_at) : !await_standbys())
                 refuse_publication(row);
-            publish(releases, row);
+            publish(row);
             last_step = row.steps;
             is_published = is_own;
         } else if (closed_step != 0) {

@@ -26,6 +26,12 @@ enum Column {
 };
 enum PublicationColumn { kPublishedCounter, kSteps };
 
+[[noreturn]] void raise_missing() {
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's publication is missing"),
+                    errhint("Restore the extension's tables from a backup, or drop the counter.")));
+    pg_unreachable();
+}
+
 } // namespace
 
 void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
@@ -64,12 +70,19 @@ void insert_publication(std::int32_t counter) {
                       {{kPublishedCounter, Int32GetDatum(counter)}, {kSteps, Int64GetDatum(0)}});
 }
 
+std::int64_t published_steps(std::int32_t counter) {
+    std::int64_t steps = 0;
+    if (!visit_secret_rows(
+            kPublications, {number_key(counter)},
+            [&](const Datum* values, const bool*) { steps = DatumGetInt64(values[kSteps]); }))
+        raise_missing();
+    return steps;
+}
+
 void publish_steps(std::int32_t counter, std::int64_t steps) {
     if (!replace_in_secret_row(kPublications, {number_key(counter)},
                                {{kSteps, Int64GetDatum(steps)}}))
-        ereport(ERROR,
-                (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's publication is missing"),
-                 errhint("Restore the extension's tables from a backup, or drop the counter.")));
+        raise_missing();
 }
 
 void delete_releases(std::int32_t counter) {

@@ -30,6 +30,9 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
 /// Says that nothing of a new counter is published.
 void insert_publication(std::int32_t counter);
 
+/// How many steps of the counter everybody may see. Raises data_corrupted where it has no row.
+[[nodiscard]] std::int64_t published_steps(std::int32_t counter);
+
 /// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
 void publish_steps(std::int32_t counter, std::int64_t steps);
 
