@@ -89,6 +89,10 @@ EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', 'infinity', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', '-1 hour');
 EXECUTE create_counter(1, 1000000, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 year', '2025-01-01', NULL);
+CREATE VIEW far AS SELECT person, at FROM facts;
+SELECT dp_source_create('far', 'people', 'person', 'at', 'Asia/Tokyo');
+EXECUTE create_counter(1, 10, 'far', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '4714-11-24 BC', NULL); -- before time begins in Greenwich
+DROP VIEW far;
 CREATE VIEW dated AS SELECT person, day FROM facts;
 SELECT dp_source_create('dated', 'people', 'person', 'day');
 EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, NULL, NULL, NULL, '1 hour', '2025-01-01', NULL);

@@ -21,7 +21,7 @@ namespace {
 [[noreturn]] void raise_out_of_range() {
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
                     errmsg("the counter's periods are out of range"),
-                    errhint("Choose a smaller horizon or a shorter every.")));
+                    errhint("Choose a later since, a smaller horizon or a shorter every.")));
     pg_unreachable();
 }
 
@@ -116,8 +116,9 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     if (is_date && schedule.since % USECS_PER_DAY != 0)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("since must be at midnight where the source's time is a date")));
-    (void)instant(plus(local_end(schedule, horizon), schedule.grace),
-                  find_zone(schedule.time_zone));
+    pg_tz* zone = find_zone(schedule.time_zone);
+    (void)instant(schedule.since, zone);
+    (void)instant(plus(local_end(schedule, horizon), schedule.grace), zone);
 }
 
 DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t horizon,
