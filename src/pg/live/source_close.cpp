@@ -39,11 +39,7 @@ struct Collector {
     Tallies tallies;
     MemoryContext context; ///< for as long as the rows come
     MemoryContext row;     ///< for a row
-    // The person whose rows come.
-    bool has_person;
-    unsigned char* person;
-    int person_size;
-    int person_room;
+    KeptPerson person; ///< whose rows come
     std::int64_t used;
     FirstEvents events;
     Event* memory;
@@ -64,7 +60,7 @@ std::int64_t value_of(Oid type, Datum value) {
 }
 
 void end_person(Collector& collector) {
-    if (!collector.has_person)
+    if (collector.person.bytes == nullptr)
         return;
     const Event* counted = collector.events.finish();
     const std::size_t size = collector.events.size();
@@ -74,25 +70,12 @@ void end_person(Collector& collector) {
 }
 
 void begin_person(Collector& collector, const PlainValue& person) {
-    if (person.size > collector.person_room) {
-        collector.person_room = std::max(person.size, 2 * collector.person_room);
-        collector.person = static_cast<unsigned char*>(
-            MemoryContextAlloc(collector.context, static_cast<std::size_t>(collector.person_room)));
-    }
-    collector.person_size = person.size;
-    std::memcpy(collector.person, person.bytes(), static_cast<std::size_t>(person.size));
-    collector.has_person = true;
-    collector.used = read_tally(collector.tallies, collector.person,
-                                static_cast<std::size_t>(collector.person_size));
+    keep_person(collector.person, person);
+    collector.used =
+        read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
     collector.events.begin(
         collector.memory, collector.room,
         std::max<std::int64_t>(collector.counter->per_person - collector.used, 0));
-}
-
-bool is_same_person(const Collector& collector, const PlainValue& person) {
-    return collector.has_person && person.size == collector.person_size &&
-           std::memcmp(person.bytes(), collector.person, static_cast<std::size_t>(person.size)) ==
-               0;
 }
 
 void add_event(Collector& collector, const SourceEvent& event) {
@@ -126,7 +109,7 @@ void consume(const SourceEvent& event, void* context) {
     MemoryContext caller = MemoryContextSwitchTo(collector.row);
     PlainValue person{};
     read_plain(collector.person_type, event.person, person);
-    if (!is_same_person(collector, person)) {
+    if (!is_same_person(collector.person, person)) {
         MemoryContextSwitchTo(collector.context); // what an index scan keeps must stay
         end_person(collector);
         begin_person(collector, person);
@@ -173,6 +156,7 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
     collector.row =
         AllocSetContextCreate(collector.context, "dp_counter row", ALLOCSET_SMALL_SIZES);
+    collector.person.context = collector.context;
     collector.schedule = &schedule;
     collector.due = &due;
     prepare(collector, source, counter);

@@ -42,11 +42,8 @@ struct Histogram {
     Oid type; ///< of the person
     std::int32_t cells;
     int128* persons;
-    PlainValue person; ///< whose events are being counted, in `memory`
-    unsigned char* memory;
-    std::size_t capacity;
-    bool has_person;
-    std::int64_t events;
+    KeptPerson person;
+    std::int64_t events; ///< of this person
 };
 
 void end_person(Histogram& histogram) {
@@ -59,17 +56,9 @@ void count_event(const SourceEvent& event, void* context) {
     auto& histogram = *static_cast<Histogram*>(context);
     PlainValue person;
     read_plain(histogram.type, event.person, person);
-    if (!histogram.has_person || compare_plain(histogram.person, person) != 0) {
+    if (!is_same_person(histogram.person, person)) {
         end_person(histogram);
-        const auto size = static_cast<std::size_t>(person.size);
-        if (size > histogram.capacity) {
-            histogram.capacity = 2 * size;
-            histogram.memory =
-                static_cast<unsigned char*>(repalloc(histogram.memory, histogram.capacity));
-        }
-        std::copy_n(person.bytes(), size, histogram.memory);
-        histogram.person = {histogram.memory, person.size, {}};
-        histogram.has_person = true;
+        keep_person(histogram.person, person);
     }
     histogram.events += event.is_event ? 1 : 0;
 }
@@ -189,10 +178,7 @@ DP_FUNCTION(dp_source_contributions) {
         column_type(source, row.person),
         cells,
         static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
-        {},
-        static_cast<unsigned char*>(palloc(64)),
-        64,
-        false,
+        {CurrentMemoryContext, nullptr, 0, 0},
         0};
     read_source_rows(all_rows(source, row, event), count_event, &histogram);
     end_person(histogram);
