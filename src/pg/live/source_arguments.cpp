@@ -1,6 +1,9 @@
 #include "pg/live/source_arguments.hpp"
 
+#include "pg/live/source_reader.hpp"
+
 extern "C" {
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -16,6 +19,18 @@ AttrNumber read_column(Oid relation, const Argument& argument, const char* param
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
                                get_rel_name(relation))));
+    return column;
+}
+
+AttrNumber read_event_column(Oid source, const Argument& argument) {
+    if (argument.isnull)
+        return InvalidAttrNumber;
+    const AttrNumber column = read_column(source, argument, "event");
+    if (column_type(source, column) != BOOLOID)
+        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                        errmsg("event must be of type boolean, not %s",
+                               format_type_be(column_type(source, column))),
+                        errhint("Make it a condition in the view: diagnosis = 'flu' AS flu.")));
     return column;
 }
 

@@ -10,6 +10,10 @@ namespace dp_counter::pg {
 /// The number of the column of that name. Raises null_value_not_allowed and undefined_column.
 [[nodiscard]] AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter);
 
+/// The boolean column that says which rows are events; InvalidAttrNumber for NULL: all are. Raises
+/// undefined_column and datatype_mismatch.
+[[nodiscard]] AttrNumber read_event_column(Oid source, const Argument& argument);
+
 /// Raises wrong_object_type.
 void check_is_source(Oid relation);
 

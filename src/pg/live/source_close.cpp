@@ -39,7 +39,7 @@ struct Collector {
     Tallies tallies;
     MemoryContext context; ///< for as long as the rows come
     MemoryContext row;     ///< for a row
-    KeptPerson person; ///< whose rows come
+    KeptPerson person;     ///< whose rows come
     std::int64_t used;
     FirstEvents events;
     Event* memory;

@@ -161,14 +161,7 @@ DP_FUNCTION(dp_source_contributions) {
     check_is_source(source);
     SourceRow row;
     (void)read_source(source, row);
-    AttrNumber event = 0;
-    if (!PG_ARGISNULL(kEvent)) {
-        event = read_column(source, fcinfo->args[kEvent], "event");
-        if (column_type(source, event) != BOOLOID)
-            ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                            errmsg("event must be of type boolean, not %s",
-                                   format_type_be(column_type(source, event)))));
-    }
+    const AttrNumber event = read_event_column(source, fcinfo->args[kEvent]);
     PushActiveSnapshot(GetTransactionSnapshot());
     const char* table = create_table(stored_as);
     check_budget_usable(row.budget);

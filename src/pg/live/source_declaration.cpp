@@ -44,15 +44,6 @@ AttrNumber optional_column(Oid source, const Argument& argument, const char* par
     return read_column(source, argument, parameter);
 }
 
-void read_event(Oid source, const Argument& argument, SourceCounterRow& row) {
-    row.event = optional_column(source, argument, "event");
-    if (row.event != InvalidAttrNumber && column_type(source, row.event) != BOOLOID)
-        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                        errmsg("event must be of type boolean, not %s",
-                               format_type_be(column_type(source, row.event))),
-                        errhint("Make it a condition in the view: diagnosis = 'flu' AS flu.")));
-}
-
 void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& row) {
     row.value = optional_column(source, arguments.value, "value");
     row.upper = 1;
@@ -178,7 +169,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     const std::int64_t periods = DatumGetInt64(horizon.value);
     if (periods < 1 || periods > kMostReleases)
         raise_range("horizon", kMostReleases, periods);
-    read_event(row.source, arguments.event, row);
+    row.event = read_event_column(row.source, arguments.event);
     read_value(row.source, arguments, row);
     read_bound(arguments.per_person, row);
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
