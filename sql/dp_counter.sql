@@ -231,11 +231,12 @@ CREATE TABLE dp_counter_private.streams (
 );
 
 -- Never compressed: the stored length would depend on the noise.
-ALTER TABLE dp_counter_private.streams ALTER COLUMN state SET STORAGE EXTERNAL;
-ALTER TABLE dp_counter_private.streams ALTER COLUMN state SET STATISTICS 0;
-ALTER TABLE dp_counter_private.streams ALTER COLUMN total SET STATISTICS 0;
-ALTER TABLE dp_counter_private.streams ALTER COLUMN carries SET STATISTICS 0;
-ALTER TABLE dp_counter_private.streams ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_counter_private.streams
+    ALTER COLUMN state SET STORAGE EXTERNAL,
+    ALTER COLUMN state SET STATISTICS 0,
+    ALTER COLUMN total SET STATISTICS 0,
+    ALTER COLUMN carries SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.streams FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.streams
@@ -254,11 +255,12 @@ CREATE TABLE dp_counter_private.events (
 
 CREATE INDEX events_releases_slot_idx ON dp_counter_private.events (releases, slot);
 
-ALTER TABLE dp_counter_private.events ALTER COLUMN head SET STATISTICS 0;
-ALTER TABLE dp_counter_private.events ALTER COLUMN total SET STATISTICS 0;
-ALTER TABLE dp_counter_private.events ALTER COLUMN carries SET STATISTICS 0;
-ALTER TABLE dp_counter_private.events ALTER COLUMN tail SET STATISTICS 0;
-ALTER TABLE dp_counter_private.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_counter_private.events
+    ALTER COLUMN head SET STATISTICS 0,
+    ALTER COLUMN total SET STATISTICS 0,
+    ALTER COLUMN carries SET STATISTICS 0,
+    ALTER COLUMN tail SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.events
@@ -280,16 +282,17 @@ CREATE TABLE dp_counter_private.releases (
     PRIMARY KEY (counter, step, stream)
 );
 
-ALTER TABLE dp_counter_private.releases ALTER COLUMN counter SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN step SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN stream SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN released_at SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN count SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN stddev SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN low SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ALTER COLUMN high SET STATISTICS 0;
-ALTER TABLE dp_counter_private.releases ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_counter_private.releases
+    ALTER COLUMN counter SET STATISTICS 0,
+    ALTER COLUMN step SET STATISTICS 0,
+    ALTER COLUMN stream SET STATISTICS 0,
+    ALTER COLUMN period SET STATISTICS 0,
+    ALTER COLUMN released_at SET STATISTICS 0,
+    ALTER COLUMN count SET STATISTICS 0,
+    ALTER COLUMN stddev SET STATISTICS 0,
+    ALTER COLUMN low SET STATISTICS 0,
+    ALTER COLUMN high SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.releases FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.releases
@@ -391,8 +394,9 @@ CREATE TABLE dp_counter_private.source_counters (
     key        pg_catalog.bytea NOT NULL
 );
 
-ALTER TABLE dp_counter_private.source_counters ALTER COLUMN key SET STATISTICS 0;
-ALTER TABLE dp_counter_private.source_counters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_counter_private.source_counters
+    ALTER COLUMN key SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.source_counters
@@ -408,10 +412,11 @@ CREATE TABLE dp_counter_private.tallies (
 -- Unique: were the rows of a person ever to come apart, that is an error, not a second bound.
 CREATE UNIQUE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);
 
-ALTER TABLE dp_counter_private.tallies ALTER COLUMN used SET STATISTICS 0;
-ALTER TABLE dp_counter_private.tallies ALTER COLUMN counter SET STATISTICS 0;
-ALTER TABLE dp_counter_private.tallies ALTER COLUMN digest SET STATISTICS 0;
-ALTER TABLE dp_counter_private.tallies ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_counter_private.tallies
+    ALTER COLUMN used SET STATISTICS 0,
+    ALTER COLUMN counter SET STATISTICS 0,
+    ALTER COLUMN digest SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.tallies
