@@ -84,6 +84,22 @@ SELECT query, try(query) FROM (VALUES
     (63, 'SELECT person, at, to_regclass(''visits'') AS c FROM visits'),
     (64, 'SELECT person, at, has_table_privilege(''visits'', ''SELECT'') AS c FROM visits')) AS queries (n, query) ORDER BY n;
 
+-- SQL's JSON expressions, which older servers do not have, call functions that no tree shows: casts to json, checks of domains.
+CREATE TYPE ward_row AS (ward ward);
+CREATE FUNCTION crowded(integer) RETURNS boolean STABLE LANGUAGE sql AS 'SELECT count(*) > 5 FROM source_views.visits';
+CREATE DOMAIN crowd AS integer CHECK (VALUE < 0 OR crowded(VALUE));
+CREATE FUNCTION to_json(ward) RETURNS json STABLE LANGUAGE sql AS 'SELECT to_json(count(*)) FROM source_views.visits';
+CREATE CAST (ward AS json) WITH FUNCTION to_json(ward);
+SELECT query, CASE WHEN current_setting('server_version_num')::integer >= since THEN try(query) ELSE older END AS try
+FROM (VALUES
+    (1, 170000, 'SELECT person, at, JSON_VALUE(text_at::jsonb, ''$'' RETURNING integer) AS x FROM visits', 'taken'),
+    (2, 170000, 'SELECT person, at, JSON_VALUE(text_at::jsonb, ''$'' RETURNING crowd) AS x FROM visits', '0A000 It makes JSON, or takes a type out of it that is not PostgreSQL''s own.'),
+    (3, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING crowd[]) AS x FROM visits', '0A000 It makes JSON, or takes a type out of it that is not PostgreSQL''s own.'),
+    (4, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING ward_row) AS x FROM visits', '0A000 It makes JSON, or takes a type out of it that is not PostgreSQL''s own.'),
+    (5, 160000, 'SELECT person, at, JSON_ARRAY(ward) AS x FROM visits', '0A000 It makes JSON, or takes a type out of it that is not PostgreSQL''s own.'),
+    (6, 160000, 'SELECT person, at, JSON_OBJECT(''ward'': ward) AS x FROM visits', '0A000 It makes JSON, or takes a type out of it that is not PostgreSQL''s own.')
+    ) AS queries (n, since, query, older) ORDER BY n;
+
 -- Nor may the clock's session make it otherwise: with gin_fuzzy_search_limit an index gives so many of the rows, by chance.
 CREATE TABLE tagged AS SELECT n AS person, timestamptz '2024-01-01' AS at, '{flu}'::text[] AS tags FROM generate_series(1, 5000) AS n;
 CREATE INDEX ON tagged USING gin (tags) WITH (fastupdate = off);

@@ -69,6 +69,16 @@ bool is_unfit_function(Oid function, void* /*context*/) {
     return !fit;
 }
 
+bool is_in_catalog(Oid type) {
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const bool is_in = reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple))->typnamespace ==
+                       PG_CATALOG_NAMESPACE;
+    ReleaseSysCache(tuple);
+    return is_in;
+}
+
 /// Whether functions of pg_catalog that take the type run no function of anybody else's: those that
 /// compare arrays, say, call what their elements' type brings along.
 bool is_plain_type(Oid type) {
@@ -78,13 +88,21 @@ bool is_plain_type(Oid type) {
         base = getBaseType(element);
     if (get_typtype(base) == TYPTYPE_ENUM)
         return true;
-    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base));
-    if (!HeapTupleIsValid(tuple))
-        return false;
-    const bool plain = reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple))->typnamespace ==
-                       PG_CATALOG_NAMESPACE;
-    ReleaseSysCache(tuple);
-    return plain;
+    return is_in_catalog(base);
+}
+
+/// Whether the node hides functions: SQL's JSON expressions cast values to json by what a type's
+/// owner has made for that, and check domains.
+bool is_unfit_json([[maybe_unused]] Node* node) {
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr))
+        return true;
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr))
+        return !is_in_catalog(exprType(node));
+#endif
+    return false;
 }
 
 /// The walk stops, with the reason, at the first part of an expression that may not be there.
@@ -106,6 +124,8 @@ bool find_reason(Node* node, void* reason) {
         return because("It casts to a domain, whose constraints may read anything.");
     if (check_functions_in_node(node, is_unfit_function, nullptr))
         return because("It calls a function that is volatile, not in pg_catalog, or reads data.");
+    if (is_unfit_json(node))
+        return because("It makes JSON, or takes a type out of it that is not PostgreSQL's own.");
     if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
          IsA(node, ArrayCoerceExpr)) &&
         !is_plain_type(exprType(node)))
