@@ -318,9 +318,7 @@ int128 total_events(Oid releases) {
     });
     // Not whether the total has fallen: that would depend on what was counted.
     if (slots < kSlots)
-        ereport(ERROR,
-                (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's events are missing"),
-                 errhint("Restore the extension's tables from a backup, or drop the counter.")));
+        raise_damaged("the counter's events are missing");
     return static_cast<int128>(total);
 }
 

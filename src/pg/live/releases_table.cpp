@@ -26,11 +26,7 @@ enum Column {
 };
 enum PublicationColumn { kPublishedCounter, kSteps };
 
-[[noreturn]] void raise_missing() {
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's publication is missing"),
-                    errhint("Restore the extension's tables from a backup, or drop the counter.")));
-    pg_unreachable();
-}
+constexpr const char* kMissing = "the counter's publication is missing";
 
 } // namespace
 
@@ -75,14 +71,14 @@ std::int64_t published_steps(std::int32_t counter) {
     if (!visit_secret_rows(
             kPublications, {number_key(counter)},
             [&](const Datum* values, const bool*) { steps = DatumGetInt64(values[kSteps]); }))
-        raise_missing();
+        raise_damaged(kMissing);
     return steps;
 }
 
 void publish_steps(std::int32_t counter, std::int64_t steps) {
     if (!replace_in_secret_row(kPublications, {number_key(counter)},
                                {{kSteps, Int64GetDatum(steps)}}))
-        raise_missing();
+        raise_damaged(kMissing);
 }
 
 void delete_releases(std::int32_t counter) {

@@ -26,6 +26,12 @@ Oid secret_relation(const char* name) {
     return relation;
 }
 
+void raise_damaged(const char* what) {
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s", what),
+                    errhint("Restore the extension's tables from a backup, or drop the counter.")));
+    pg_unreachable();
+}
+
 Relation open_secret(const SecretTable& table, LOCKMODE lock) {
     Relation relation = table_open(secret_relation(table.table), lock);
     Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);

@@ -29,11 +29,7 @@ Datum carries_of(int128 total) {
     return Int64GetDatum(static_cast<std::int64_t>(total >> kCarry));
 }
 
-[[noreturn]] void raise_missing() {
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a stream of the counter is missing"),
-                    errhint("Restore the extension's tables from a backup, or drop the counter.")));
-    pg_unreachable();
-}
+constexpr const char* kMissing = "a stream of the counter is missing";
 
 } // namespace
 
@@ -70,7 +66,7 @@ void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row) {
         pfree(plain);
     };
     if (!visit_secret_rows(kStreams, {number_key(counter), number_key(stream, kStream)}, read))
-        raise_missing();
+        raise_damaged(kMissing);
 }
 
 void update_stream(std::int32_t counter, const StreamRow& row) {
@@ -78,7 +74,7 @@ void update_stream(std::int32_t counter, const StreamRow& row) {
                                {{kTotal, low_of(row.total)},
                                 {kCarries, carries_of(row.total)},
                                 {kState, PointerGetDatum(row.state)}}))
-        raise_missing();
+        raise_damaged(kMissing);
 }
 
 void delete_streams(std::int32_t counter) {

@@ -67,9 +67,7 @@ bytea* new_tally_key(MemoryContext context) {
 
 void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool is_fresh) {
     if (VARSIZE_ANY_EXHDR(key) != kTallyKeyBytes)
-        ereport(ERROR,
-                (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the counter's key is damaged"),
-                 errhint("Restore the extension's tables from a backup, or drop the counter.")));
+        raise_damaged("the counter's key is damaged");
     tallies.counter = counter;
     tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
     tallies.is_fresh = is_fresh;
