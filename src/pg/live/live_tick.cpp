@@ -178,7 +178,7 @@ DP_FUNCTION(dp_source_tick) {
     // that.
     const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
     if (is_own)
-        check_is_source(source);
+        require_source(source);
     if (ticked == 0 && !(is_own && count == 0))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("permission denied for every counter of the source"),

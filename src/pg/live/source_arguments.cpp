@@ -34,12 +34,13 @@ AttrNumber read_event_column(Oid source, const Argument& argument) {
     return column;
 }
 
-void check_is_source(Oid relation) {
+SourceRow require_source(Oid relation) {
     SourceRow row;
     if (!read_source(relation, row))
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                         errmsg("\"%s\" is not a source", get_rel_name(relation)),
                         errhint("dp_source_create declares one; the view dp_sources lists them.")));
+    return row;
 }
 
 } // namespace dp_counter::pg

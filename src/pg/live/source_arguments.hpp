@@ -14,7 +14,7 @@ namespace dp_counter::pg {
 /// undefined_column and datatype_mismatch.
 [[nodiscard]] AttrNumber read_event_column(Oid source, const Argument& argument);
 
-/// Raises wrong_object_type.
-void check_is_source(Oid relation);
+/// The source's row. Raises wrong_object_type for what is none.
+SourceRow require_source(Oid relation);
 
 } // namespace dp_counter::pg

@@ -108,7 +108,7 @@ DP_FUNCTION(dp_source_drop) {
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     check_owner(source);
     lock_source(source, true);
-    check_is_source(source);
+    require_source(source);
     int count = 0;
     const Oid* counters = counters_of_source(source, count);
     if (count > 0)

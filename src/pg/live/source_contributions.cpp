@@ -158,9 +158,7 @@ DP_FUNCTION(dp_source_contributions) {
     check_owner(source);
     lock_source(source, false);
     check_owner(source);
-    check_is_source(source);
-    SourceRow row;
-    (void)read_source(source, row);
+    const SourceRow row = require_source(source);
     const AttrNumber event = read_event_column(source, fcinfo->args[kEvent]);
     PushActiveSnapshot(GetTransactionSnapshot());
     const char* table = create_table(stored_as);

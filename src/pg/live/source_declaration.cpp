@@ -162,8 +162,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     LockRelationOid(row.source, AccessShareLock); // against DROP
     check_owner(row.source);
     lock_source(row.source, false);
-    check_is_source(row.source);
-    (void)read_source(row.source, declaration.source);
+    declaration.source = require_source(row.source);
     check_budget_usable(declaration.source.budget);
     check_given(horizon, "horizon", "It is how many periods the counter has in its life.");
     const std::int64_t periods = DatumGetInt64(horizon.value);
