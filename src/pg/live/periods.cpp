@@ -124,8 +124,10 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
 DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t horizon,
                        TimestampTz ended, TimestampTz now) {
     pg_tz* zone = find_zone(schedule.time_zone);
+    std::int64_t room = 64;
     DuePeriods due{0, nullptr, nullptr, ended};
-    std::int64_t room = 0;
+    due.starts = static_cast<std::int64_t*>(palloc(room * sizeof(std::int64_t)));
+    due.shown = static_cast<TimestampTz*>(palloc(room * sizeof(TimestampTz)));
     const auto start = [&](std::int64_t n) -> TimestampTz {
         if (schedule.type != TIMESTAMPTZOID)
             return local_end(schedule, n);
@@ -133,14 +135,10 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
     };
     const auto append = [&](std::int64_t i, TimestampTz shown) {
         if (i >= room) {
-            room = std::max<std::int64_t>(64, 2 * room);
+            room *= 2;
             const Size bytes = static_cast<Size>(room) * sizeof(std::int64_t);
-            due.starts = static_cast<std::int64_t*>(
-                due.starts == nullptr ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-                                      : repalloc_huge(due.starts, bytes));
-            due.shown = static_cast<TimestampTz*>(
-                due.shown == nullptr ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-                                     : repalloc_huge(due.shown, bytes));
+            due.starts = static_cast<std::int64_t*>(repalloc_huge(due.starts, bytes));
+            due.shown = static_cast<TimestampTz*>(repalloc_huge(due.shown, bytes));
         }
         due.shown[i] = shown;
         due.starts[i] = schedule.type == DATEOID ? date_of(shown) : shown;
