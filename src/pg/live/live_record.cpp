@@ -8,7 +8,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
