@@ -214,18 +214,22 @@ public:
 
     /// Prepares for the rows of one cell.
     void enter(std::int64_t cell) {
+        const bool is_next = has_entered_ && cell == cell_ + 1;
+        has_entered_ = true;
         cell_ = cell;
         is_top_ = above_ == nullptr || above_->is_waiting(cell);
         for (int i = 0; i <= kHatWindow; ++i)
-            whole_[i] = sums(cell - kHatLeft - 1 + i);
+            whole_[i] = is_next && i < kHatWindow ? whole_[i + 1] : sums(cell - kHatLeft - 1 + i);
         part_.clear();
         if (here_.fades(cell))
             (void)faded_sums(cell, here_.end_child(cell) - here_.first_child(cell), &part_);
-        for (int m = 0; m < kHatWindow; ++m) {
+        from_ = static_cast<int>(std::max<std::int64_t>(0, kHatLeft - cell));
+        end_ = from_;
+        for (int m = from_; m < kHatWindow; ++m) {
             const std::int64_t knot = cell - kHatLeft + m;
-            exists_[m] = knot >= 0 && knot < here_.knots && knot <= here_.drawn_to(cell);
-            if (!exists_[m])
-                continue;
+            if (knot >= here_.knots || knot > here_.drawn_to(cell))
+                break;
+            end_ = m + 1;
             const Sums& before = whole_[m];
             const Sums& behind = whole_[m + 1];
             // Cells of one class have knots of one scale on the level below the top alone.
@@ -234,67 +238,67 @@ public:
             offset_[m] = before.left_right << kGuard; // with the knot to the left
             pivot_[m] = diagonal << kGuard;
             factor_[m] = 0;
-            if (m > 0 && exists_[m - 1]) {
+            if (m > from_) {
                 factor_[m] = scaled(static_cast<int128>(offset_[m]) * inverse_[m - 1],
                                     kInverseBits - kFactorBits);
                 pivot_[m] -= scaled(static_cast<int128>(factor_[m]) * offset_[m], kFactorBits);
             }
             inverse_[m] = (std::int64_t{1} << kInverseBits) / pivot_[m];
         }
+        // The cells that have been passed; the knot left of the window is fixed at 1.
+        for (int m = 0; m < kHatWindow; ++m)
+            passed_[m] = m <= kHatLeft ? whole_[m].right * kOne * one_ : 0;
+        for (int m = 0; m < kHatLeft; ++m)
+            passed_[m] += whole_[m + 1].left * kOne * one_;
+        if (cell - kHatLeft - 1 >= 0)
+            passed_[0] -= whole_[0].left_right * kOne;
     }
 
     /// The row at which `passed` children of the cell have been passed and the children's weights
-    /// differ from those of a step there by extra[i], at the children first_extra + i. `place` is
-    /// the stream's place in the cell, in units of half children.
+    /// differ from those of a step there by extra[i], at the children first_extra + i, none of
+    /// which lies more than kHatLeft + 1 before the cell. `place` is the stream's place in the
+    /// cell, in units of half children.
     [[nodiscard]] HatRow solve(std::int64_t passed, std::int64_t place, std::int64_t first_extra,
                                std::span<const std::int64_t> extra) const {
-        std::int64_t right_side[kHatWindow] = {};
+        std::int64_t change[kHatWindow] = {}; // of the right-hand side, by share
         const auto add = [&](std::int64_t knot, std::int64_t value) {
             const std::int64_t m = knot - (cell_ - kHatLeft);
             if (m >= 0 && m < kHatWindow)
-                right_side[m] += value;
+                change[m] += value;
         };
-        for (std::int64_t cell = cell_ - kHatLeft - 1; cell < cell_; ++cell) {
-            const Sums& whole = whole_[cell - (cell_ - kHatLeft - 1)];
-            add(cell, whole.left * kOne);
-            add(cell + 1, whole.right * kOne);
-        }
         const Sums part =
             part_.empty() ? sums(cell_, passed) : part_[static_cast<std::size_t>(passed)];
-        add(cell_, part.left * kOne);
-        add(cell_ + 1, part.right * kOne);
+        change[kHatLeft] = part.left * kOne;
+        change[kHatLeft + 1] = part.right * kOne;
+        std::int64_t cell = std::max(here_.first_cell, cell_ - kHatLeft - 1);
         for (std::size_t i = 0; i < extra.size(); ++i) {
             const std::int64_t child = first_extra + static_cast<std::int64_t>(i);
-            if (child >= 0 && child < here_.children && extra[i] != 0)
-                plan_.for_each_parent(l_, child, [&](std::int64_t knot, std::int32_t share) {
-                    add(knot, share * noise_of(l_ - 1, child) * extra[i]);
-                });
+            if (child < 0 || child >= here_.children || extra[i] == 0)
+                continue;
+            while (cell < here_.last_cell && child >= here_.first_child(cell + 1))
+                ++cell;
+            const std::int64_t weight = noise_of(l_ - 1, child) * extra[i];
+            plan_.for_each_parent(l_, child, cell, [&](std::int64_t knot, std::int32_t share) {
+                add(knot, share * weight);
+            });
         }
-        // From shares to squares of shares; the knot left of the window is fixed at 1.
-        for (std::int64_t& value : right_side)
-            value *= one_;
-        if (cell_ - kHatLeft - 1 >= 0)
-            right_side[0] -= whole_[0].left_right * kOne;
-        for (int m = 0; m < kHatWindow; ++m)
-            right_side[m] += own_[m] * expected(m, place);
 
-        std::int64_t value[kHatWindow] = {};
-        for (int m = 0; m < kHatWindow; ++m) {
-            value[m] = exists_[m] ? right_side[m] << kGuard : 0;
-            if (m > 0)
+        std::int64_t value[kHatWindow];
+        for (int m = from_; m < end_; ++m) {
+            // From shares to squares of shares.
+            const std::int64_t right_side =
+                passed_[m] + change[m] * one_ + own_[m] * expected(m, place);
+            value[m] = right_side << kGuard;
+            if (m > from_)
                 value[m] -= scaled(static_cast<int128>(factor_[m]) * value[m - 1], kFactorBits);
         }
         HatRow row{};
-        std::int64_t next = 0;
-        for (int m = kHatWindow - 1; m >= 0; --m) {
-            if (!exists_[m]) {
-                next = 0;
-                continue;
-            }
-            const std::int64_t coupled = m + 1 < kHatWindow && exists_[m + 1] ? offset_[m + 1] : 0;
-            next =
-                scaled(static_cast<int128>(value[m] - coupled * next) * inverse_[m], kInverseBits);
-            row.weight[m] = static_cast<std::int32_t>(next);
+        std::int64_t coupled = 0; // to the knot on the right
+        for (int m = end_ - 1; m >= from_; --m) {
+            const std::int64_t weight =
+                scaled(static_cast<int128>(value[m] - coupled) * inverse_[m], kInverseBits);
+            coupled = offset_[m] * weight;
+            row.weight[m] = static_cast<std::int32_t>(weight);
         }
         return row;
     }
@@ -377,12 +381,15 @@ private:
     bool fades_;
     const HatShareSum* share_sums_;
 
+    bool has_entered_ = false;
     std::int64_t cell_ = 0;
-    bool is_top_ = false;             ///< the level above counts nothing, or only begins to
-    Sums whole_[kHatWindow + 1] = {}; ///< of the cells from cell_ - kHatLeft - 1 on
-    std::vector<Sums> part_;          ///< of the first children of a fading cell
+    bool is_top_ = false;                  ///< the level above counts nothing, or only begins to
+    Sums whole_[kHatWindow + 1] = {};      ///< of the cells from cell_ - kHatLeft - 1 on
+    std::vector<Sums> part_;               ///< of the first children of a fading cell
+    int from_ = 0;                         ///< of the window: the first knot that exists
+    int end_ = 0;                          ///< and behind the last one that may have a weight
+    std::int64_t passed_[kHatWindow] = {}; ///< what the passed cells add to the right-hand side
     std::int64_t own_[kHatWindow] = {};
-    bool exists_[kHatWindow] = {};
     std::int64_t offset_[kHatWindow] = {};
     std::int64_t pivot_[kHatWindow] = {};
     std::int64_t inverse_[kHatWindow] = {};

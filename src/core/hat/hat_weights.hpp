@@ -174,7 +174,12 @@ public:
 
     /// Calls give(knot, share) for the one or two knots that child k of level l - 1 belongs to.
     template <class Give>
-    void for_each_parent(int l, std::int64_t k, Give&& give) const;
+    void for_each_parent(int l, std::int64_t k, Give&& give) const {
+        for_each_parent(l, k, level(l).cell_of(k), give);
+    }
+    /// The same where the child's cell is known.
+    template <class Give>
+    void for_each_parent(int l, std::int64_t k, std::int64_t knot, Give&& give) const;
 
     /// How much of the steps of node k of level l a fading top leaves, in units of 2^-fade_bits,
     /// rounded down.
@@ -215,14 +220,13 @@ static_assert(std::is_trivially_copyable_v<HatWeights>);
 static_assert(sizeof(HatWeights) % alignof(HatWeightsLevel) == 0);
 
 template <class Give>
-void HatWeights::for_each_parent(int l, std::int64_t k, Give&& give) const {
+void HatWeights::for_each_parent(int l, std::int64_t k, std::int64_t knot, Give&& give) const {
     const HatWeightsLevel& here = level(l);
     const std::int32_t one = std::int32_t{1} << lattice_bits();
-    if (k < here.offset) {
+    if (knot < 0) {
         give(std::int64_t{0}, one);
         return;
     }
-    const std::int64_t knot = here.cell_of(k);
     if (!here.is_shared(knot)) {
         give(knot, one);
         return;
