@@ -2,9 +2,12 @@
 
 namespace dp_counter {
 
-BigInt ceil_shift(const BigInt& value, unsigned bits) {
-    const BigInt floor = value >> bits;
-    return (floor << bits) == value ? floor : BigInt(floor + 1);
+BigInt ceil_shift(BigInt value, unsigned bits) {
+    const bool is_exact = value == 0 || lsb(value) >= bits;
+    value >>= bits;
+    if (!is_exact)
+        ++value;
+    return value;
 }
 
 BigInt ceil_div(const BigInt& numerator, const BigInt& denominator) {
@@ -13,7 +16,8 @@ BigInt ceil_div(const BigInt& numerator, const BigInt& denominator) {
 
 Enclosure multiply(const Enclosure& a, const Enclosure& b, unsigned bits) {
     Enclosure product; // member by member: GCC 10 forgets the first one if the second one throws
-    product.low = BigInt(a.low * b.low) >> bits;
+    product.low = a.low * b.low;
+    product.low >>= bits;
     product.high = ceil_shift(a.high * b.high, bits);
     return product;
 }

@@ -19,7 +19,7 @@ struct Enclosure {
 };
 
 /// Rounded down and up shifts, products and quotients of non-negative fixed-point numbers.
-[[nodiscard]] BigInt ceil_shift(const BigInt& value, unsigned bits);
+[[nodiscard]] BigInt ceil_shift(BigInt value, unsigned bits);
 [[nodiscard]] BigInt ceil_div(const BigInt& numerator, const BigInt& denominator);
 [[nodiscard]] Enclosure multiply(const Enclosure& a, const Enclosure& b, unsigned bits);
 

@@ -74,11 +74,12 @@ bool certify(const Enclosure& p, unsigned bits, std::int32_t& word, std::uint64_
     return low == p.high >> (bits - kTableBits);
 }
 
-/// Precision that leaves at least 128 certified bits: the closed digits divide by 1 - q^16, which
-/// loses log2(scale) bits, and each further digit multiplies the width by 16.
+/// Precision that leaves 128 bits or more certified, so that hardly any threshold needs another
+/// round: the closed digits divide by 1 - q^16, which loses log2(scale) bits, and each further
+/// digit multiplies the width by 16. At most scales three words of a machine.
 unsigned first_precision(const LaplaceScale& scale, int digits) {
     const double loss = std::log2(std::max(1.0, scale.value()));
-    return 256 + static_cast<unsigned>(std::ceil(loss)) + 4U * static_cast<unsigned>(digits);
+    return 160 + static_cast<unsigned>(std::ceil(loss)) + 4U * static_cast<unsigned>(digits);
 }
 
 int digits_needed(double scale) {
