@@ -18,7 +18,8 @@ namespace {
 Keystream* keystream = nullptr; ///< in pages of its own
 int owner_pid = 0;
 
-/// Pages that are shared with nothing can be kept out of core dumps, too.
+/// Pages that are shared with nothing can be kept out of core dumps, too. They are locked, unless
+/// RLIMIT_MEMLOCK is low; then the key can be swapped, like all of the backend.
 Keystream* new_keystream() {
     void* pages = sodium_malloc(sizeof(Keystream));
     if (pages == nullptr)
@@ -41,13 +42,12 @@ void initialize_random() {
 
 Release begin_release(const PrivacyUnit& unit) {
     if (owner_pid != MyProcPid) [[unlikely]] {
-        if (keystream == nullptr)
+        if (keystream == nullptr) {
             keystream = new_keystream();
-        else
+        } else {
             keystream->rekey(); // inherited by fork(): never read a stream that the parent reads
-        // Not inherited. May fail under a low RLIMIT_MEMLOCK; then the key can be swapped, like all
-        // of the backend.
-        (void)sodium_mlock(keystream, sizeof *keystream);
+            (void)sodium_mlock(keystream, sizeof *keystream); // the lock is not
+        }
         on_proc_exit(wipe_at_exit, 0);
         owner_pid = MyProcPid;
     }
