@@ -90,7 +90,9 @@ void check_constant(Expr* expression) {
                  errmsg("epsilon, k and horizon must be constants or query parameters in GROUP BY"),
                  errhint("They belong to the query, not to its rows or groups, and are computed by "
                          "immutable functions alone. Groups with an epsilon of their own need a "
-                         "query of their own.")));
+                         "query of their own. If they are constants, the rows of a distributed "
+                         "table were fetched with them as columns: write dp_laplace(n, epsilon, 1) "
+                         "above a subquery with count(*) AS n.")));
 }
 
 } // namespace
