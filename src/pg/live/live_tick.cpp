@@ -38,6 +38,14 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
+/// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Before the
+/// counter, as DROP VIEW of the source with CASCADE does: two orders could wait for each other.
+void lock_source_of(Oid releases) {
+    SourceCounterRow source;
+    if (read_source_counter(releases, source))
+        LockRelationOid(source.source, AccessShareLock);
+}
+
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
 void open_counter(Oid releases, CounterRow& row) {
     LockRelationOid(releases, AccessShareLock); // against DROP
@@ -94,6 +102,8 @@ std::int64_t tick(Oid releases) {
         next_transaction();
         if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
             closed_at = XactLastCommitEnd;
+        if (closed_step == 0) // this transaction may close
+            lock_source_of(releases);
         CounterRow row;
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());

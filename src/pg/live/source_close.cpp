@@ -18,7 +18,6 @@
 extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
@@ -139,7 +138,6 @@ void prepare(Collector& collector, const SourceRow& source, const SourceCounterR
 
 bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter) {
     SourceRow source;
-    LockRelationOid(counter.source, AccessShareLock); // against DROP and CREATE OR REPLACE
     if (!read_source(counter.source, source))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                         errmsg("the source of counter \"%s\" was dropped", get_rel_name(releases)),

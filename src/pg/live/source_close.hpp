@@ -8,7 +8,8 @@
 
 namespace dp_counter::pg {
 
-/// Closes all periods that are over, in the first transaction of a tick. False if there is none.
+/// Closes all periods that are over, in the first transaction of a tick, which has locked the
+/// source and the counter. False if there is none.
 [[nodiscard]] bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter);
 
 } // namespace dp_counter::pg
