@@ -95,6 +95,25 @@ for my $aggregate ('dp_count(flu, 1e9)', 'dp_running_count(flu, 1e9, 3, 1440)')
         "$aggregate over several shards is refused, with a way out: $_") for qw(visits visits_ward);
 }
 
+# --- joined with a distributed table: a subquery over what Citus has fetched, or over a reference table, is repeated for each
+# shard, and each repetition is a release. A CTE, or OFFSET 0, is drawn once, before.
+my %release = (
+    'the shards\' numbers' => 'SELECT ward, dp_laplace(n, 1e-6, 1) AS n FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ward) AS exact',
+    'a reference table'    => 'SELECT ward, dp_count(flu, 1e-6) AS n FROM visits_all GROUP BY ward',
+);
+for my $name (sort keys %release)
+{
+    my $releases = 'SELECT count(DISTINCT r.n) FROM visits JOIN';
+    is(sql("$releases ($release{$name}) AS r USING (ward)"), 2 * 4, "a release of $name, joined as a subquery: one for each shard");
+    is(sql("WITH r AS MATERIALIZED ($release{$name}) $releases r USING (ward)"), 2, '... as a CTE: one');
+    is(sql("WITH r AS ($release{$name}) $releases r USING (ward)"), 2, '... MATERIALIZED or not');
+    is(sql("$releases ($release{$name} OFFSET 0) AS r USING (ward)"), 2, '... with OFFSET 0: one');
+    sql("CREATE VIEW noisy AS $release{$name}");
+    is(sql("$releases noisy AS r USING (ward)"), 2 * 4, '... a view is a subquery');
+    sql('DROP VIEW noisy');
+}
+is(sql('SELECT count(DISTINCT r.n) FROM visits, (SELECT dp_laplace(5, 1e-6, 1) AS n) AS r'), 1, 'a release of no table is drawn once');
+
 # --- stored on several nodes: the same release (an immutable function was run on each: three values)
 sql('CREATE TABLE released (what text, n bigint)');
 sql(q{SELECT create_reference_table('released')});
@@ -121,6 +140,17 @@ for my $target (qw(released released_twice))
     }
     like(sql("UPDATE $target SET n = dp_laplace(n, 1.0, 1)"), qr/must not be VOLATILE/, 'an UPDATE that would run on every copy is refused by Citus');
 }
+
+# A default is drawn once for a row that is inserted, but on each node for the rows that a new column finds.
+my $copies = q{SELECT count(DISTINCT result) FROM run_command_on_placements('released', 'SELECT string_agg(noise::text, '','' ORDER BY what) FROM %s')};
+sql(q{TRUNCATE released; INSERT INTO released VALUES ('a', 1), ('b', 2)});
+is(sql('ALTER TABLE released ADD COLUMN noise bigint DEFAULT dp_laplace(5, 1e-6, 1)'), '', 'a new column with a default');
+is(sql($copies), 3, '... differs from node to node');
+is(sql(q{TRUNCATE released; INSERT INTO released VALUES ('a', 1), ('b', 2); INSERT INTO released (what) SELECT 'c'}), '', 'rows that are inserted');
+is(sql($copies), 1, '... have the same everywhere');
+is(sql('ALTER TABLE released DROP COLUMN noise'), '', 'as before');
+
+is(sql(q{SELECT count(DISTINCT result) FROM run_command_on_all_nodes('SELECT dp_laplace(5, 1e-6, 1)')}), 3, 'a statement that is repeated on every node draws on each');
 
 # --- live counters: Citus has no triggers on distributed tables
 sql(q{SELECT dp_counter_create('arrivals', 1e9, 10)});

@@ -67,6 +67,50 @@ BEGIN
     RAISE NOTICE 'aggregate: again %', again = forth;
 END $$;
 
+-- dp_laplace is computed with its row: one that a cursor comes back to is released again, and those of WITH HOLD at COMMIT
+-- from the first on. With MATERIALIZED they are kept.
+CREATE FUNCTION pg_temp.seen_again(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    c refcursor;
+    n bigint;
+    forth bigint[] := '{}';
+    again bigint[] := '{}';
+BEGIN
+    OPEN c SCROLL FOR EXECUTE query;
+    FOR i IN 1..10 LOOP FETCH NEXT FROM c INTO n; forth := forth || n; END LOOP;
+    FETCH FIRST FROM c INTO n;
+    again := again || n;
+    FOR i IN 2..10 LOOP FETCH NEXT FROM c INTO n; again := again || n; END LOOP;
+    CLOSE c;
+    RETURN again = forth;
+END $$;
+SELECT pg_temp.seen_again('SELECT dp_laplace(t, 1e-9, 1) AS n FROM visits') AS the_same,
+       pg_temp.seen_again('WITH r AS MATERIALIZED (SELECT dp_laplace(t, 1e-9, 1) AS n FROM visits) TABLE r') AS the_same_materialized;
+CREATE TEMP TABLE fetched (n bigint);
+BEGIN;
+DECLARE held SCROLL CURSOR WITH HOLD FOR SELECT dp_laplace(t, 1e-9, 1) AS n FROM visits;
+DO $$
+DECLARE
+    c refcursor := 'held';
+    n bigint;
+BEGIN
+    FETCH NEXT FROM c INTO n;
+    INSERT INTO fetched VALUES (n);
+END $$;
+COMMIT;
+BEGIN;
+DO $$
+DECLARE
+    c refcursor := 'held';
+    n bigint;
+BEGIN
+    FETCH FIRST FROM c INTO n;
+    INSERT INTO fetched VALUES (n);
+END $$;
+COMMIT;
+SELECT count(DISTINCT n) AS releases FROM fetched;
+CLOSE held;
+
 -- WITH HOLD: the releases are kept beyond the transaction
 BEGIN;
 DECLARE held CURSOR WITH HOLD FOR SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits;
