@@ -1,11 +1,15 @@
 #include <algorithm>
 
+#include "core/base/checkpoint.hpp"
+
 #include "pg/live/groups.hpp"
 
 #include "pg/server/arguments.hpp"
+#include "pg/server/wall.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -51,13 +55,20 @@ Groups read_groups(ArrayType* written, Oid type) {
     Groups groups{type, count, static_cast<Groups::Entry*>(palloc0(size * sizeof(Groups::Entry))),
                   static_cast<Datum*>(palloc(size * sizeof(Datum)))};
     for (int i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
         check_not_null({texts[i], nulls[i]}, "groups", "Rows without a group are not counted.");
         groups.declared[i] =
             OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
         read_plain(type, groups.declared[i], groups.sorted[i].value);
         groups.sorted[i].number = i + 1;
     }
-    std::sort(groups.sorted, groups.sorted + count, is_less);
+    run([&] {
+        std::sort(groups.sorted, groups.sorted + count,
+                  [](const Groups::Entry& a, const Groups::Entry& b) {
+                      checkpoint(); // may throw
+                      return is_less(a, b);
+                  });
+    });
     for (int i = 1; i < count; ++i)
         if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
