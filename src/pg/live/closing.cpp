@@ -3,13 +3,13 @@
 #include "pg/live/closing.hpp"
 
 #include "pg/live/events_table.hpp"
+#include "pg/live/progress.hpp"
 #include "pg/live/releases_table.hpp"
 #include "pg/live/stored_state.hpp"
 #include "pg/live/streams_table.hpp"
 #include "pg/server/secret_memory.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/timestamp.h"
 }
 
@@ -27,7 +27,7 @@ void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
     const TimestampTz now = GetCurrentTimestamp();
     std::optional<MechanismSpec> spec;
     for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
-        CHECK_FOR_INTERRUPTS();
+        check_progress();
         MemoryContext caller = MemoryContextSwitchTo(stream_context);
         StreamRow stored;
         read_stream(row.number, stream, stored);

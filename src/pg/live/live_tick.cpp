@@ -15,6 +15,7 @@
 #include "pg/live/closing.hpp"
 #include "pg/live/counters_table.hpp"
 #include "pg/live/privileges.hpp"
+#include "pg/live/progress.hpp"
 #include "pg/live/releases_table.hpp"
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_close.hpp"
@@ -99,6 +100,8 @@ std::int64_t tick(Oid releases) {
     XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_published = false;
     while (!is_published) {
+        if (closed_step != 0)
+            show_phase("publishing");
         next_transaction();
         if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
             closed_at = XactLastCommitEnd;
@@ -162,7 +165,7 @@ DP_FUNCTION(dp_counter_tick) {
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    tick_and_notify(releases);
+    with_progress([&] { tick_and_notify(releases); });
     SPI_finish();
     PG_RETURN_VOID();
 }
@@ -176,13 +179,16 @@ DP_FUNCTION(dp_source_tick) {
     int count = 0;
     const Oid* counters = counters_of_source(source, count);
     int ticked = 0;
-    for (int i = 0; i < count; ++i) {
-        if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counters[i])) || // dropped meanwhile
-            pg_class_aclcheck(counters[i], GetUserId(), kMayTick) != ACLCHECK_OK)
-            continue;
-        tick_and_notify(counters[i]);
-        ++ticked;
-    }
+    with_progress([&] {
+        for (int i = 0; i < count; ++i) {
+            if (!SearchSysCacheExists1(RELOID,
+                                       ObjectIdGetDatum(counters[i])) || // dropped meanwhile
+                pg_class_aclcheck(counters[i], GetUserId(), kMayTick) != ACLCHECK_OK)
+                continue;
+            tick_and_notify(counters[i]);
+            ++ticked;
+        }
+    });
     SPI_finish();
     // To others no word about what it is: whoever may tick none of its counters does not learn
     // that.

@@ -1,5 +1,6 @@
 #include "pg/live/releases_table.hpp"
 
+#include "pg/live/progress.hpp"
 #include "pg/live/secret_tables.hpp"
 
 extern "C" {
@@ -42,7 +43,7 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
     Relation table = open_secret(kReleasesTable);
     CatalogIndexState indexes = CatalogOpenIndexes(table);
     for (std::int64_t i = 0; i < count; ++i) {
-        CHECK_FOR_INTERRUPTS();
+        check_progress();
         const CounterRelease& release = releases[i].release;
         const ReleaseInterval& interval = releases[i].interval;
         if (periods != nullptr)

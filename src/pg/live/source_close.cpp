@@ -9,6 +9,8 @@
 #include "pg/live/groups.hpp"
 #include "pg/live/periods.hpp"
 #include "pg/live/plain_value.hpp"
+#include "pg/live/privileges.hpp"
+#include "pg/live/progress.hpp"
 #include "pg/live/source_reader.hpp"
 #include "pg/live/sources_table.hpp"
 #include "pg/live/tallies.hpp"
@@ -149,6 +151,7 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
     if (due.count == 0)
         return false;
 
+    set_progress_subject(releases, is_owner(counter.source));
     Collector collector{};
     collector.context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
@@ -172,8 +175,10 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
                                 boundary_datum(schedule, due.starts[due.count])};
         read_source_rows(query, consume, &collector);
         end_person(collector);
+        show_phase("storing tallies");
         close_tallies(collector.tallies);
     });
+    show_phase("drawing noise");
     close_streams(releases, row,
                   Counted{due.count, collector.groups.count, collector.cells, due.shown});
     mark_ended(releases, due.ended);

@@ -9,6 +9,7 @@
 #include "pg/live/budgets.hpp"
 #include "pg/live/plain_value.hpp"
 #include "pg/live/privileges.hpp"
+#include "pg/live/progress.hpp"
 #include "pg/live/public_view.hpp"
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_reader.hpp"
@@ -171,7 +172,10 @@ DP_FUNCTION(dp_source_contributions) {
         static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
         {CurrentMemoryContext, nullptr, 0, 0},
         0};
-    read_source_rows(all_rows(source, row, event), count_event, &histogram);
+    with_progress([&] {
+        set_progress_subject(source, true);
+        read_source_rows(all_rows(source, row, event), count_event, &histogram);
+    });
     end_person(histogram);
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
     add_noise(request, histogram.persons, cells, releases);

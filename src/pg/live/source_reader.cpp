@@ -2,6 +2,7 @@
 
 #include "pg/live/person_wise.hpp"
 #include "pg/live/privileges.hpp"
+#include "pg/live/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 
 extern "C" {
@@ -12,6 +13,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "optimizer/optimizer.h"
 #include "tcop/tcopprot.h"
@@ -183,11 +185,15 @@ struct Receiver {
     const QueryText* text;
     SourceConsumer consume;
     void* context;
+    bool has_rows;
 };
 
 extern "C" {
 static bool receive(TupleTableSlot* slot, DestReceiver* self) {
-    const auto* receiver = reinterpret_cast<const Receiver*>(self);
+    auto* receiver = reinterpret_cast<Receiver*>(self);
+    if (!receiver->has_rows)
+        show_phase("counting");
+    receiver->has_rows = true;
     const QueryText& text = *receiver->text;
     slot_getallattrs(slot);
     const auto value = [&](int column) { return slot->tts_values[column - 1]; };
@@ -208,6 +214,20 @@ static bool receive(TupleTableSlot* slot, DestReceiver* self) {
 }
 static void begin_receiving(DestReceiver*, int, TupleDesc) {}
 static void end_receiving(DestReceiver*) {}
+static TupleTableSlot* proceed(PlanState* node) {
+    check_progress();
+    return node->ExecProcNodeReal(node);
+}
+static bool tell_in(PlanState* node, void*) {
+    if (node->instrument == nullptr)
+        node->ExecProcNode = proceed;
+#if PG_VERSION_NUM >= 160000
+    return planstate_tree_walker(node, tell_in, nullptr);
+#else
+    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(tell_in));
+    return planstate_tree_walker(node, walker, nullptr); // declared for one without arguments
+#endif
+}
 }
 
 void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Receiver& receiver) {
@@ -216,6 +236,9 @@ void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Rece
     QueryDesc* query = CreateQueryDesc(planned, text.sql.data, GetActiveSnapshot(), InvalidSnapshot,
                                        &receiver.base, bounds, nullptr, 0);
     ExecutorStart(query, 0);
+    show_phase("reading the source");
+    if (is_progress_told()) // from all nodes: until a sort has read its rows, none comes out of it
+        (void)tell_in(query->planstate, nullptr);
 #if PG_VERSION_NUM >= 180000
     ExecutorRun(query, ForwardScanDirection, 0);
 #else
@@ -233,7 +256,8 @@ void evaluate(const SourceQuery& query, SourceConsumer consume, void* context) {
     Receiver receiver{{receive, begin_receiving, end_receiving, end_receiving, DestNone},
                       &text,
                       consume,
-                      context};
+                      context,
+                      false};
     run(plan(query, text, bounds), text, bounds, receiver);
 }
 

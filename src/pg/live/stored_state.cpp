@@ -5,6 +5,7 @@
 
 #include "pg/live/stored_state.hpp"
 
+#include "pg/live/progress.hpp"
 #include "pg/server/backend_random.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
@@ -77,10 +78,11 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
         failure.raise();
 
     for (std::int64_t closed = 0; closed < count;) {
+        check_progress();
         bool is_epoch_over = false;
         if (!guarded(failure, [&] {
                 const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
-                for (; closed < count && !is_epoch_over; checkpoint()) {
+                for (; closed < count && !is_epoch_over && is_notice_due == 0; checkpoint()) {
                     const std::optional<MechanismSpec> next = state->next_epoch();
                     is_epoch_over = next.has_value();
                     if (is_epoch_over) {

@@ -5,6 +5,7 @@
 
 #include "pg/live/tallies.hpp"
 
+#include "pg/live/progress.hpp"
 #include "pg/live/secret_tables.hpp"
 #include "pg/server/backend_random.hpp"
 
@@ -48,7 +49,7 @@ void store_kept(Tallies& tallies) {
         return std::memcmp(a.digest.data, b.digest.data, UUID_LEN) < 0;
     });
     for (const NewTally* tally = tallies.kept; tally != end; ++tally) {
-        CHECK_FOR_INTERRUPTS();
+        check_progress();
         HeapTuple row = row_of(tallies, tally->digest, tally->used);
         CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
         heap_freetuple(row);
