@@ -112,6 +112,9 @@ for my $name (sort keys %release)
     is(sql("$releases noisy AS r USING (ward)"), 2 * 4, '... a view is a subquery');
     sql('DROP VIEW noisy');
 }
+my $number = 'SELECT dp_laplace(n, 1e-6, 1) AS n FROM (SELECT count(*) AS n FROM visits) AS exact';
+is(sql("SELECT count(DISTINCT n) FROM (SELECT ($number) AS n FROM visits) AS r"), 4, 'so is a subquery in the SELECT list');
+is(sql("WITH r AS MATERIALIZED ($number) SELECT count(DISTINCT n) FROM (SELECT (SELECT n FROM r) FROM visits) AS r"), 1, '... and not as a CTE');
 is(sql('SELECT count(DISTINCT r.n) FROM visits, (SELECT dp_laplace(5, 1e-6, 1) AS n) AS r'), 1, 'a release of no table is drawn once');
 
 # --- stored on several nodes: the same release (an immutable function was run on each: three values)

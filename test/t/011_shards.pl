@@ -100,6 +100,20 @@ sql("CREATE FOREIGN TABLE $_ (n bigint) SERVER north") for qw(noisy stored);
 is(sql("SELECT count(DISTINCT r.n) FROM generate_series(1, 3) AS g, LATERAL (SELECT n FROM $_->[0] WHERE n <> g OFFSET 0) AS r"), $_->[1], "a foreign table over $_->[2]")
 	for ['noisy', 3, 'a view that draws: three scans, three releases'], ['stored', 1, 'what it gave: one'];
 
+# There is no snapshot of all servers: each is read as it was when the transaction first asked it. A row that moves is counted on both.
+my ($north, $south) = map { "psql -Xq -d '" . $shard{$_}->connstr('postgres') . "' -c" } qw(north south);
+my $total = 'SELECT dp_laplace(n, 1e9, 1) FROM (SELECT count(*) AS n FROM visits) AS exact';
+is(sql(qq{
+	BEGIN;
+	SELECT FROM visits_north WHERE id = 5;
+	\\! $north 'DELETE FROM visits WHERE id = 5'
+	\\! $south "INSERT INTO visits SELECT 'south', 1005, at, flu FROM visits WHERE id = 5"
+	$total;
+	COMMIT}), 1441, 'a row that moves to another server meanwhile is counted twice');
+is(sql($total), 1440, '... and once, when it has moved');
+$shard{north}->safe_psql('postgres', q{INSERT INTO visits SELECT 'north', 5, timestamp '2026-01-01 05:00', false});
+$shard{south}->safe_psql('postgres', 'DELETE FROM visits WHERE id = 1005');
+
 # Which expression of the period is shipped: one that depends on no collation and no setting.
 sub days { return shipped("SELECT $_[0] AS day, count(*) FROM visits_north GROUP BY 1") }
 like(days('at::date'), qr/count\(\*\).*GROUP BY/, 'at::date is shipped');
