@@ -97,7 +97,10 @@ DP_FUNCTION(dp_counter_dropped) {
         if (is_counter(dropped))
             remove(dropped);
     });
-    for_relations([](Oid dropped, HeapTuple) { delete_source(dropped); });
+    for_relations([](Oid dropped, HeapTuple) {
+        if (delete_source(dropped))
+            forget_source(dropped);
+    });
     // After the counters, some of which give back what they were charged.
     for_relations([](Oid dropped, HeapTuple row) {
         if (is_budget(dropped))

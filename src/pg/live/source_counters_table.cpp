@@ -106,4 +106,12 @@ Oid* counters_of_source(Oid source, int& count) {
     return counters;
 }
 
+void forget_source(Oid source) {
+    int count = 0;
+    const Oid* counters = counters_of_source(source, count);
+    for (int i = 0; i < count; ++i)
+        (void)replace_in_secret_row(kSourceCounters, {oid_key(counters[i])},
+                                    {{kSource, ObjectIdGetDatum(InvalidOid)}});
+}
+
 } // namespace dp_counter::pg

@@ -46,4 +46,9 @@ void mark_ended(Oid releases, TimestampTz ended);
 /// The counters of a source, as an array of `count` in CurrentMemoryContext.
 [[nodiscard]] Oid* counters_of_source(Oid source, int& count);
 
+/// The counters of a source that is dropped have none from now on. There are such if their views
+/// were replaced, and so did not depend on it any more. Were they to keep its OID, a restored dump
+/// could give them a source of somebody else's.
+void forget_source(Oid source);
+
 } // namespace dp_counter::pg

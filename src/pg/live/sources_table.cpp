@@ -38,8 +38,8 @@ void insert_source(Oid source, const SourceRow& row) {
                                  {kPersonWise, BoolGetDatum(row.person_wise)}});
 }
 
-void delete_source(Oid source) {
-    delete_secret_rows(kSources, {oid_key(source)});
+bool delete_source(Oid source) {
+    return delete_secret_rows(kSources, {oid_key(source)});
 }
 
 void check_charges_no_source(Oid budget, const char* name) {

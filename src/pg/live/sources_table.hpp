@@ -25,8 +25,8 @@ void lock_source(Oid source, bool exclusive);
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
 void insert_source(Oid source, const SourceRow& row);
 
-/// Deletes the row if there is one.
-void delete_source(Oid source);
+/// Deletes the row; false if there is none.
+bool delete_source(Oid source);
 
 /// Raises dependent_objects_still_exist where the counters of a source are charged to the budget of
 /// this name.
