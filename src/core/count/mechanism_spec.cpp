@@ -108,7 +108,8 @@ void check_horizon(std::int64_t horizon) {
         throw Error(Fault::parameter,
                     "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
                         std::to_string(horizon),
-                    "The horizon is the greatest number of rows that the count may run over.");
+                    "The horizon is the greatest number of steps: rows of a query, ticks or "
+                    "periods of a counter.");
 }
 
 const char* mechanism_name(Mechanism mechanism) noexcept {

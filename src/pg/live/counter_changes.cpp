@@ -63,7 +63,8 @@ DP_FUNCTION(dp_counter_changes) {
     if (lag < 1 || lag > PG_INT32_MAX)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
-                               static_cast<long long>(lag))));
+                               static_cast<long long>(lag)),
+                        errhint("It is a number of periods: 7 of a counter by day are a week.")));
     check_counter_privilege(releases, ACL_SELECT);
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);

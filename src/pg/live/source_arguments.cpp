@@ -18,7 +18,8 @@ AttrNumber read_column(Oid relation, const Argument& argument, const char* param
     if (column <= 0)
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
-                               get_rel_name(relation))));
+                               get_rel_name(relation)),
+                        errhint("Name a column of the view; an expression belongs into it.")));
     return column;
 }
 

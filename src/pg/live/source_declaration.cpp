@@ -24,10 +24,12 @@ constexpr std::int64_t kMostPerPerson = 1000000; // as many events lie in memory
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
 constexpr std::int64_t kMostReleases = 10000000;
 
-[[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value) {
+[[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
+                              const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s must be between 1 and %lld, not %lld", parameter,
-                           static_cast<long long>(most), static_cast<long long>(value))));
+                           static_cast<long long>(most), static_cast<long long>(value)),
+                    errhint("%s", hint)));
     pg_unreachable();
 }
 
@@ -63,13 +65,15 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
                 "Values are clamped to 0 .. upper, the most that an event can add.");
     row.upper = DatumGetInt64(arguments.upper.value);
     if (row.upper < 1 || row.upper > kMostSensitivity)
-        raise_range("upper", kMostSensitivity, row.upper);
+        raise_range("upper", kMostSensitivity, row.upper,
+                    "Values are clamped to 0 .. upper, the most that an event can add.");
 }
 
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
-        raise_range("per_person", kMostPerPerson, row.per_person);
+        raise_range("per_person", kMostPerPerson, row.per_person,
+                    "It is how many events of a person count, in the counter's whole life.");
     if (row.per_person * row.upper > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("per_person times upper must be at most %lld, not %lld times %lld",
@@ -167,7 +171,8 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     check_given(horizon, "horizon", "It is how many periods the counter has in its life.");
     const std::int64_t periods = DatumGetInt64(horizon.value);
     if (periods < 1 || periods > kMostReleases)
-        raise_range("horizon", kMostReleases, periods);
+        raise_range("horizon", kMostReleases, periods,
+                    "It is how many periods the counter has in its life.");
     row.event = read_event_column(row.source, arguments.event);
     read_value(row.source, arguments, row);
     read_bound(arguments.per_person, row);

@@ -150,9 +150,11 @@ Query* rewrite(const char* sql, Oid* types, int count) {
 
 void check_is_stable(Query* statement, Oid source) {
     if (contain_volatile_functions(reinterpret_cast<Node*>(statement)))
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("source \"%s\" calls a volatile function", get_rel_name(source)),
-                        errhint("It would show other rows to every tick.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("source \"%s\" calls a volatile function", get_rel_name(source)),
+             errhint("It would show other rows to every tick: leave it out, or store its value.")));
 }
 
 /// Planned for these bounds, and refused where a function in it is volatile.
