@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "pg/live/closing.hpp"
@@ -24,7 +25,7 @@ void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
     auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
         context, steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
-    const TimestampTz now = GetCurrentTimestamp();
+    const TimestampTz released_at = std::max(counted.called, row.released_at);
     std::optional<MechanismSpec> spec;
     for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
         check_progress();
@@ -41,12 +42,12 @@ void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
         spec = next.spec;
         stored.state = next.bytes;
         update_stream(row.number, stored);
-        insert_releases(row.number, stream, now, counted.periods, closed, counted.steps);
+        insert_releases(row.number, stream, released_at, counted.periods, closed, counted.steps);
         MemoryContextSwitchTo(caller);
         MemoryContextReset(stream_context); // wipes the state
     }
     row.steps += counted.steps;
-    row.released_at = now;
+    row.released_at = released_at;
     row.stddev = closed[steps - 1].release.stddev;
     update_counter(releases, *spec, row);
     MemoryContextDelete(context);

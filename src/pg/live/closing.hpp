@@ -18,6 +18,9 @@ struct Counted {
     const int128* cells;
     /// Where the period of each step begins; null for a counter without periods.
     const TimestampTz* periods;
+    /// When the tick was called. Releases show this time: a later one would tell how long the rows
+    /// took, and so how many there were.
+    TimestampTz called;
 };
 
 /// Closes counted.steps steps after row.steps, as part of the current transaction, and stores in

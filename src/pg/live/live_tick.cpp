@@ -57,12 +57,12 @@ void open_counter(Oid releases, CounterRow& row) {
 }
 
 /// The first transaction's work. False where a counter with a source has no period that is over.
-bool close(Oid releases, CounterRow& row) {
+bool close(Oid releases, CounterRow& row, TimestampTz called) {
     SourceCounterRow source;
     if (read_source_counter(releases, source))
-        return close_periods(releases, row, source);
+        return close_periods(releases, row, source, called);
     const int128 events = recorded_events(releases, row);
-    close_streams(releases, row, Counted{1, 1, &events, nullptr});
+    close_streams(releases, row, Counted{1, 1, &events, nullptr, called});
     return true;
 }
 
@@ -94,7 +94,7 @@ void publish(CounterRow& row) {
 /// Runs the transactions until the steps that this tick has closed are published, be it by this
 /// tick or by another one that came in between. Returns the last step, or 0 if there is nothing
 /// new.
-std::int64_t tick(Oid releases) {
+std::int64_t tick(Oid releases, TimestampTz called) {
     std::int64_t closed_step = 0;
     std::int64_t last_step = 0;
     XLogRecPtr closed_at = InvalidXLogRecPtr;
@@ -121,7 +121,7 @@ std::int64_t tick(Oid releases) {
         } else if (closed_step != 0) {
             last_step = row.steps;
             is_published = true;
-        } else if (close(releases, row)) {
+        } else if (close(releases, row, called)) {
             closed_step = row.steps;
         } else {
             is_published = true;
@@ -146,8 +146,8 @@ void notify(Oid releases, std::int64_t step) {
     SPI_start_transaction();
 }
 
-void tick_and_notify(Oid releases) {
-    const std::int64_t step = tick(releases);
+void tick_and_notify(Oid releases, TimestampTz called) {
+    const std::int64_t step = tick(releases, called);
     if (step != 0)
         notify(releases, step);
 }
@@ -165,7 +165,8 @@ DP_FUNCTION(dp_counter_tick) {
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    with_progress([&] { tick_and_notify(releases); });
+    const TimestampTz called = GetCurrentTimestamp();
+    with_progress([&] { tick_and_notify(releases, called); });
     SPI_finish();
     PG_RETURN_VOID();
 }
@@ -179,13 +180,14 @@ DP_FUNCTION(dp_source_tick) {
     int count = 0;
     const Oid* counters = counters_of_source(source, count);
     int ticked = 0;
+    const TimestampTz called = GetCurrentTimestamp();
     with_progress([&] {
         for (int i = 0; i < count; ++i) {
             if (!SearchSysCacheExists1(RELOID,
                                        ObjectIdGetDatum(counters[i])) || // dropped meanwhile
                 pg_class_aclcheck(counters[i], GetUserId(), kMayTick) != ACLCHECK_OK)
                 continue;
-            tick_and_notify(counters[i]);
+            tick_and_notify(counters[i], called);
             ++ticked;
         }
     });

@@ -18,7 +18,6 @@
 #include "pg/server/secret_memory.hpp"
 
 extern "C" {
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -138,7 +137,8 @@ void prepare(Collector& collector, const SourceRow& source, const SourceCounterR
 
 } // namespace
 
-bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter) {
+bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter,
+                   TimestampTz called) {
     SourceRow source;
     if (!read_source(counter.source, source))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -146,8 +146,7 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
                         errhint("Its releases stay; it can take no further step.")));
     const Schedule schedule{column_type(counter.source, source.at), source.time_zone, counter.since,
                             counter.every, counter.grace};
-    const DuePeriods due = due_periods(schedule, row.steps, row.horizon, counter.ended,
-                                       GetCurrentTransactionStartTimestamp());
+    const DuePeriods due = due_periods(schedule, row.steps, row.horizon, counter.ended, called);
     if (due.count == 0)
         return false;
 
@@ -180,7 +179,7 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
     });
     show_phase("drawing noise");
     close_streams(releases, row,
-                  Counted{due.count, collector.groups.count, collector.cells, due.shown});
+                  Counted{due.count, collector.groups.count, collector.cells, due.shown, called});
     mark_ended(releases, due.ended);
     MemoryContextDelete(collector.context);
     return true;

@@ -8,8 +8,9 @@
 
 namespace dp_counter::pg {
 
-/// Closes all periods that are over, in the first transaction of a tick, which has locked the
-/// source and the counter. False if there is none.
-[[nodiscard]] bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter);
+/// Closes all periods that were over when the tick was called, in its first transaction, which has
+/// locked the source and the counter. False if there is none.
+[[nodiscard]] bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter,
+                                 TimestampTz called);
 
 } // namespace dp_counter::pg
