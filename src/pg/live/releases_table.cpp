@@ -4,8 +4,6 @@
 #include "pg/live/secret_tables.hpp"
 
 extern "C" {
-#include "access/xact.h"
-#include "catalog/indexing.h"
 #include "utils/timestamp.h"
 }
 
@@ -13,18 +11,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column {
-    kCounter,
-    kStep,
-    kStream,
-    kPeriod,
-    kReleasedAt,
-    kCount,
-    kStddev,
-    kLow,
-    kHigh,
-    kColumns
-};
+enum Column { kCounter, kStep, kStream, kPeriod, kReleasedAt, kCount, kStddev, kLow, kHigh };
 enum PublicationColumn { kPublishedCounter, kSteps };
 
 constexpr const char* kMissing = "the counter's publication is missing";
@@ -34,32 +21,24 @@ constexpr const char* kMissing = "the counter's publication is missing";
 void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
                      const TimestampTz* periods, const ClosedRelease* releases,
                      std::int64_t count) {
-    bool nulls[kColumns] = {};
-    Datum values[kColumns] = {};
-    values[kCounter] = Int32GetDatum(counter);
-    values[kStream] = Int32GetDatum(stream);
-    values[kReleasedAt] = TimestampTzGetDatum(released_at);
-    nulls[kPeriod] = periods == nullptr;
-    Relation table = open_secret(kReleasesTable);
-    CatalogIndexState indexes = CatalogOpenIndexes(table);
+    const NewSecretRows rows = begin_secret_rows(kReleasesTable);
     for (std::int64_t i = 0; i < count; ++i) {
         check_progress();
         const CounterRelease& release = releases[i].release;
         const ReleaseInterval& interval = releases[i].interval;
-        if (periods != nullptr)
-            values[kPeriod] = TimestampTzGetDatum(periods[i]);
-        values[kStep] = Int64GetDatum(release.step);
-        values[kCount] = Int64GetDatum(release.count);
-        values[kStddev] = Float8GetDatum(release.stddev);
-        values[kLow] = Int64GetDatum(interval.low);
-        values[kHigh] = Int64GetDatum(interval.high);
-        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-        CatalogTupleInsertWithInfo(table, tuple, indexes);
-        heap_freetuple(tuple);
+        const bool has_period = periods != nullptr;
+        add_secret_row(rows,
+                       {{kCounter, Int32GetDatum(counter)},
+                        {kStep, Int64GetDatum(release.step)},
+                        {kStream, Int32GetDatum(stream)},
+                        {kPeriod, TimestampTzGetDatum(has_period ? periods[i] : 0), !has_period},
+                        {kReleasedAt, TimestampTzGetDatum(released_at)},
+                        {kCount, Int64GetDatum(release.count)},
+                        {kStddev, Float8GetDatum(release.stddev)},
+                        {kLow, Int64GetDatum(interval.low)},
+                        {kHigh, Int64GetDatum(interval.high)}});
     }
-    CatalogCloseIndexes(indexes);
-    close_secret(table);
-    CommandCounterIncrement();
+    end_secret_rows(rows);
 }
 
 void insert_publication(std::int32_t counter) {

@@ -7,7 +7,6 @@
 extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -66,7 +65,12 @@ bool has_secret_row(const SecretTable& names, SecretKeys keys) {
     return visit_secret_rows(names, keys, [](const Datum*, const bool*) {});
 }
 
-void insert_secret_row(const SecretTable& names, SecretColumns columns) {
+NewSecretRows begin_secret_rows(const SecretTable& names) {
+    Relation table = open_secret(names);
+    return {table, CatalogOpenIndexes(table)};
+}
+
+void add_secret_row(const NewSecretRows& rows, SecretColumns columns) {
     Datum values[kMostSecretColumns] = {};
     bool nulls[kMostSecretColumns];
     std::fill_n(nulls, kMostSecretColumns, true);
@@ -74,12 +78,21 @@ void insert_secret_row(const SecretTable& names, SecretColumns columns) {
         values[column.column] = column.value;
         nulls[column.column] = column.is_null;
     }
-    Relation table = open_secret(names);
-    HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);
-    CatalogTupleInsert(table, row);
+    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), values, nulls);
+    CatalogTupleInsertWithInfo(rows.table, row, rows.indexes);
     heap_freetuple(row);
-    close_secret(table);
+}
+
+void end_secret_rows(const NewSecretRows& rows) {
+    CatalogCloseIndexes(rows.indexes);
+    close_secret(rows.table);
     CommandCounterIncrement();
+}
+
+void insert_secret_row(const SecretTable& names, SecretColumns columns) {
+    const NewSecretRows rows = begin_secret_rows(names);
+    add_secret_row(rows, columns);
+    end_secret_rows(rows);
 }
 
 bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {

@@ -13,6 +13,7 @@
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "catalog/indexing.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
@@ -102,6 +103,15 @@ using SecretColumns = std::initializer_list<SecretColumn>;
 
 /// Stores a row, whose other columns are NULL.
 void insert_secret_row(const SecretTable& names, SecretColumns columns);
+
+/// The same for many rows of one table. Trivial.
+struct NewSecretRows {
+    Relation table;
+    CatalogIndexState indexes;
+};
+[[nodiscard]] NewSecretRows begin_secret_rows(const SecretTable& names);
+void add_secret_row(const NewSecretRows& rows, SecretColumns columns);
+void end_secret_rows(const NewSecretRows& rows);
 
 /// Replaces columns of the row that has these keys, and wipes the copy that was stored; false if
 /// there is none.

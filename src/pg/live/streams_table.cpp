@@ -7,16 +7,11 @@
 #include "pg/live/secret_tables.hpp"
 #include "pg/server/secret_memory.hpp"
 
-extern "C" {
-#include "access/xact.h"
-#include "catalog/indexing.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kCounter, kStream, kTotal, kCarries, kState, kColumns };
+enum Column { kCounter, kStream, kTotal, kCarries, kState };
 
 constexpr int kCarry = 63; ///< total + carries * 2^63
 
@@ -34,23 +29,16 @@ constexpr const char* kMissing = "a stream of the counter is missing";
 } // namespace
 
 void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* state) {
-    const bool nulls[kColumns] = {};
-    Datum values[kColumns] = {}; // nothing counted
-    values[kCounter] = Int32GetDatum(counter);
-    values[kState] = PointerGetDatum(state);
-    Relation table = open_secret(kStreams);
-    CatalogIndexState indexes = CatalogOpenIndexes(table);
+    const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = 1; stream <= streams; ++stream) {
         CHECK_FOR_INTERRUPTS();
-        values[kStream] = Int32GetDatum(stream);
-        HeapTuple tuple =
-            heap_form_tuple(RelationGetDescr(table), values, const_cast<bool*>(nulls));
-        CatalogTupleInsertWithInfo(table, tuple, indexes);
-        heap_freetuple(tuple);
+        add_secret_row(rows, {{kCounter, Int32GetDatum(counter)},
+                              {kStream, Int32GetDatum(stream)},
+                              {kTotal, low_of(0)},
+                              {kCarries, carries_of(0)},
+                              {kState, PointerGetDatum(state)}});
     }
-    CatalogCloseIndexes(indexes);
-    close_secret(table);
-    CommandCounterIncrement();
+    end_secret_rows(rows);
 }
 
 void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row) {
