@@ -1,7 +1,9 @@
-#include "pg/live/person_wise.hpp"
-
 #include <cstring>
 #include <initializer_list>
+
+#include "pg/live/person_wise.hpp"
+
+#include "pg/server/tree_walker.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -130,12 +132,7 @@ bool find_reason(Node* node, void* reason) {
          IsA(node, ArrayCoerceExpr)) &&
         !is_plain_type(exprType(node)))
         return because("It has an expression of a type that is not PostgreSQL's own.");
-#if PG_VERSION_NUM >= 160000
-    return expression_tree_walker(node, find_reason, reason);
-#else
-    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(find_reason));
-    return expression_tree_walker(node, walker, reason); // declared for one without arguments
-#endif
+    return expression_tree_walker(node, tree_walker(find_reason), reason);
 }
 
 /// Of a column of the view. One that is handed on as it is may have any type.

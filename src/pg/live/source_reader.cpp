@@ -4,6 +4,7 @@
 #include "pg/live/privileges.hpp"
 #include "pg/live/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/server/tree_walker.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -223,12 +224,7 @@ static TupleTableSlot* proceed(PlanState* node) {
 static bool tell_in(PlanState* node, void*) {
     if (node->instrument == nullptr)
         node->ExecProcNode = proceed;
-#if PG_VERSION_NUM >= 160000
-    return planstate_tree_walker(node, tell_in, nullptr);
-#else
-    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(tell_in));
-    return planstate_tree_walker(node, walker, nullptr); // declared for one without arguments
-#endif
+    return planstate_tree_walker(node, tree_walker(tell_in), nullptr);
 }
 }
 

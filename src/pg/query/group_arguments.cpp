@@ -1,5 +1,7 @@
 #include "pg/query/group_arguments.hpp"
 
+#include "pg/server/tree_walker.hpp"
+
 extern "C" {
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
@@ -11,17 +13,6 @@ extern "C" {
 namespace dp_counter::pg {
 
 namespace {
-
-bool depends(Node* node, void* context);
-
-bool walk(Node* node, void* context) {
-#if PG_VERSION_NUM >= 160000
-    return expression_tree_walker(node, depends, context);
-#else // declared for a walker without arguments, which to C++ has none
-    const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(depends));
-    return expression_tree_walker(node, walker, context);
-#endif
-}
 
 /// Whether the expression depends on more than constants and query parameters.
 bool depends(Node* node, void* context) {
@@ -39,7 +30,7 @@ bool depends(Node* node, void* context) {
     case T_WindowFunc:
         return true;
     default:
-        return walk(node, context);
+        return expression_tree_walker(node, tree_walker(depends), context);
     }
 }
 
@@ -49,24 +40,13 @@ bool hands_on(const ::Plan* plan) {
            IsA(plan, Gather) || IsA(plan, GatherMerge);
 }
 
-Node* resolve(Node* node, void* plan);
-
-Node* resolve_parts(Node* node, void* plan) {
-#if PG_VERSION_NUM >= 160000
-    return expression_tree_mutator(node, resolve, plan);
-#else
-    const auto mutator = reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(resolve));
-    return expression_tree_mutator(node, mutator, plan);
-#endif
-}
-
 /// The expression of a node of `plan` with what the nodes below compute in its place. A generic
 /// plan that also groups by a query parameter computes it there.
 Node* resolve(Node* node, void* plan) {
     if (node == nullptr)
         return nullptr;
     if (!IsA(node, Var))
-        return resolve_parts(node, plan);
+        return expression_tree_mutator(node, tree_walker(resolve), plan);
     const auto* variable = reinterpret_cast<const Var*>(node);
     const ::Plan* below = static_cast<const ::Plan*>(plan)->lefttree;
     while (variable->varno == OUTER_VAR && below != nullptr) {
