@@ -177,17 +177,17 @@ DP_FUNCTION(dp_source_tick) {
     const Oid source = read_relation(fcinfo->args[0], "source");
     PreventCommandIfReadOnly("dp_source_tick()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    int count = 0;
-    const Oid* counters = counters_of_source(source, count);
+    const List* counters = counters_of_source(source);
     int ticked = 0;
     const TimestampTz called = GetCurrentTimestamp();
     with_progress([&] {
-        for (int i = 0; i < count; ++i) {
-            if (!SearchSysCacheExists1(RELOID,
-                                       ObjectIdGetDatum(counters[i])) || // dropped meanwhile
-                pg_class_aclcheck(counters[i], GetUserId(), kMayTick) != ACLCHECK_OK)
+        ListCell* cell = nullptr;
+        foreach (cell, counters) {
+            const Oid counter = lfirst_oid(cell);
+            if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) || // dropped meanwhile
+                pg_class_aclcheck(counter, GetUserId(), kMayTick) != ACLCHECK_OK)
                 continue;
-            tick_and_notify(counters[i], called);
+            tick_and_notify(counter, called);
             ++ticked;
         }
     });
@@ -197,7 +197,7 @@ DP_FUNCTION(dp_source_tick) {
     const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
     if (is_own)
         require_source(source);
-    if (ticked == 0 && !(is_own && count == 0))
+    if (ticked == 0 && !(is_own && counters == NIL))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("permission denied for every counter of the source"),
                         errhint("GRANT UPDATE on a counter lets a role tick it.")));

@@ -109,13 +109,12 @@ DP_FUNCTION(dp_source_drop) {
     check_owner(source);
     lock_source(source, true);
     require_source(source);
-    int count = 0;
-    const Oid* counters = counters_of_source(source, count);
-    if (count > 0)
+    const List* counters = counters_of_source(source);
+    if (counters != NIL)
         ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                         errmsg("cannot drop source \"%s\" because counters depend on it",
                                get_rel_name(source)),
-                        errdetail("One is %s.", quoted_name(counters[0])),
+                        errdetail("One is %s.", quoted_name(linitial_oid(counters))),
                         errhint("Drop them first; what they have spent is spent.")));
     delete_source(source);
     PG_RETURN_VOID();

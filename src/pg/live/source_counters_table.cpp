@@ -90,27 +90,19 @@ bool delete_source_counter(Oid releases) {
     return delete_secret_rows(kSourceCounters, {oid_key(releases)});
 }
 
-Oid* counters_of_source(Oid source, int& count) {
-    int room = 16;
-    auto* counters = static_cast<Oid*>(palloc(static_cast<Size>(room) * sizeof(Oid)));
-    count = 0;
-    visit_secret_rows(
-        kCountersOfSource, {oid_key(source, kSource)}, [&](const Datum* values, const bool*) {
-            if (count == room) {
-                room *= 2;
-                counters =
-                    static_cast<Oid*>(repalloc(counters, static_cast<Size>(room) * sizeof(Oid)));
-            }
-            counters[count++] = DatumGetObjectId(values[kReleases]);
-        });
+List* counters_of_source(Oid source) {
+    List* counters = NIL;
+    visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
+                      [&](const Datum* values, const bool*) {
+                          counters = lappend_oid(counters, DatumGetObjectId(values[kReleases]));
+                      });
     return counters;
 }
 
 void forget_source(Oid source) {
-    int count = 0;
-    const Oid* counters = counters_of_source(source, count);
-    for (int i = 0; i < count; ++i)
-        (void)replace_in_secret_row(kSourceCounters, {oid_key(counters[i])},
+    ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(source))
+        (void)replace_in_secret_row(kSourceCounters, {oid_key(lfirst_oid(cell))},
                                     {{kSource, ObjectIdGetDatum(InvalidOid)}});
 }
 

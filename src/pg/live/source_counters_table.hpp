@@ -8,6 +8,7 @@
 extern "C" {
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 #include "utils/array.h"
 }
 
@@ -43,8 +44,8 @@ void mark_ended(Oid releases, TimestampTz ended);
 /// Deletes the row; false if there is none.
 [[nodiscard]] bool delete_source_counter(Oid releases);
 
-/// The counters of a source, as an array of `count` in CurrentMemoryContext.
-[[nodiscard]] Oid* counters_of_source(Oid source, int& count);
+/// The OIDs of a source's counters, in CurrentMemoryContext.
+[[nodiscard]] List* counters_of_source(Oid source);
 
 /// The counters of a source that is dropped have none from now on. There are such if their views
 /// were replaced, and so did not depend on it any more. Were they to keep its OID, a restored dump
