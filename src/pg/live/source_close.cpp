@@ -20,7 +20,6 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

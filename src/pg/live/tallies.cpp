@@ -10,15 +10,12 @@
 #include "pg/server/backend_random.hpp"
 
 extern "C" {
-#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
-#include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
