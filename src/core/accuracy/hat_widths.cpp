@@ -99,46 +99,52 @@ HatWidths::HatWidths(const HatWeights& weights, PrivacyUnit unit, NoiseSum carri
                      double confidence)
     : unit_(unit), carried_(std::move(carried)), confidence_(confidence),
       tolerance_(std::min(1e-7, (1 - confidence) / 100)) {
-    constexpr double kRoom = 1.15; // over the widest of the steps looked at
-    constexpr int kLookedAt = 12;
     const int top = weights.height() - 1;
     if (top < 2)
         return;
     const std::int64_t pairs = weights.level(1).radix * weights.level(2).radix;
     if (pairs > kManySlots || weights.horizon() < 8 * pairs) // too little would be shared
         return;
+    for (const int looked_at : {12, 19}) // steps at like places of their cells may mislead
+        if (prepare(weights, looked_at))
+            return;
+    factors_ = {};
+    period_ = 0;
+}
+
+bool HatWidths::prepare(const HatWeights& weights, int looked_at) {
+    constexpr double kRoom = 1.15; // over the widest of the steps looked at
+    const int top = weights.height() - 1;
     std::optional<CharacteristicFunction> widest;
-    for (int i = 1; i < kLookedAt; ++i) {
+    for (int i = 1; i < looked_at; ++i) {
         HatPosition position;
-        const std::int64_t t = 1 + (weights.horizon() - 1) / kLookedAt * i;
+        const std::int64_t t = 1 + (weights.horizon() - 1) / looked_at * i;
         hat_locate(weights, t, false, position);
-        NoiseSum sum = noise_of(weights, unit, t, position, 0, top);
+        NoiseSum sum = noise_of(weights, unit_, t, position, 0, top);
         append(sum, carried_);
         const CharacteristicFunction phi(sum);
         if (!widest || phi.variance() > widest->variance())
             widest = phi;
     }
     const CharacteristicFunction::Tail tail = widest->tail(tolerance_ / 4);
-    const CharacteristicFunction::Tail wide = widest->tail(1 - confidence);
+    const CharacteristicFunction::Tail wide = widest->tail(1 - confidence_);
     if (!(tail.radius < 0x1p40)) // far beyond what fits a mechanism that fits
-        return;
+        return false;
     eta_ = std::max(0.125, tolerance_ * std::sqrt(widest->variance()));
     if (eta_ > 0.5) // one more or less could not be told apart
-        return;
+        return false;
     rate_ = tail.rate;
     reach_ = std::ceil(std::min(kRoom * wide.radius, 0.6 * tail.radius)) + 2;
     period_ = reach_ + eta_ + kRoom * tail.radius;
     most_log_moment_ = // for Chernoff's bound on what lies beyond the period
         rate_ * (period_ - reach_ - eta_) - std::log(2 / (tolerance_ / 4)) - 0.01;
     step_ = 2 * std::numbers::pi / period_;
+    terms_ = 0;
+    factors_.clear();
     factors_.resize(static_cast<std::size_t>(top));
     for (std::size_t i = 0; i < factors_.size(); ++i)
         factors_[i].resize(static_cast<std::size_t>(i < 2 ? kManySlots : kFewSlots));
-    for (const int fifth : {2, 4})
-        if (is_useful() && !at(weights, weights.horizon() / 5 * fifth)) {
-            factors_ = {}; // nor would most others
-            period_ = 0;
-        }
+    return at(weights, weights.horizon() / 5 * 2) && at(weights, weights.horizon() / 5 * 4);
 }
 
 void HatWidths::fill_leaves(const HatWeights& weights, std::int64_t t, Factor& out) const {

@@ -65,6 +65,8 @@ private:
     /// With at least the first `terms` terms, if the level is above 1.
     [[nodiscard]] Factor& factor(const HatWeights& weights, std::int64_t t, const Place* places,
                                  int l, int terms);
+    /// By so many steps that stand for all; whether two others are answered.
+    [[nodiscard]] bool prepare(const HatWeights& weights, int looked_at);
     void fill_leaves(const HatWeights& weights, std::int64_t t, Factor& out) const;
     void fill_above(const HatWeights& weights, std::int64_t t, const Place* places, int l,
                     int terms, Factor& out) const;
