@@ -3,11 +3,12 @@
 //   g++ -std=c++20 -O2 -Isrc tools/make_hat_table.cpp
 //   src/core/hat/hat_{levels,weights,variance}.cpp
 //       src/core/{noise/laplace_scale,base/epsilon,tree/offset_digits}.cpp -o /tmp/make_hat_table
-//   /tmp/make_hat_table > src/core/hat/hat_table.inc        (some minutes; progress on stderr)
+//   /tmp/make_hat_table > /tmp/hat_table.inc        (two minutes; progress on stderr)
+//   mv /tmp/hat_table.inc src/core/hat/hat_table.inc
 //
-// Up to the horizon in the argument (300) it searches anew. The rows of the present table behind it
-// are climbed from where they are: on all levels up to kDense, then on the top level alone. (They
-// come from a search of the whole range with level ends; with fading ones it takes an hour.)
+// Up to kDense it searches anew. The rows of the present table behind it are climbed from where
+// they are, on the top level alone. (They come from a search of the whole range with level ends;
+// with fading ones it takes hours.) Run on the table that it has made it prints that table again.
 //
 // The measure is the exact mean variance for continuous noise, in units of 1/epsilon^2. For every
 // horizon of the grid and every sensible height it climbs from the best of the last horizon, from
@@ -23,6 +24,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/hat/hat_table.hpp"
 #include "core/hat/hat_variance.hpp"
 
 namespace {
@@ -32,8 +34,7 @@ using Shapes = std::vector<HatShape>;
 
 constexpr double kTolerance = 1.002;
 constexpr std::int64_t kFirst = 6;    // below, noise per step is better
-constexpr std::int64_t kDense = 4096; // every horizon up to here is checked
-constexpr std::int64_t kLarge = 5000; // from here on fewer starts
+constexpr std::int64_t kDense = 4096; // up to here it searches anew
 constexpr double kNever = 1e300;
 
 struct Found {
@@ -43,9 +44,9 @@ struct Found {
 
 double cost_of(std::int64_t horizon, const Shapes& shapes) {
     for (const HatShape& shape : shapes)
-        if (shape.radix < 2 || shape.radix > 300 || shape.offset < 0 ||
+        if (shape.radix < 2 || shape.radix > kMaxFadingRadix || shape.offset < 0 ||
             shape.offset > 3 * shape.radix ||
-            std::abs(shape.extra) > (&shape == &shapes.back() ? kMostExtra : 1))
+            std::abs(shape.extra) > (&shape == &shapes.back() ? kMostExtra : 0))
             return kNever;
     const HatLevels spec = hat_levels(horizon, shapes, HatLevels::End::fading);
     static std::vector<std::int64_t> block;
@@ -69,7 +70,7 @@ void climb(std::int64_t horizon, Found& found) {
             next[at].extra += by.extra;
         }
         const double cost = cost_of(horizon, next);
-        if (cost >= found.cost * (1 - (horizon <= kDense ? 1e-6 : 2e-5)))
+        if (cost >= found.cost * (1 - 1e-6))
             return false;
         found = {cost, next};
         return true;
@@ -88,7 +89,7 @@ void climb(std::int64_t horizon, Found& found) {
             continue;
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j)
-                if (i != j && horizon <= kLarge)
+                if (i != j)
                     for (const std::int32_t by : {1, 2})
                         better = attempt(i, {by, 0}, j, {-by, 0}) || better;
     }
@@ -134,13 +135,8 @@ public:
             std::vector<Shapes> starts;
             if (!here.shapes.empty())
                 starts.push_back(here.shapes);
-            if (horizon > kLarge && here.cost > last_best_ * 1.05 && here.cost < kNever)
-                continue; // this height is past its time, or not yet there
-            starts.push_back(uniform(horizon, levels, 4.5));
-            if (horizon <= kLarge) {
-                starts.push_back(uniform(horizon, levels, 2.5));
-                starts.push_back(uniform(horizon, levels, 6.5));
-            }
+            for (const double top_knots : {4.5, 2.5, 6.5})
+                starts.push_back(uniform(horizon, levels, top_knots));
             here.cost = kNever;
             const auto try_from = [&](const Shapes& start) {
                 Found found{kNever, start};
@@ -157,13 +153,11 @@ public:
             if (here.cost < best.cost)
                 best = here;
         }
-        last_best_ = best.cost;
         return best;
     }
 
 private:
     std::map<int, Found> best_of_height_;
-    double last_best_ = kNever;
 };
 
 struct Entry {
@@ -177,7 +171,7 @@ void serve_asked_horizons(std::vector<Entry>& entries) {
     for (const std::int64_t horizon :
          {12,  24,  30,  31,  52,  60,  90,  100, 120,  128,  168,  180,  250,  256,  360,
           365, 366, 500, 512, 720, 730, 731, 744, 1000, 1024, 1095, 1461, 1826, 2000, 2048}) {
-        const auto next =
+        auto next =
             std::upper_bound(entries.begin(), entries.end(), horizon,
                              [](std::int64_t t, const Entry& entry) { return t < entry.from; });
         const Shapes old = std::prev(next)->shapes;
@@ -192,134 +186,94 @@ void serve_asked_horizons(std::vector<Entry>& entries) {
         }
         if (best.cost > before * 0.9998)
             continue;
-        const bool begins = std::prev(next)->from == horizon;
-        auto at = begins ? std::prev(next) : entries.insert(next, {horizon, {}});
-        at->shapes = best.shapes;
-        const std::int64_t end = horizon + 1;
-        if (std::next(at) == entries.end() || std::next(at)->from > end) {
-            if (cost_of(end, best.shapes) > cost_of(end, old))
-                entries.insert(std::next(at), {end, old});
-        }
+        if (std::prev(next)->from == horizon)
+            std::prev(next)->shapes = best.shapes;
+        else
+            next = entries.insert(next, {horizon, best.shapes}) + 1;
+        if (next == entries.end() || next->from > horizon + 1)
+            entries.insert(next, {horizon + 1, old});
     }
 }
 
-/// Between the horizons of the grid: lets each entry begin as early as it is better than the one
-/// before, down to half the way.
+/// Between the horizons of the grid: lets each entry begin where that is best for all of them, from
+/// behind the begin of the one before to its own end.
 void settle_boundaries(std::vector<Entry>& entries) {
     for (std::size_t i = 1; i < entries.size(); ++i) {
-        const std::int64_t least = (entries[i - 1].from + entries[i].from) / 2;
-        for (std::int64_t at = entries[i].from; at > least;) {
-            at -= std::max<std::int64_t>(1, entries[i].from / 64);
-            if (at <= least || cost_of(at, entries[i].shapes) > cost_of(at, entries[i - 1].shapes))
-                break;
-            entries[i].from = at;
+        const std::int64_t end = i + 1 < entries.size() ? entries[i + 1].from : kDense;
+        double gain = 0; // of a begin before `at`
+        double best = 0;
+        for (std::int64_t at = end; at-- > entries[i - 1].from + 1;) {
+            gain += std::log(cost_of(at, entries[i - 1].shapes) / cost_of(at, entries[i].shapes));
+            if (gain > best) {
+                best = gain;
+                entries[i].from = at;
+            }
         }
     }
 }
 
-/// Round horizons are asked for most: each gets the best of the entries around it, its top level
-/// tuned, as an entry of its own. That serves up to 2 % more, and on from there if it is better.
-void serve_round_horizons(std::vector<Entry>& entries) {
-    for (std::int64_t power = 1000; power <= entries.back().from / 10; power *= 10)
-        for (const std::int64_t horizon : {power, 2 * power, 5 * power}) {
-            const auto next =
-                std::upper_bound(entries.begin(), entries.end(), horizon,
-                                 [](std::int64_t t, const Entry& entry) { return t < entry.from; });
-            const Shapes old = std::prev(next)->shapes;
-            Found best{cost_of(horizon, old), old};
-            const double before = best.cost;
-            for (auto near = next - std::min<std::ptrdiff_t>(4, next - entries.begin());
-                 near != entries.end() && near - next < 3; ++near)
-                for (const int radix : {-2, -1, 0, 1, 2})
-                    for (const int offset : {-2, 0, 2}) {
-                        Shapes shapes = near->shapes;
-                        shapes.back().radix += radix;
-                        shapes.back().offset += offset;
-                        const double cost = cost_of(horizon, shapes);
-                        if (cost < best.cost)
-                            best = {cost, shapes};
-                    }
-            if (best.cost > before * 0.999)
-                continue;
-            const std::int64_t end = horizon + horizon / 50;
-            const bool goes_on = next == entries.end() || next->from <= end ||
-                                 cost_of(end, best.shapes) <= cost_of(end, old);
-            const auto at = entries.insert(next, {horizon, best.shapes});
-            if (!goes_on)
-                entries.insert(std::next(at), {end, old});
-        }
-}
-
-/// The rows of the present table behind this horizon.
-std::vector<Entry> present(double behind) {
-    struct Row {
-        std::int64_t from;
-        std::size_t levels;
-        HatShape shape[12];
-    };
-    constexpr Row rows[] = {
-#include "core/hat/hat_table.inc"
-    };
+/// The rows of the present table behind kDense.
+std::vector<Entry> present() {
     std::vector<Entry> entries;
-    for (const Row& row : rows)
-        if (static_cast<double>(row.from) > behind)
+    for (const HatTableEntry& row : kHatTable)
+        if (row.from > kDense)
             entries.push_back({row.from, Shapes(row.shape, row.shape + row.levels)});
     return entries;
 }
 
-/// Climbs on all levels where that is quick.
-void climb_again(std::vector<Entry>& entries) {
-    Shapes last;
-    for (std::size_t i = 0; i + 1 < entries.size() && entries[i].from <= kDense; ++i) {
-        const std::int64_t horizon = (2 * entries[i].from + entries[i + 1].from) / 3;
-        Found best{kNever, entries[i].shapes};
-        climb(horizon, best);
-        if (!last.empty()) {
-            Found other{kNever, last};
-            climb(horizon, other);
-            if (other.cost < best.cost)
-                best = other;
+/// Climbs in the top level's shape alone, from an entry's own shapes and its neighbours', by the
+/// costs at both ends of the entry's horizons. The first one, often a round number, counts twice.
+/// (A neighbour's has to be a tenth of a percent better: other first levels, other first steps.)
+void retune(std::vector<Entry>& entries) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const std::int64_t from = entries[i].from;
+        const std::int64_t to = i + 1 < entries.size() ? entries[i + 1].from - 1 : from * 6 / 5;
+        const auto cost = [&](const Shapes& s) {
+            return (2 * cost_of(from, s) + cost_of(to, s)) / 3;
+        };
+        Found best{cost(entries[i].shapes), entries[i].shapes};
+        for (std::size_t start = i - std::min<std::size_t>(i, 1);
+             start < std::min(i + 2, entries.size()); ++start) {
+            Found here{cost(entries[start].shapes), entries[start].shapes};
+            for (bool better = true; better;) {
+                better = false;
+                for (const HatShape change :
+                     {HatShape{0, 0, 1}, HatShape{0, 0, -1}, HatShape{1, 0}, HatShape{-1, 0},
+                      HatShape{0, 1}, HatShape{0, -1}, HatShape{1, 1}, HatShape{-1, -1},
+                      HatShape{1, -2}, HatShape{-1, 2}, HatShape{3, 0}, HatShape{-3, 0}}) {
+                    Shapes next = here.shapes;
+                    next.back().radix += change.radix;
+                    next.back().offset += change.offset;
+                    next.back().extra += change.extra;
+                    const double changed = cost(next);
+                    if (changed < here.cost * (1 - 1e-5)) {
+                        here = {changed, next};
+                        better = true;
+                    }
+                }
+            }
+            if (here.cost < best.cost * (start == i ? 1 : 0.999))
+                best = here;
         }
-        entries[i].shapes = last = best.shapes;
+        entries[i].shapes = best.shapes;
+        std::fprintf(stderr, "%lld: %.3f\n", static_cast<long long>(from), best.cost);
     }
 }
 
-/// Climbs in the top level's shape alone, by the costs at both ends of the entry's horizons.
-void retune(std::vector<Entry>& entries) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].from <= kDense)
-            continue;
-        Shapes& shapes = entries[i].shapes;
-        const std::int64_t from = entries[i].from;
-        const std::int64_t to = i + 1 < entries.size() ? entries[i + 1].from - 1 : from * 6 / 5;
-        const auto cost = [&](const Shapes& s) { return cost_of(from, s) + cost_of(to, s); };
-        double best = cost(shapes);
-        for (bool better = true; better;) {
-            better = false;
-            for (const HatShape change :
-                 {HatShape{0, 0, 1}, HatShape{0, 0, -1}, HatShape{1, 0}, HatShape{-1, 0},
-                  HatShape{0, 1}, HatShape{0, -1}, HatShape{1, 1}, HatShape{-1, -1},
-                  HatShape{1, -2}, HatShape{-1, 2}, HatShape{3, 0}, HatShape{-3, 0}}) {
-                Shapes next = shapes;
-                next.back().radix += change.radix;
-                next.back().offset += change.offset;
-                next.back().extra += change.extra;
-                const double here = cost(next);
-                if (here < best * (1 - 1e-5)) {
-                    best = here;
-                    shapes = next;
-                    better = true;
-                }
-            }
-        }
-        std::fprintf(stderr, "%lld: %.3f\n", static_cast<long long>(from), best / 2);
-    }
+bool is_same(const Shapes& a, const Shapes& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const HatShape& x, const HatShape& y) {
+                          return x.radix == y.radix && x.offset == y.offset && x.extra == y.extra;
+                      });
 }
 
 void print(const std::vector<Entry>& entries) {
     std::printf("// Made by tools/make_hat_table.cpp. {first horizon, {{radix, offset, extra} per "
                 "level}}\n");
-    for (const Entry& entry : entries) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& entry = entries[i];
+        if (i > 0 && is_same(entry.shapes, entries[i - 1].shapes))
+            continue;
         std::printf("{%lld, %zu, {", static_cast<long long>(entry.from), entry.shapes.size());
         const char* separator = "";
         for (const HatShape& shape : entry.shapes) {
@@ -330,32 +284,42 @@ void print(const std::vector<Entry>& entries) {
     }
 }
 
+using Grid = std::vector<std::pair<std::int64_t, Found>>;
+
+/// Whether the shapes are good enough at a horizon of the grid, and at those between it and the one
+/// before: the number of knots changes there.
+bool serves(const Shapes& shapes, const Grid& grid, std::size_t i) {
+    const auto& [horizon, found] = grid[i];
+    const std::int64_t gap = i > 0 ? horizon - grid[i - 1].first : 1;
+    for (std::int64_t before = 0; before < gap; before += (gap + 3) / 4)
+        if (cost_of(horizon - before, shapes) > found.cost * kTolerance)
+            return false;
+    return true;
+}
+
 } // namespace
 
-int main(int argc, char** argv) {
-    const double last = argc > 1 ? std::atof(argv[1]) : 300;
-    std::vector<std::pair<std::int64_t, Found>> grid;
+int main() {
+    Grid grid;
     Search search;
-    for (std::int64_t horizon = kFirst; static_cast<double>(horizon) <= last;) {
-        grid.emplace_back(horizon, search.find(horizon, horizon <= kDense ? 8 : 0));
+    for (std::int64_t horizon = kFirst; horizon <= kDense;) {
+        grid.emplace_back(horizon, search.find(horizon, 8));
         std::fprintf(stderr, "%lld: %.3f, height %zu\n", static_cast<long long>(horizon),
                      grid.back().second.cost, grid.back().second.shapes.size() + 1);
-        const double ratio = horizon <= kDense ? 1.02 : horizon <= kLarge ? 1.06 : 1.2;
         horizon =
             std::max(horizon + 1,
-                     static_cast<std::int64_t>(std::llround(static_cast<double>(horizon) * ratio)));
+                     static_cast<std::int64_t>(std::llround(static_cast<double>(horizon) * 1.02)));
     }
     // An entry serves as long as it is within the tolerance; its first horizon's best or one of the
     // next few, whichever serves longest.
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < grid.size();) {
-        const Shapes* chosen = nullptr;
-        std::size_t furthest = i;
+        const Shapes* chosen = &grid[i].second.shapes;
+        std::size_t furthest = i + 1;
         for (std::size_t candidate = i; candidate < std::min(i + 12, grid.size()); ++candidate) {
             const Shapes& shapes = grid[candidate].second.shapes;
             std::size_t end = i;
-            while (end < grid.size() &&
-                   cost_of(grid[end].first, shapes) <= grid[end].second.cost * kTolerance)
+            while (end < grid.size() && serves(shapes, grid, end))
                 ++end;
             if (end > furthest) {
                 furthest = end;
@@ -365,12 +329,10 @@ int main(int argc, char** argv) {
         entries.push_back({grid[i].first, *chosen});
         i = furthest;
     }
+    serve_asked_horizons(entries);
     settle_boundaries(entries);
-    serve_round_horizons(entries);
-    std::vector<Entry> rest = present(last);
-    climb_again(rest);
+    std::vector<Entry> rest = present();
     retune(rest);
     entries.insert(entries.end(), rest.begin(), rest.end());
-    serve_asked_horizons(entries);
     print(entries);
 }

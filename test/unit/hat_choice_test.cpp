@@ -167,12 +167,11 @@ TEST(HatChoice, ImprovesOnTheHatsOfTheDesign) {
     EXPECT_LT(mse(uniform(1000000, 21)), 598.0);
     EXPECT_LT(mse(uniform(1000000000, 16)), 1834);
     EXPECT_LT(max(uniform(1000000000, 16)), 2363);
-    // What is chosen has the least mean, and mostly a smaller maximum, too; at 1e4 (by 3 %) and 1e9
-    // it has not.
+    // What is chosen has a smaller mean and a smaller maximum.
     for (const auto& [horizon, mean, greatest] :
          {std::tuple(100, 37.9, 57.6), std::tuple(1000, 98.8, 142.0),
-          std::tuple(10000, 206.1, 298.0), std::tuple(100000, 370.9, 531.0),
-          std::tuple(1000000, 598.0, 831.0)}) {
+          std::tuple(10000, 206.1, 288.0), std::tuple(100000, 370.9, 531.0),
+          std::tuple(1000000, 598.0, 831.0), std::tuple(1000000000, 1834.0, 2363.0)}) {
         EXPECT_LT(mse(choose_hat(horizon, kSmall)), mean) << horizon;
         EXPECT_LT(max(choose_hat(horizon, kSmall)), greatest) << horizon;
     }

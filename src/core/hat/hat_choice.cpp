@@ -7,22 +7,11 @@
 #include <vector>
 
 #include "core/base/checkpoint.hpp"
+#include "core/hat/hat_table.hpp"
 
 namespace dp_counter {
 
 namespace {
-
-constexpr int kTableLevels = 12;
-
-struct TableEntry {
-    std::int64_t from;
-    std::size_t levels;
-    HatShape shape[kTableLevels];
-};
-
-constexpr TableEntry kTable[] = {
-#include "core/hat/hat_table.inc"
-};
 
 constexpr std::int64_t kAlwaysCompared = 64; ///< up to this horizon noise per step may win
 
@@ -37,12 +26,12 @@ HatLevels table_hat(std::int64_t horizon, PrivacyUnit unit) {
     constexpr HatShape usual{18, 13};
     std::vector<HatShape> shapes;
     std::int64_t t = horizon;
-    for (; t > std::rbegin(kTable)->from / 10 * 12; t = (t + usual.radix - 1) / usual.radix)
+    for (; t > std::rbegin(kHatTable)->from / 10 * 12; t = (t + usual.radix - 1) / usual.radix)
         shapes.push_back(usual);
-    const TableEntry* entry =
-        std::upper_bound(std::begin(kTable), std::end(kTable), t,
-                         [](std::int64_t at, const TableEntry& e) { return at < e.from; });
-    if (entry != std::begin(kTable))
+    const HatTableEntry* entry =
+        std::upper_bound(std::begin(kHatTable), std::end(kHatTable), t,
+                         [](std::int64_t at, const HatTableEntry& e) { return at < e.from; });
+    if (entry != std::begin(kHatTable))
         --entry;
     shapes.insert(shapes.end(), entry->shape, entry->shape + entry->levels);
     if (horizon >= kLong)
