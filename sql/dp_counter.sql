@@ -430,7 +430,12 @@ SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.publications', ''
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.sources', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.source_counters', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.tallies', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.events', '');
+-- Without what recorders left that committed after their counter was dropped: a dump has the OID of what is gone as a
+-- number, which in the database restored may be that of another counter.
+SELECT pg_catalog.pg_extension_config_dump(
+    'dp_counter_private.events',
+    'WHERE releases IN (SELECT releases FROM dp_counter_private.counters)'
+);
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');
 
