@@ -15,6 +15,8 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "optimizer/optimizer.h"
+#include "parser/analyze.h"
+#include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -136,15 +138,21 @@ QueryText text_of(const SourceQuery& query) {
     return text;
 }
 
-/// The statement with all views in it put in.
-Query* rewrite(const char* sql, Oid* types, int count) {
+/// The statement, which reads the source alone, with all views in it put in. It finds the source by
+/// name, so in between another may have come to its place: by ALTER SCHEMA ... RENAME, which no
+/// lock on the source holds off.
+Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
     RawStmt* raw = linitial_node(RawStmt, pg_parse_query(sql));
 #if PG_VERSION_NUM >= 150000
-    return linitial_node(Query,
-                         pg_analyze_and_rewrite_fixedparams(raw, sql, types, count, nullptr));
+    Query* statement = parse_analyze_fixedparams(raw, sql, types, count, nullptr);
 #else
-    return linitial_node(Query, pg_analyze_and_rewrite(raw, sql, types, count, nullptr));
+    Query* statement = parse_analyze(raw, sql, types, count, nullptr);
 #endif
+    if (linitial_node(RangeTblEntry, statement->rtable)->relid != source)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                        errmsg("source \"%s\" was moved while it was read", get_rel_name(source)),
+                        errhint("Try it again.")));
+    return linitial_node(Query, QueryRewrite(statement));
 }
 
 void check_is_stable(Query* statement, Oid source) {
@@ -160,7 +168,7 @@ void check_is_stable(Query* statement, Oid source) {
 PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo bounds) {
     Oid types[2];
     types[0] = types[1] = column_type(query.source, query.row->at);
-    Query* statement = rewrite(text.sql.data, types, 2);
+    Query* statement = rewrite(text.sql.data, types, 2, query.source);
     check_is_stable(statement, query.source);
     statement->queryId = 0; // pg_stat_statements would show everybody the number of rows
     return pg_plan_query(statement, text.sql.data, 0, bounds);
@@ -315,7 +323,7 @@ Oid column_collation(Oid view, AttrNumber column) {
 
 void check_source_is_stable(Oid source) {
     const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
-    check_is_stable(rewrite(sql, nullptr, 0), source);
+    check_is_stable(rewrite(sql, nullptr, 0, source), source);
 }
 
 void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* context) {
