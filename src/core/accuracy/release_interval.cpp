@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/accuracy/stream_error.hpp"
 #include "core/base/checked.hpp"
 
 namespace dp_counter {
@@ -20,16 +19,11 @@ std::int64_t normal_width(double stddev) noexcept {
 
 } // namespace
 
-std::int64_t release_width(const Request& request, const CounterRelease& release) {
-    StreamError errors(request);
+std::int64_t release_width(StreamError& errors, const CounterRelease& release) {
     const double variance = release.stddev * release.stddev;
     const double planned = errors.variance_at(release.step);
     const bool is_ours = std::abs(planned - variance) <= 0.5 + 1e-3 * variance; // but for rounding
     return is_ours ? errors.half_width(release.step, kConfidence) : normal_width(release.stddev);
-}
-
-ReleaseInterval release_interval(const Request& request, const CounterRelease& release) {
-    return clamped_interval(release.count, release_width(request, release));
 }
 
 ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width) noexcept {

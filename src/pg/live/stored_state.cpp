@@ -14,9 +14,20 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The mechanism in use, public values alone. It outlives the functions below, since errors that
-/// PostgreSQL raises in them would pass over its destructor.
+/// The mechanism in use and the errors of the last counter, public values alone. They outlive the
+/// functions below, since errors that PostgreSQL raises in them would pass over destructors.
 std::optional<PreparedMechanism> prepared;
+struct KnownErrors {
+    Request request;
+    StreamError errors;
+};
+std::optional<KnownErrors> known;
+
+StreamError& errors_of(const Request& request) {
+    if (!known || known->request != request)
+        known.emplace(KnownErrors{request, StreamError(request)});
+    return known->errors;
+}
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
     return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
@@ -37,7 +48,7 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
     const CounterRelease release = noise.release(total);
     const bool is_known =
         closed.release.step == release.step && closed.release.stddev == release.stddev;
-    const std::int64_t width = is_known ? closed.width : release_width(request, release);
+    const std::int64_t width = is_known ? closed.width : release_width(errors_of(request), release);
     closed = {release, clamped_interval(release.count, width), width};
 }
 
