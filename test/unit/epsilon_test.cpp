@@ -20,8 +20,8 @@ TEST(Epsilon, IsTheDyadicRationalOfItsDouble) {
 
 TEST(Epsilon, RefusesWhatIsOutOfRange) {
     const double infinity = std::numeric_limits<double>::infinity();
-    for (const double value : {0.0, -1.0, std::nextafter(Epsilon::kMin, 0.0), std::nextafter(1e9, infinity),
-                               infinity, -infinity, std::nan("")}) {
+    for (const double value : {0.0, -1.0, std::nextafter(Epsilon::kMin, 0.0),
+                               std::nextafter(1e9, infinity), infinity, -infinity, std::nan("")}) {
         try {
             const Epsilon epsilon(value);
             FAIL() << value;
