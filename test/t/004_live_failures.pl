@@ -95,15 +95,16 @@ for my $i (1 .. 150)
 	$node->psql('postgres', q{SELECT dp_counter_record('t', 3)});
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query('SELECT pg_backend_pid()');
-	$session->{stdin} .= "CALL dp_counter_tick('t'); CALL dp_counter_tick('tn');\n";
+	$session->{stdin} .= "CALL dp_counter_tick('t'); CALL dp_counter_tick('tn');\n" x 3;
 	$session->{run}->pump_nb;
-	usleep(rand(6000));
+	usleep(rand(3000));
 	$i % 2 ? kill('INT', $pid) : kill('TERM', $pid);
 	eval { $session->quit }; # dies where psql is gone already, with its connection
 	my $now = releases($node, 'tn');
 	for my $step (keys %seen) { $seen{$step} == $now->{$step} or fail("release of step $step changed") }
 	%seen = %$now;
 }
+all_reported($node); # none goes on
 sql(q{CALL dp_counter_tick('t'); }); sql(q{CALL dp_counter_tick('tn')});
 is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 cancelled ticks every event is counted once');
 is_gapless($node, $_, "$_: no step is missing") for qw(t tn);
