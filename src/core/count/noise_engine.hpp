@@ -16,8 +16,9 @@
 namespace dp_counter {
 
 /// The head of a block of bytes(prepared) bytes, aligned to kAlignment, that may be moved with
-/// memcpy: this object and the engine's state. Every call gets a mechanism equal to the one that
-/// created it, whose tables all streams share: they are public, the block is secret.
+/// memcpy: this object and the engine's state. Every call gets the mechanism that created it, or an
+/// equal one for which is_state_at() was true; all streams share its tables, which are public. The
+/// block is secret.
 class NoiseEngine {
 public:
     static constexpr std::size_t kAlignment = 16;

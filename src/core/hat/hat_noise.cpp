@@ -92,10 +92,9 @@ bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
     std::int64_t passed = t;   // children of the level in turn that have been used
     for (int l = 1; l < weights.height(); ++l) {
         const HatWeightsLevel& shape = weights.level(l);
-        const Level& here = level(l);
+        Level& here = level(l);
         if (t == 0 || tick < shape.opens) {
-            if ((here.cell | here.tick | here.ticks | here.row | here.head) != 0 ||
-                here.tail != passed)
+            if ((here.cell | here.tick | here.ticks | here.head) != 0 || here.tail != passed)
                 return false;
             tick = shape.first_cell;
             passed = 0;
@@ -103,15 +102,14 @@ bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
         }
         const std::int64_t cell = shape.cell_of(tick);
         const std::int64_t drawn = shape.drawn_to(cell);
-        const std::int64_t row =
-            shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
         const std::int64_t begun = tick - shape.start(cell) + 1;
         const bool is_end = l == 1 && t == horizon_; // where advance() lets no step follow
         if (here.cell != cell || here.tick != begun ||
-            here.ticks != (is_end ? begun : shape.ticks(cell)) || here.row != row ||
+            here.ticks != (is_end ? begun : shape.ticks(cell)) ||
             here.head != passed % here.queue_size ||
             here.tail != shape.end_child(drawn) % here.queue_size)
             return false;
+        here.row = shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
         tick = cell;
         passed = std::max<std::int64_t>(0, std::min(drawn, shape.knots - 1) + 1);
     }

@@ -24,10 +24,11 @@ namespace dp_counter {
 /// only the result has to fit.
 ///
 /// Contract: the object is the head of a block of bytes(plan) bytes, aligned to 16, that may be
-/// moved with memcpy. Every call gets the weights that created it. draw(scale) gives one fresh
-/// noise value from hat_scale(spec, epsilon, scale), a std::int64_t; hat_fits() must hold. The
-/// number of draws depends on the step alone: about (1 + 1/radix) a step, a cell of children at a
-/// time and two cells ahead (bridge: none); upper levels open when the stream has come to them.
+/// moved with memcpy. Every call gets the weights that created it, or equal ones for which
+/// is_state_at() was true. draw(scale) gives one fresh noise value from hat_scale(spec, epsilon,
+/// scale), a std::int64_t; hat_fits() must hold. The number of draws depends on the step alone:
+/// about (1 + 1/radix) a step, a cell of children at a time and two cells ahead (bridge: none);
+/// upper levels open when the stream has come to them.
 class HatNoise {
 public:
     [[nodiscard]] static std::size_t bytes(const HatWeights& weights) noexcept;
@@ -53,12 +54,14 @@ public:
     }
 
     /// Calls visit(std::int64_t&) for every integer of the state in a fixed order, to write or to
-    /// read it. It suffices to keep these: the state of an equal plan becomes the same.
+    /// read it. It suffices to keep these: with is_state_at() the state of an equal plan becomes
+    /// the same.
     template <class Visit>
     void for_each_integer(Visit&& visit);
 
-    /// Whether the integers can be those of a stream at step t. To be asked before a state that was
-    /// read from storage is used: otherwise it could do harm.
+    /// Whether the integers can be those of a stream at step t; lets it stand on its rows of these
+    /// weights. To be asked before a state that was read from storage is used: otherwise it could
+    /// do harm.
     [[nodiscard]] bool is_state_at(const HatWeights& weights, std::int64_t t) noexcept;
 
 private:
@@ -307,7 +310,6 @@ void HatNoise::for_each_integer(Visit&& visit) {
         visit(here.cell);
         visit(here.tick);
         visit(here.ticks);
-        visit(here.row);
         visit(here.head);
         visit(here.tail);
         for (std::int64_t i = 0; i < here.queue_size; ++i)
