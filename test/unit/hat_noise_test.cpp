@@ -183,7 +183,7 @@ TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
     Recorder steady_draw(*weights, 3, 1 << 30);
     Recorder moving_draw(*weights, 3, 1 << 30);
     auto moving = std::make_unique<OwnedNoise>(*weights);
-    auto equal = std::make_unique<OwnedWeights>(GetParam());
+    auto equal = std::make_unique<OwnedWeights>(GetParam()); // with none of their rows made
     for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
         auto copy = std::make_unique<OwnedNoise>(*weights);
         if (t % 2 == 0) {

@@ -48,9 +48,9 @@ NoiseSum noise_of(const HatWeights& weights, PrivacyUnit unit, std::int64_t t,
 }
 
 /// Weights of a level on the line from a row to the next.
-void place_between(const HatWeights& weights, std::int64_t cell, std::int64_t row, int l, double u,
+void place_between(const HatWeights& weights, std::int64_t cell, std::int64_t tick, int l, double u,
                    HatPosition& position) {
-    const HatRow* const rows = weights.rows(l) + row;
+    const HatRow* const rows = weights.rows(l, cell) + tick;
     const int q = weights.lattice_bits();
     HatPosition::Level& out = position.level[l];
     out.first = cell - kHatLeft;
@@ -172,17 +172,17 @@ void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Plac
     const bool is_top = l == weights.height() - 1;
     const HatWeightsLevel& level = weights.level(l);
     const auto ticks = static_cast<double>(level.ticks(places[l].cell));
-    const auto tick = static_cast<double>(places[l].row - level.row_of(places[l].cell));
+    const auto tick = static_cast<double>(places[l].tick);
     HatPosition position;
     double sizes = 0; ///< of the coefficients, at both ends
     out.terms = terms;
     double point[3][kTerms];
     for (int i = 0; i < 3; ++i) {
         const double u = 0.5 * i;
-        place_between(weights, places[l].cell, places[l].row, l, u, position);
+        place_between(weights, places[l].cell, places[l].tick, l, u, position);
         if (!is_top)
-            place_between(weights, places[l + 1].cell, places[l + 1].row, l + 1, (tick + u) / ticks,
-                          position);
+            place_between(weights, places[l + 1].cell, places[l + 1].tick, l + 1,
+                          (tick + u) / ticks, position);
         const NoiseSum sum = noise_of(weights, unit_, t, position, l, l);
         const CharacteristicFunction phi(sum);
         out.log_moment = std::max(out.log_moment, phi.log_moment(rate_)); // convex in u
@@ -206,8 +206,9 @@ void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Plac
 
     // A parabola through 0, 1/2 and 1 is off by at most max abs(third derivative) / (72 sqrt(3));
     // the argument of the sine is theta/2 times the coefficient, on the level's lattice.
-    const HatRow* const row = weights.rows(l) + places[l].row;
-    const HatRow* const above = is_top ? nullptr : weights.rows(l + 1) + places[l + 1].row;
+    const HatRow* const row = weights.rows(l, places[l].cell) + places[l].tick;
+    const HatRow* const above =
+        is_top ? nullptr : weights.rows(l + 1, places[l + 1].cell) + places[l + 1].tick;
     // No node of the level has more noise than this.
     const double sinh = std::sinh(0.5 / hat_scale(weights.spec(), unit_, l).value());
     const double kappa = 1 / (sinh * sinh);
@@ -230,8 +231,11 @@ void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Plac
 HatWidths::Factor& HatWidths::factor(const HatWeights& weights, std::int64_t t, const Place* places,
                                      int l, int terms) {
     const bool is_top = l == weights.height() - 1;
-    const std::int64_t row = places[l].row;
-    const std::int64_t above = is_top ? places[l].cell : places[l + 1].row;
+    const auto row_of = [&](int at) {
+        return weights.level(at).row_of(places[at].cell) + places[at].tick;
+    };
+    const std::int64_t row = row_of(l);
+    const std::int64_t above = is_top ? places[l].cell : row_of(l + 1);
     std::vector<Factor>& slots = factors_[static_cast<std::size_t>(l - 1)];
     Factor& found =
         slots[static_cast<std::uint64_t>(row + above * weights.level(l).radix) % slots.size()];
@@ -260,7 +264,7 @@ std::optional<std::int64_t> HatWidths::at(const HatWeights& weights, std::int64_
         const HatWeightsLevel& level = weights.level(l);
         const std::int64_t cell = level.cell_of(tick);
         const std::int64_t w = tick - level.start(cell);
-        places[l] = {cell, level.row_of(cell) + w, u};
+        places[l] = {cell, w, u};
         const double passed = static_cast<double>(w) + (l == 1 ? 0.5 * weights.phase() : u);
         u = passed / static_cast<double>(level.ticks(cell));
         tick = cell;

@@ -44,8 +44,8 @@ private:
 
     struct Place { ///< in a level
         std::int64_t cell;
-        std::int64_t row; ///< of the level's table
-        double u;         ///< how far its tick has passed, 0 to 1
+        std::int64_t tick; ///< of the cell
+        double u;          ///< how far it has passed, 0 to 1
     };
 
     /// Levels 0 and 1 (carried noise included), or one above them.

@@ -21,7 +21,7 @@ NoiseEngine* NoiseEngine::create(void* block, const PreparedMechanism& prepared)
     return engine;
 }
 
-bool NoiseEngine::is_state_at(const PreparedMechanism& prepared, std::int64_t t) noexcept {
+bool NoiseEngine::is_state_at(const PreparedMechanism& prepared, std::int64_t t) {
     if (is_tree_ != 0)
         return state<TreeNoise>()->is_state_at(prepared.spec().digits(), t);
     return state<HatNoise>()->is_state_at(*prepared.hats(), t);

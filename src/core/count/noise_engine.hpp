@@ -54,7 +54,7 @@ public:
 
     /// Whether the integers can be those of a stream with this mechanism at step t. To be asked
     /// before a state that was read from storage is used.
-    [[nodiscard]] bool is_state_at(const PreparedMechanism& prepared, std::int64_t t) noexcept;
+    [[nodiscard]] bool is_state_at(const PreparedMechanism& prepared, std::int64_t t);
 
 private:
     template <class State>

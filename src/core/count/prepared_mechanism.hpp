@@ -13,8 +13,8 @@ namespace dp_counter {
 
 /// A mechanism, the samplers of its nodes and, for bridge and hat, the tables of its weights: what
 /// the noise is made of and what its errors are computed from. Public values alone, shared by all
-/// streams of one shape. Making one takes from some microseconds to some 100 (horizons near 1e9);
-/// see mechanism_cache.hpp.
+/// streams of one shape. Making one takes some microseconds; samplers and rows of weights are made
+/// when a stream comes to them, all in up to some 100 (horizons near 1e9). See mechanism_cache.hpp.
 class PreparedMechanism {
 public:
     /// With samplers of a cache, or of its own.

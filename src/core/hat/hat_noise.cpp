@@ -34,12 +34,12 @@ HatNoise* HatNoise::create(void* block, const HatWeights& weights) noexcept {
     return noise;
 }
 
-void HatNoise::enter(const HatWeights& weights, int l) noexcept {
+void HatNoise::enter(const HatWeights& weights, int l) {
     const HatWeightsLevel& shape = weights.level(l);
     Level& here = level(l);
     here.tick = 0;
     here.ticks = shape.ticks(here.cell);
-    here.row = shape.rows + shape.row_of(here.cell) * static_cast<std::int64_t>(sizeof(HatRow));
+    here.row = weights.rows_at(l, here.cell);
 }
 
 void HatNoise::settle(const HatWeights& weights, int l, std::int64_t value) noexcept {
@@ -87,7 +87,7 @@ FixedPoint HatNoise::close(const HatWeights& weights) noexcept {
 }
 
 /// The integers that tell where in the tree the stream is follow from the step alone.
-bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
+bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) {
     std::int64_t tick = t - 1; // of the level in turn
     std::int64_t passed = t;   // children of the level in turn that have been used
     for (int l = 1; l < weights.height(); ++l) {
@@ -109,14 +109,14 @@ bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) noexcept {
             here.head != passed % here.queue_size ||
             here.tail != shape.end_child(drawn) % here.queue_size)
             return false;
-        here.row = shape.rows + shape.row_of(cell) * static_cast<std::int64_t>(sizeof(HatRow));
+        here.row = weights.rows_at(l, cell);
         tick = cell;
         passed = std::max<std::int64_t>(0, std::min(drawn, shape.knots - 1) + 1);
     }
     return true;
 }
 
-bool HatNoise::is_state_at(const HatWeights& weights, std::int64_t t) noexcept {
+bool HatNoise::is_state_at(const HatWeights& weights, std::int64_t t) {
     if (step_ != t || !is_place_at(weights, t))
         return false;
     if (levels_ == 0)

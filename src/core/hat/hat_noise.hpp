@@ -62,7 +62,7 @@ public:
     /// Whether the integers can be those of a stream at step t; lets it stand on its rows of these
     /// weights. To be asked before a state that was read from storage is used: otherwise it could
     /// do harm.
-    [[nodiscard]] bool is_state_at(const HatWeights& weights, std::int64_t t) noexcept;
+    [[nodiscard]] bool is_state_at(const HatWeights& weights, std::int64_t t);
 
 private:
     static constexpr std::int64_t kWindowLimit = std::int64_t{1} << 58;
@@ -110,8 +110,8 @@ private:
     [[nodiscard]] std::int64_t take_knot(const HatWeights& weights, int l, Draw& draw);
     template <class Draw>
     FixedPoint advance_flat(const HatWeights& weights, Draw& draw);
-    void enter(const HatWeights& weights, int l) noexcept;
-    [[nodiscard]] bool is_place_at(const HatWeights& weights, std::int64_t t) noexcept;
+    void enter(const HatWeights& weights, int l);
+    [[nodiscard]] bool is_place_at(const HatWeights& weights, std::int64_t t);
     void settle(const HatWeights& weights, int l, std::int64_t value) noexcept;
     void interpolate(const HatWeights& weights) noexcept;
     [[nodiscard]] FixedPoint close(const HatWeights& weights) noexcept;

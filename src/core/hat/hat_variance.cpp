@@ -190,19 +190,6 @@ HatRowNorms energy_at(const HatWeights& weights, std::int64_t t, bool closing,
     return energy;
 }
 
-/// The cells of a level stand for classes of cells that are alike in everything below them.
-std::int64_t class_count(const HatWeightsLevel& level) {
-    const std::int64_t cells = level.last_cell - level.first_cell + 1;
-    return std::min(cells, level.left_classes + level.right_classes + 1);
-}
-std::int64_t cell_of_class(const HatWeightsLevel& level, std::int64_t c) {
-    const std::int64_t count = class_count(level);
-    return c <= level.left_classes ? level.first_cell + c : level.last_cell + 1 - (count - c);
-}
-std::size_t class_of(const HatWeightsLevel& level, std::int64_t cell) {
-    return static_cast<std::size_t>(level.row_of(cell) / level.stride);
-}
-
 /// How the steps within a cell are spread over its ticks: their number, and mean and standard
 /// deviation of the fraction of the cell that has been passed.
 struct Spread {
@@ -215,8 +202,8 @@ using Spreads = std::vector<Spread>;
 Spreads spreads(const HatWeights& weights, int l, const Spreads& below) {
     const HatWeightsLevel& level = weights.level(l);
     Spreads result;
-    for (std::int64_t c = 0; c < class_count(level); ++c) {
-        const std::int64_t cell = cell_of_class(level, c);
+    for (std::int64_t c = 0; c < level.classes(); ++c) {
+        const std::int64_t cell = level.cell_of_class(c);
         const std::int64_t ticks = level.ticks(cell);
         const auto n = static_cast<double>(ticks);
         double steps = 0;
@@ -229,7 +216,8 @@ Spreads spreads(const HatWeights& weights, int l, const Spreads& below) {
         } else {
             const HatWeightsLevel& children = weights.level(l - 1);
             for (std::int64_t w = 0; w < ticks; ++w) {
-                const Spread& tick = below[class_of(children, level.start(cell) + w)];
+                const Spread& tick =
+                    below[static_cast<std::size_t>(children.class_of(level.start(cell) + w))];
                 const double mean = (static_cast<double>(w) + tick.mean) / n;
                 const double deviation = tick.deviation / n;
                 steps += tick.steps;
@@ -249,8 +237,7 @@ Spreads spreads(const HatWeights& weights, int l, const Spreads& below) {
 
 /// The window of level l, fraction f of its tick w in a cell having passed; level 1 stands still.
 Window window_in(const HatWeights& weights, int l, std::int64_t cell, std::int64_t w, double f) {
-    const HatWeightsLevel& level = weights.level(l);
-    const HatRow* const row = weights.rows(l) + level.row_of(cell) + w;
+    const HatRow* const row = weights.rows(l, cell) + w;
     Window window{cell - kHatLeft, {}};
     for (int m = 0; m < kHatWindow; ++m) {
         const double from = row[0].weight[m] * kUnit;
@@ -283,18 +270,19 @@ double total_energy(const HatWeights& weights, int l, const Spreads& ticks,
     const auto mean_over_tick = [&](std::int64_t cell, std::int64_t w, auto&& visit) {
         if (l == 1)
             return visit(0.5);
-        const Spread& tick = ticks[class_of(weights.level(l - 1), level.start(cell) + w)];
+        const Spread& tick =
+            ticks[static_cast<std::size_t>(weights.level(l - 1).class_of(level.start(cell) + w))];
         return tick.steps * 0.5 *
                (visit(tick.mean - tick.deviation) + visit(tick.mean + tick.deviation));
     };
     const auto multiplicity = [](const HatWeightsLevel& of, std::int64_t c) {
         const std::int64_t cells = of.last_cell - of.first_cell + 1;
-        return c == of.left_classes ? static_cast<double>(cells - class_count(of) + 1) : 1.0;
+        return c == of.left_classes ? static_cast<double>(cells - of.classes() + 1) : 1.0;
     };
     double total = 0;
     if (l == top) {
-        for (std::int64_t c = 0; c < class_count(level); ++c) {
-            const std::int64_t cell = cell_of_class(level, c);
+        for (std::int64_t c = 0; c < level.classes(); ++c) {
+            const std::int64_t cell = level.cell_of_class(c);
             double sum = 0;
             double steps = 0;
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
@@ -312,8 +300,8 @@ double total_energy(const HatWeights& weights, int l, const Spreads& ticks,
     }
     const HatWeightsLevel& above = weights.level(l + 1);
     const LevelEnergy energy(weights, l + 1, nodes);
-    for (std::int64_t c = 0; c < class_count(above); ++c) {
-        const std::int64_t parent = cell_of_class(above, c);
+    for (std::int64_t c = 0; c < above.classes(); ++c) {
+        const std::int64_t parent = above.cell_of_class(c);
         double sum = 0;
         for_each_tick(above.ticks(parent), [&](std::int64_t v, double parent_ticks) {
             checkpoint();
@@ -340,15 +328,15 @@ double total_step_energy(const HatWeights& weights, std::span<const double> node
     const HatWeightsLevel& level = weights.level(1);
     const LevelEnergy energy(weights, 1, nodes);
     double total = 0;
-    for (std::int64_t c = 0; c < class_count(level); ++c) {
+    for (std::int64_t c = 0; c < level.classes(); ++c) {
         checkpoint();
-        const std::int64_t cell = cell_of_class(level, c);
+        const std::int64_t cell = level.cell_of_class(c);
         double sum = 0;
         for (std::int64_t w = 0; w < level.ticks(cell); ++w)
             sum += energy(level.start(cell) + w + 1, nullptr, window_in(weights, 1, cell, w, 0));
         const std::int64_t cells = level.last_cell - level.first_cell + 1;
-        total += c == level.left_classes ? sum * static_cast<double>(cells - class_count(level) + 1)
-                                         : sum;
+        total +=
+            c == level.left_classes ? sum * static_cast<double>(cells - level.classes() + 1) : sum;
     }
     return total;
 }
@@ -464,12 +452,12 @@ public:
         const HatWeightsLevel& level = plan_.level(top);
         double best = -1;
         std::int64_t step = 1;
-        for (std::int64_t c = 0; c < class_count(level); ++c) {
+        for (std::int64_t c = 0; c < level.classes(); ++c) {
             checkpoint();
             // The last cell of a class has the most knots to its left.
             const std::int64_t cell = c < level.left_classes
                                           ? level.first_cell + c
-                                          : level.last_cell - (class_count(level) - 1 - c);
+                                          : level.last_cell - (level.classes() - 1 - c);
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
                 const Best& tick = at(below, top, cell, w);
                 const double value =
@@ -507,10 +495,10 @@ private:
     [[nodiscard]] std::vector<Best> leaf() const {
         const HatWeightsLevel& level = plan_.level(1);
         const LevelEnergy energy(plan_, 1, nodes_);
-        std::vector<Best> best(static_cast<std::size_t>(class_count(level) * level.stride));
-        for (std::int64_t c = 0; c < class_count(level); ++c) {
+        std::vector<Best> best(static_cast<std::size_t>(level.classes() * level.stride));
+        for (std::int64_t c = 0; c < level.classes(); ++c) {
             checkpoint();
-            const std::int64_t cell = cell_of_class(level, c);
+            const std::int64_t cell = level.cell_of_class(c);
             for (std::int64_t w = 0; w < level.ticks(cell); ++w)
                 best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
                     variance(0) *
@@ -524,9 +512,9 @@ private:
         const HatWeightsLevel& level = plan_.level(l);
         const HatWeightsLevel& above = plan_.level(l + 1);
         const LevelEnergy energy(plan_, l + 1, nodes_);
-        std::vector<Best> result(static_cast<std::size_t>(class_count(above) * above.stride));
-        for (std::int64_t c = 0; c < class_count(above); ++c) {
-            const std::int64_t parent = cell_of_class(above, c);
+        std::vector<Best> result(static_cast<std::size_t>(above.classes() * above.stride));
+        for (std::int64_t c = 0; c < above.classes(); ++c) {
+            const std::int64_t parent = above.cell_of_class(c);
             for (std::int64_t v = 0; v < above.ticks(parent); ++v) {
                 checkpoint();
                 const std::int64_t cell = above.start(parent) + v;

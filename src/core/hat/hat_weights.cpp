@@ -84,11 +84,6 @@ void begin_late(std::span<HatWeightsLevel> levels, std::int64_t last_tick) {
         ++levels[l].opens;
 }
 
-std::int64_t classes(const HatWeightsLevel& level) {
-    const std::int64_t cells = level.last_cell - level.first_cell + 1;
-    return std::min(cells, level.left_classes + level.right_classes + 1);
-}
-
 /// In the last cell of a fading top.
 std::int64_t fading_children(const HatWeightsLevel& level) {
     const std::int64_t cell = level.knots - 1;
@@ -105,7 +100,7 @@ std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
         HatWeightsLevel& level = levels[l - 1];
         level = lay_out(spec, l, l > 1 ? &levels[l - 2] : nullptr);
         level.rows = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>(classes(level) * level.stride) * sizeof(HatRow);
+        end += static_cast<std::size_t>(level.classes() * level.stride) * sizeof(HatRow);
         level.shares = static_cast<std::int64_t>(end);
         end += static_cast<std::size_t>((level.radix + fading_children(level) + 1) / 2 * 2) *
                sizeof(std::int32_t);
@@ -134,12 +129,6 @@ HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
     for (int l = spec.height - 1; l >= 1; --l) {
         weights->fill_shares(l);
         weights->fill_left(l);
-    }
-    for (int l = 1; l < spec.height; ++l) {
-        if (spec.rule == HatLevels::Rule::bridge)
-            weights->fill_bridge_rows(l);
-        else
-            weights->fill_hat_rows(l);
     }
     return weights;
 }
@@ -187,7 +176,7 @@ void HatWeights::fill_bridge_rows(int l) {
     const std::int64_t passed = l == 1 ? 1 : 0; // rows of level 1 stand for the end of their tick
     for (std::int64_t w = 0; w < level(l).stride; ++w) {
         const std::int64_t u = std::min(((w + passed) << kWeightBits) / radix, kOne);
-        HatRow& row = rows(l)[w] = {};
+        HatRow& row = rows_of_class(l, 0)[w] = {};
         std::fill_n(row.weight, kHatLeft, static_cast<std::int32_t>(kOne));
         row.weight[kHatLeft] = static_cast<std::int32_t>(u);
     }
@@ -398,17 +387,27 @@ private:
 
 } // namespace
 
-void HatWeights::fill_hat_rows(int l) {
+void HatWeights::make_rows(int l, bool at_end) {
+    HatWeightsLevel& here = level(l);
+    const std::int64_t behind_shared = std::min(here.left_classes + 1, here.classes());
+    if (spec_.rule == HatLevels::Rule::bridge)
+        fill_bridge_rows(l);
+    else if (at_end)
+        fill_hat_rows(l, behind_shared, here.classes());
+    else
+        fill_hat_rows(l, 0, behind_shared);
+    here.has_rows[at_end] = true; // unless interrupted
+}
+
+void HatWeights::fill_hat_rows(int l, std::int64_t first_class, std::int64_t end_class) {
     const HatWeightsLevel& here = level(l);
     WindowSolver solver(*this, l);
-    const std::int64_t count = classes(here);
-    for (std::int64_t c = 0; c < count; ++c) {
+    for (std::int64_t c = first_class; c < end_class; ++c) {
         checkpoint();
-        const std::int64_t cell = c < here.left_classes || here.right_classes == 0
-                                      ? here.first_cell + c
-                                      : here.last_cell + 1 - (count - c);
+        const std::int64_t cell = here.cell_of_class(c);
         solver.enter(cell);
-        HatRow* const row = rows(l) + here.row_of(cell);
+        HatRow* const row = rows_of_class(l, c);
+        std::fill_n(row, here.stride, HatRow{});
         const std::int64_t start = here.start(cell);
         const std::int64_t first_child = here.first_child(cell);
         const std::int64_t ticks = here.ticks(cell);
@@ -419,13 +418,10 @@ void HatWeights::fill_hat_rows(int l) {
         }
         // The start of a tick is the start of a cell of the level below: between two of its rows.
         const HatWeightsLevel& below = level(l - 1);
-        const HatRow* const below_rows = rows(l - 1);
         for (std::int64_t w = 0; w <= ticks; ++w) {
             const std::int64_t tick = start + w;
-            if (here.is_waiting(tick)) { // a row stands for the begin of its tick
-                row[w] = {};
+            if (here.is_waiting(tick)) // a row stands for the begin of its tick
                 continue;
-            }
             std::int64_t weight[kHatWindow + 1]; // of the children from tick - kHatLeft - 1, twice
             if (tick == here.first_tick) {
                 std::fill(std::begin(weight), std::end(weight), 0);
@@ -433,8 +429,8 @@ void HatWeights::fill_hat_rows(int l) {
                 std::fill(std::begin(weight), std::end(weight), 2 * kOne);
             } else {
                 const std::int64_t last = below.ticks(tick - 1) - (l == 2 ? 1 : 0);
-                const HatRow& before = below_rows[below.row_of(tick - 1) + last];
-                const HatRow& behind = below_rows[below.row_of(tick)];
+                const HatRow& before = rows(l - 1, tick - 1)[last];
+                const HatRow& behind = rows(l - 1, tick)[0];
                 weight[0] = before.weight[0] + kOne;
                 for (int m = 1; m < kHatWindow; ++m)
                     weight[m] = before.weight[m] + behind.weight[m - 1];
@@ -497,8 +493,7 @@ HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progre
     return ramp;
 }
 
-void hat_locate(const HatWeights& weights, std::int64_t t, bool closing,
-                HatPosition& position) noexcept {
+void hat_locate(const HatWeights& weights, std::int64_t t, bool closing, HatPosition& position) {
     const int q = weights.lattice_bits();
     std::int64_t tick = t - 1;
     HatProgress progress{};
@@ -507,7 +502,7 @@ void hat_locate(const HatWeights& weights, std::int64_t t, bool closing,
         const HatWeightsLevel& level = weights.level(l);
         const std::int64_t cell = level.cell_of(tick);
         const std::int64_t w = tick - level.start(cell);
-        const HatRow* const row = weights.rows(l) + level.row_of(cell) + w;
+        const HatRow* const row = weights.rows(l, cell) + w;
         HatPosition::Level& out = position.level[l];
         out.first = cell - kHatLeft;
         if (closing) {

@@ -73,7 +73,7 @@ struct HatWeightsLevel {
     std::int64_t shared_cells;  ///< cells 0 .. before this one have children of two knots
     std::int64_t fades_from;    ///< from this cell on children may have less noise; none: no cell
     std::int64_t fading_child;  ///< its first child
-    std::int64_t rows;          ///< byte offset of the rows in the block
+    std::int64_t rows;          ///< byte offset of the rows of all classes in the block
     std::int64_t shares;        ///< byte offset of the shares: of the right-hand knot, per child
     std::int64_t sums;          ///< byte offset of the share sums of the first 0 .. radix children
     std::int64_t left;          ///< byte offset of left_of() of the fading children
@@ -81,6 +81,7 @@ struct HatWeightsLevel {
     std::int64_t opens;         ///< its first tick, or the second: up to there all weights are 0
     std::int64_t first_reach;   ///< cells ahead of the first one whose children have been drawn
     std::int64_t reach;         ///< and ahead of any other
+    bool has_rows[2];           ///< of the classes up to the shared one, and of those behind it
 
     /// Whether the level is not there, or only begins to rise, when the stream is at this tick.
     [[nodiscard]] bool is_waiting(std::int64_t tick) const noexcept {
@@ -116,25 +117,39 @@ struct HatWeightsLevel {
     }
     [[nodiscard]] bool fades(std::int64_t cell) const noexcept { return cell >= fades_from; }
 
-    /// The number of the cell's first row.
-    [[nodiscard]] std::int64_t row_of(std::int64_t cell) const noexcept {
+    /// Cells with the same rows are of one class.
+    [[nodiscard]] std::int64_t classes() const noexcept {
+        const std::int64_t cells = last_cell - first_cell + 1;
+        const std::int64_t most = left_classes + 1 + right_classes;
+        return cells < most ? cells : most;
+    }
+    [[nodiscard]] std::int64_t class_of(std::int64_t cell) const noexcept {
         const std::int64_t from_left = cell - first_cell;
         const std::int64_t from_right = last_cell - cell;
         if (from_left < left_classes)
-            return from_left * stride;
-        if (from_right < right_classes)
-            return (left_classes + right_classes - from_right) * stride;
-        return left_classes * stride;
+            return from_left;
+        return left_classes + (from_right < right_classes ? right_classes - from_right : 0);
+    }
+    [[nodiscard]] bool is_at_end(std::int64_t number) const noexcept {
+        return number > left_classes;
+    }
+    /// The first cell of a class.
+    [[nodiscard]] std::int64_t cell_of_class(std::int64_t number) const noexcept {
+        return is_at_end(number) ? last_cell + 1 - (classes() - number) : first_cell + number;
+    }
+    /// The number of the cell's first row.
+    [[nodiscard]] std::int64_t row_of(std::int64_t cell) const noexcept {
+        return class_of(cell) * stride;
     }
 };
 
-/// A set of weights is the head of a block of bytes(spec) bytes and may be moved with memcpy.
-/// create() takes some microseconds for small trees, about 50 ns per row of the tables.
+/// A set of weights is the head of a block of bytes(spec) bytes and may be moved with memcpy. Its
+/// rows are made when they are first asked for: not by two threads at once.
 class HatWeights {
 public:
     [[nodiscard]] static std::size_t bytes(const HatLevels& spec);
 
-    /// Fills the block. Throws bad_alloc.
+    /// Lays out the block, in a few microseconds. Throws bad_alloc.
     static HatWeights* create(void* block, const HatLevels& spec);
 
     [[nodiscard]] const HatLevels& spec() const noexcept { return spec_; }
@@ -157,8 +172,19 @@ public:
     [[nodiscard]] const HatWeightsLevel& level(int l) const noexcept {
         return reinterpret_cast<const HatWeightsLevel*>(this + 1)[l - 1];
     }
-    [[nodiscard]] const HatRow* rows(int l) const noexcept {
-        return reinterpret_cast<const HatRow*>(bytes_at(level(l).rows));
+    /// The rows of a cell: for each of its ticks, and for its end. The first call for a level makes
+    /// those of its beginning and of the cells between, the first near its end those there, some
+    /// 70 ns each: a short stream comes to few. Throws bad_alloc and what checkpoint() throws.
+    [[nodiscard]] const HatRow* rows(int l, std::int64_t cell) const {
+        return reinterpret_cast<const HatRow*>(bytes_at(rows_at(l, cell)));
+    }
+    /// The same as a byte offset in the block.
+    [[nodiscard]] std::int64_t rows_at(int l, std::int64_t cell) const {
+        const HatWeightsLevel& here = level(l);
+        const std::int64_t number = here.class_of(cell);
+        if (const bool at_end = here.is_at_end(number); !here.has_rows[at_end]) [[unlikely]]
+            const_cast<HatWeights*>(this)->make_rows(l, at_end); // the same whenever it is done
+        return here.rows + number * here.stride * static_cast<std::int64_t>(sizeof(HatRow));
     }
     /// Of children 0, 1, ... of a shared cell, the share of the knot to their right, in units of
     /// 2^-lattice_bits.
@@ -207,11 +233,14 @@ private:
     [[nodiscard]] const std::int32_t* left(int l) const noexcept {
         return reinterpret_cast<const std::int32_t*>(bytes_at(level(l).left));
     }
-    HatRow* rows(int l) noexcept { return reinterpret_cast<HatRow*>(bytes_at(level(l).rows)); }
+    [[nodiscard]] HatRow* rows_of_class(int l, std::int64_t number) noexcept {
+        return reinterpret_cast<HatRow*>(bytes_at(level(l).rows)) + number * level(l).stride;
+    }
     void fill_shares(int l);
     void fill_left(int l);
+    void make_rows(int l, bool at_end);
     void fill_bridge_rows(int l);
-    void fill_hat_rows(int l);
+    void fill_hat_rows(int l, std::int64_t first_class, std::int64_t end_class);
 
     HatLevels spec_;
 };
@@ -304,8 +333,7 @@ struct HatProgress {
 
 /// Where the stream is at step t, 1 <= t <= horizon, and with which weights; `closing` is
 /// weights.is_closing(t) except where the error of the tables alone is asked for.
-void hat_locate(const HatWeights& weights, std::int64_t t, bool closing,
-                HatPosition& position) noexcept;
+void hat_locate(const HatWeights& weights, std::int64_t t, bool closing, HatPosition& position);
 
 /// Calls emit(level, node, coefficient) for every node whose coefficient in the release at t is not
 /// zero, steps first, from left to right. The coefficient counts the node's noise as an integer Z
