@@ -1,4 +1,7 @@
 // The module: its magic block and what happens when it is loaded.
+#include <cstddef>
+#include <new>
+
 #include "core/base/checkpoint.hpp"
 #include "pg/live/pending_events.hpp"
 #include "pg/live/privileges.hpp"
@@ -14,8 +17,21 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void); // NOLINT: the name is PostgreSQL's
 }
 
+namespace {
+
+/// libstdc++ looks for malloc and free, and for its own operators between them, in all of the
+/// server's libraries when they are first called: a postmaster that preloads the module does it for
+/// all backends.
+void bind_allocation() {
+    ::operator delete (::operator new(1, std::nothrow), std::size_t{1});
+    ::operator delete[](::operator new[](1, std::nothrow));
+}
+
+} // namespace
+
 void _PG_init(void) {
     dp_counter::on_checkpoint = dp_counter::pg::throw_if_interrupted;
+    bind_allocation();
     dp_counter::pg::initialize_random();
     dp_counter::pg::initialize_pending_events();
     dp_counter::pg::initialize_known_counters();
