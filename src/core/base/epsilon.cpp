@@ -1,8 +1,9 @@
 #include "core/base/epsilon.hpp"
 
-#include <cmath>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "core/base/error.hpp"
@@ -30,9 +31,10 @@ Epsilon::Epsilon(double value) : value_(value) {
                     "epsilon must be between 1e-09 and 1e+09, not " + shortest(value),
                     "Small values protect more and add more noise; 0.1 to 1 is usual.");
     }
-    const double fraction = std::frexp(value, &exponent_); // value = fraction * 2^exponent, exact
-    mantissa_ = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
-    exponent_ -= 53;
+    static_assert(std::numeric_limits<double>::is_iec559);
+    const auto bits = std::bit_cast<std::uint64_t>(value); // positive and normal
+    mantissa_ = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
+    exponent_ = static_cast<int>(bits >> 52) - 1075;
 }
 
 } // namespace dp_counter

@@ -1,6 +1,5 @@
 #include "core/noise/privacy_unit.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -18,9 +17,10 @@ PrivacyUnit::PrivacyUnit(Epsilon epsilon_value, std::int64_t sensitivity_value)
 
 void PrivacyUnit::require_scale(int height) const {
     constexpr int kMostBits = 36; // a sum of 2^25 node noises stays within int64
-    const double most = std::floor(std::ldexp(epsilon.value(), kMostBits)); // below 2^66
-    if (static_cast<uint128>(height) * static_cast<uint128>(sensitivity) <=
-        static_cast<uint128>(most))
+    const int shift = epsilon.exponent() + kMostBits; // -47 to 13
+    const uint128 mantissa = epsilon.mantissa();
+    const uint128 most = shift < 0 ? mantissa >> -shift : mantissa << shift;
+    if (static_cast<uint128>(height) * static_cast<uint128>(sensitivity) <= most)
         return;
     char message[160];
     (void)std::snprintf(message, sizeof message,
