@@ -142,6 +142,7 @@ bool HatWidths::prepare(const HatWeights& weights, int looked_at) {
     terms_ = 0;
     factors_.clear();
     factors_.resize(static_cast<std::size_t>(top));
+    ends_.assign(static_cast<std::size_t>(top), {});
     for (std::size_t i = 0; i < factors_.size(); ++i)
         factors_[i].resize(static_cast<std::size_t>(i < 2 ? kManySlots : kFewSlots));
     return at(weights, weights.horizon() / 5 * 2) && at(weights, weights.horizon() / 5 * 4);
@@ -167,41 +168,46 @@ void HatWidths::fill_leaves(const HatWeights& weights, std::int64_t t, Factor& o
         out.terms = (static_cast<int>(last) + kLanes - 1) / kLanes * kLanes; // the rest is 0
 }
 
-void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Place* places, int l,
-                           int terms, Factor& out) const {
-    const bool is_top = l == weights.height() - 1;
-    const HatWeightsLevel& level = weights.level(l);
-    const auto ticks = static_cast<double>(level.ticks(places[l].cell));
-    const auto tick = static_cast<double>(places[l].tick);
+HatWidths::Point HatWidths::point(const HatWeights& weights, std::int64_t t, const Place* places,
+                                  int l, double u, int terms) const {
     HatPosition position;
-    double sizes = 0; ///< of the coefficients, at both ends
-    out.terms = terms;
-    double point[3][kTerms];
-    for (int i = 0; i < 3; ++i) {
-        const double u = 0.5 * i;
-        place_between(weights, places[l].cell, places[l].tick, l, u, position);
-        if (!is_top)
-            place_between(weights, places[l + 1].cell, places[l + 1].tick, l + 1,
-                          (tick + u) / ticks, position);
-        const NoiseSum sum = noise_of(weights, unit_, t, position, l, l);
-        const CharacteristicFunction phi(sum);
-        out.log_moment = std::max(out.log_moment, phi.log_moment(rate_)); // convex in u
-        for (int k = 0; k < terms; k += CharacteristicFunction::kBatch)
-            phi.evaluate((k + 1) * step_, step_,
-                         std::min(terms - k, CharacteristicFunction::kBatch), point[i] + k);
-        if (i != 1) // convex as well
-            for (const NoiseTerm& term : sum.terms)
-                sizes += std::ldexp(std::abs(static_cast<double>(term.coefficient)), -64);
+    place_between(weights, places[l].cell, places[l].tick, l, u, position);
+    if (l != weights.height() - 1) {
+        const auto ticks = static_cast<double>(weights.level(l).ticks(places[l].cell));
+        place_between(weights, places[l + 1].cell, places[l + 1].tick, l + 1,
+                      (static_cast<double>(places[l].tick) + u) / ticks, position);
     }
+    const NoiseSum sum = noise_of(weights, unit_, t, position, l, l);
+    const CharacteristicFunction phi(sum);
+    Point result{phi.log_moment(rate_), 0, {}};
+    for (const NoiseTerm& term : sum.terms)
+        result.sizes += std::ldexp(std::abs(static_cast<double>(term.coefficient)), -64);
+    for (int k = 0; k < terms; k += CharacteristicFunction::kBatch)
+        phi.evaluate((k + 1) * step_, step_, std::min(terms - k, CharacteristicFunction::kBatch),
+                     result.g + k);
+    for (int k = 0; k < terms; ++k)
+        result.g[k] = std::log(result.g[k]);
+    return result;
+}
+
+void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Place* places, int l,
+                           int terms, Factor& out) {
+    const bool is_top = l == weights.height() - 1;
+    const auto ticks = static_cast<double>(weights.level(l).ticks(places[l].cell));
+    End& last = ends_[static_cast<std::size_t>(l - 1)];
+    const bool goes_on = last.row + 1 == out.row && last.above == out.above && last.terms >= terms;
+    const Point from = goes_on ? last.point : point(weights, t, places, l, 0, terms);
+    const Point middle = point(weights, t, places, l, 0.5, terms);
+    const Point to = point(weights, t, places, l, 1, terms);
+    last = {out.row, out.above, terms, to};
+    out.terms = terms;
+    out.log_moment = std::max(from.log_moment, to.log_moment); // convex in u
     out.value.resize(3 * static_cast<std::size_t>(terms));
     double* const value = out.value.data();
-    for (int k = 0; k < terms; ++k) { // not finite where g underflows
-        const double from = std::log(point[0][k]);
-        const double middle = std::log(point[1][k]);
-        const double to = std::log(point[2][k]);
-        value[k] = from;
-        value[terms + k] = 4 * middle - 3 * from - to;
-        value[2 * terms + k] = 2 * (from + to) - 4 * middle;
+    for (int k = 0; k < terms; ++k) {
+        value[k] = from.g[k];
+        value[terms + k] = 4 * middle.g[k] - 3 * from.g[k] - to.g[k];
+        value[2 * terms + k] = 2 * (from.g[k] + to.g[k]) - 4 * middle.g[k];
     }
 
     // A parabola through 0, 1/2 and 1 is off by at most max abs(third derivative) / (72 sqrt(3));
@@ -225,7 +231,7 @@ void HatWidths::fill_above(const HatWeights& weights, std::int64_t t, const Plac
                 (72 * std::numbers::sqrt3);
     const double rounding = rounding_of(weights, l, greatest_difference(row[0], row[1])) +
                             (is_top ? 0 : rounding_of(weights, l + 1, rise));
-    out.square = 0.5 * kappa * lattice * sizes * rounding;
+    out.square = 0.5 * kappa * lattice * (from.sizes + to.sizes) * rounding; // convex as well
 }
 
 HatWidths::Factor& HatWidths::factor(const HatWeights& weights, std::int64_t t, const Place* places,

@@ -62,14 +62,30 @@ private:
         std::int64_t guess = 0; ///< levels 0 and 1: the width where these rows were seen last
     };
 
+    /// A level above 1 at one place of its tick.
+    struct Point {
+        double log_moment; ///< at rate_
+        double sizes;      ///< of the coefficients
+        double g[kTerms];  ///< not finite where it underflows
+    };
+    /// The end of the tick that was looked at last, which is where the next one begins.
+    struct End {
+        std::int64_t row = -1; ///< as of a Factor
+        std::int64_t above = -1;
+        int terms = 0;
+        Point point{};
+    };
+
     /// With at least the first `terms` terms, if the level is above 1.
     [[nodiscard]] Factor& factor(const HatWeights& weights, std::int64_t t, const Place* places,
                                  int l, int terms);
     /// By so many steps that stand for all; whether two others are answered.
     [[nodiscard]] bool prepare(const HatWeights& weights, int looked_at);
     void fill_leaves(const HatWeights& weights, std::int64_t t, Factor& out) const;
+    [[nodiscard]] Point point(const HatWeights& weights, std::int64_t t, const Place* places, int l,
+                              double u, int terms) const;
     void fill_above(const HatWeights& weights, std::int64_t t, const Place* places, int l,
-                    int terms, Factor& out) const;
+                    int terms, Factor& out);
 
     PrivacyUnit unit_;
     NoiseSum carried_;
@@ -83,6 +99,7 @@ private:
     double most_log_moment_ = 0;
     int terms_ = 0;                            ///< the most that any step has needed
     std::vector<std::vector<Factor>> factors_; ///< of levels 1, 2, ..., found by their rows
+    std::vector<End> ends_;                    ///< of the same levels
 };
 
 } // namespace dp_counter
