@@ -57,14 +57,14 @@ const char* statement(Oid releases, const char* extension) {
 DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
     const Oid releases = read_relation(fcinfo->args[0], "releases");
-    check_not_null(fcinfo->args[1], "lag",
-                   "It is a number of periods: 7 of a counter by day are a week.");
+    constexpr const char* kHint = "It is a number of periods: 7 of a counter by day are a week.";
+    check_not_null(fcinfo->args[1], "lag", kHint);
     const std::int64_t lag = PG_GETARG_INT64(1);
     if (lag < 1 || lag > PG_INT32_MAX)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
                                static_cast<long long>(lag)),
-                        errhint("It is a number of periods: 7 of a counter by day are a week.")));
+                        errhint("%s", kHint)));
     check_counter_privilege(releases, ACL_SELECT);
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);

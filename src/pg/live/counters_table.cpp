@@ -74,7 +74,7 @@ void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& r
                                 {kSteps, Int64GetDatum(row.steps)},
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},
                                 {kStddev, Float8GetDatum(row.stddev)}}))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+        raise_dropped();
 }
 
 void delete_counter(Oid releases) {

@@ -17,6 +17,7 @@
 #include "pg/live/privileges.hpp"
 #include "pg/live/progress.hpp"
 #include "pg/live/releases_table.hpp"
+#include "pg/live/secret_tables.hpp"
 #include "pg/live/source_arguments.hpp"
 #include "pg/live/source_close.hpp"
 #include "pg/live/source_counters_table.hpp"
@@ -53,7 +54,7 @@ void open_counter(Oid releases, CounterRow& row) {
     check_counter_privilege(releases, kMayTick);
     lock_counter(releases);
     if (!read_counter(releases, row))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+        raise_dropped();
 }
 
 /// The first transaction's work. False where a counter with a source has no period that is over.

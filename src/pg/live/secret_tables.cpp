@@ -31,6 +31,11 @@ void raise_damaged(const char* what) {
     pg_unreachable();
 }
 
+void raise_dropped() {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+    pg_unreachable();
+}
+
 Relation open_secret(const SecretTable& table, LOCKMODE lock) {
     Relation relation = table_open(secret_relation(table.table), lock);
     Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);

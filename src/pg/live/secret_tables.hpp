@@ -50,6 +50,9 @@ inline constexpr int kMostSecretColumns = 13;
 /// Raises data_corrupted: a counter's rows do not fit together.
 [[noreturn]] void raise_damaged(const char* what);
 
+/// Raises undefined_object: another transaction dropped the counter meanwhile.
+[[noreturn]] void raise_dropped();
+
 /// Opens the table, by default to write to it. Close with close_secret: the lock is given back at
 /// once and not at the end of the transaction, since pg_locks shows it to everyone.
 [[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);

@@ -83,7 +83,7 @@ void insert_source_counter(Oid releases, const SourceCounterRow& row) {
 void mark_ended(Oid releases, TimestampTz ended) {
     if (!replace_in_secret_row(kSourceCounters, {oid_key(releases)},
                                {{kEnded, TimestampTzGetDatum(ended)}}))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+        raise_dropped();
 }
 
 bool delete_source_counter(Oid releases) {

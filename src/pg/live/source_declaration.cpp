@@ -61,12 +61,12 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
                         errmsg("value must be of type smallint, integer or bigint, not %s",
                                format_type_be(type)),
                         errhint("Cast in the view: money in cents, say.")));
-    check_given(arguments.upper, "upper",
-                "Values are clamped to 0 .. upper, the most that an event can add.");
+    constexpr const char* kHint =
+        "Values are clamped to 0 .. upper, the most that an event can add.";
+    check_given(arguments.upper, "upper", kHint);
     row.upper = DatumGetInt64(arguments.upper.value);
     if (row.upper < 1 || row.upper > kMostSensitivity)
-        raise_range("upper", kMostSensitivity, row.upper,
-                    "Values are clamped to 0 .. upper, the most that an event can add.");
+        raise_range("upper", kMostSensitivity, row.upper, kHint);
 }
 
 void read_bound(const Argument& argument, SourceCounterRow& row) {
@@ -168,11 +168,11 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     check_budget_usable(declaration.source.budget);
-    check_given(horizon, "horizon", "It is how many periods the counter has in its life.");
+    constexpr const char* kHint = "It is how many periods the counter has in its life.";
+    check_given(horizon, "horizon", kHint);
     const std::int64_t periods = DatumGetInt64(horizon.value);
     if (periods < 1 || periods > kMostReleases)
-        raise_range("horizon", kMostReleases, periods,
-                    "It is how many periods the counter has in its life.");
+        raise_range("horizon", kMostReleases, periods, kHint);
     row.event = read_event_column(row.source, arguments.event);
     read_value(row.source, arguments, row);
     read_bound(arguments.per_person, row);
