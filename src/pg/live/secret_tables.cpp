@@ -70,22 +70,41 @@ bool has_secret_row(const SecretTable& names, SecretKeys keys) {
     return visit_secret_rows(names, keys, [](const Datum*, const bool*) {});
 }
 
+namespace {
+
+/// What a row is made of; the columns that are not given are null, or stay.
+struct RowParts {
+    Datum values[kMostSecretColumns] = {};
+    bool nulls[kMostSecretColumns];
+    bool given[kMostSecretColumns] = {};
+
+    explicit RowParts(SecretColumns columns) {
+        std::fill_n(nulls, kMostSecretColumns, true);
+        for (const SecretColumn& column : columns) {
+            values[column.column] = column.value;
+            nulls[column.column] = column.is_null;
+            given[column.column] = true;
+        }
+    }
+};
+
+void wipe(HeapTuple row) {
+    sodium_memzero(row->t_data, row->t_len);
+    heap_freetuple(row);
+}
+
+} // namespace
+
 NewSecretRows begin_secret_rows(const SecretTable& names) {
     Relation table = open_secret(names);
     return {table, CatalogOpenIndexes(table)};
 }
 
 void add_secret_row(const NewSecretRows& rows, SecretColumns columns) {
-    Datum values[kMostSecretColumns] = {};
-    bool nulls[kMostSecretColumns];
-    std::fill_n(nulls, kMostSecretColumns, true);
-    for (const SecretColumn& column : columns) {
-        values[column.column] = column.value;
-        nulls[column.column] = column.is_null;
-    }
-    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), values, nulls);
+    RowParts parts(columns);
+    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), parts.values, parts.nulls);
     CatalogTupleInsertWithInfo(rows.table, row, rows.indexes);
-    heap_freetuple(row);
+    wipe(row);
 }
 
 void end_secret_rows(const NewSecretRows& rows) {
@@ -101,23 +120,16 @@ void insert_secret_row(const SecretTable& names, SecretColumns columns) {
 }
 
 bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {
-    Datum values[kMostSecretColumns] = {};
-    bool nulls[kMostSecretColumns] = {};
-    bool replaces[kMostSecretColumns] = {};
-    for (const SecretColumn& column : columns) {
-        values[column.column] = column.value;
-        nulls[column.column] = column.is_null;
-        replaces[column.column] = true;
-    }
+    RowParts parts(columns);
     Relation table = open_secret(names);
     SysScanDesc scan = begin_secret_scan(table, names, keys);
     HeapTuple old = systable_getnext(scan);
     const bool found = HeapTupleIsValid(old);
     if (found) {
-        HeapTuple row = heap_modify_tuple(old, RelationGetDescr(table), values, nulls, replaces);
+        HeapTuple row =
+            heap_modify_tuple(old, RelationGetDescr(table), parts.values, parts.nulls, parts.given);
         CatalogTupleUpdate(table, &old->t_self, row);
-        sodium_memzero(row->t_data, row->t_len);
-        heap_freetuple(row);
+        wipe(row);
     }
     systable_endscan(scan);
     close_secret(table);
