@@ -16,7 +16,7 @@ namespace dp_counter::pg {
 namespace {
 
 Keystream* keystream = nullptr; ///< in pages of its own
-int owner_pid = 0;
+int owner_pid = 0;              ///< the process whose key it has
 
 /// Pages that are shared with nothing can be kept out of core dumps, too. They are locked, unless
 /// RLIMIT_MEMLOCK is low; then the key can be swapped, like all of the backend.
@@ -29,8 +29,12 @@ Keystream* new_keystream() {
 }
 
 extern "C" void wipe_at_exit(int /*code*/, Datum /*argument*/) {
-    if (keystream != nullptr)
-        keystream->wipe();
+    keystream->wipe();
+}
+
+void own_keystream() {
+    on_proc_exit(wipe_at_exit, 0);
+    owner_pid = MyProcPid;
 }
 
 } // namespace
@@ -38,18 +42,17 @@ extern "C" void wipe_at_exit(int /*code*/, Datum /*argument*/) {
 void initialize_random() {
     if (sodium_init() < 0)
         ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not initialize libsodium")));
+    if (keystream == nullptr) {
+        keystream = new_keystream();
+        own_keystream();
+    }
 }
 
 Release begin_release(const PrivacyUnit& unit) {
     if (owner_pid != MyProcPid) [[unlikely]] {
-        if (keystream == nullptr) {
-            keystream = new_keystream();
-        } else {
-            keystream->rekey(); // inherited by fork(): never read a stream that the parent reads
-            (void)sodium_mlock(keystream, sizeof *keystream); // the lock is not
-        }
-        on_proc_exit(wipe_at_exit, 0);
-        owner_pid = MyProcPid;
+        keystream->rekey(); // inherited by fork(): never read a stream that the parent reads
+        (void)sodium_mlock(keystream, sizeof *keystream); // the lock is not
+        own_keystream();
     }
     return {unit, *keystream};
 }

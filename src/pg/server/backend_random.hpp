@@ -7,14 +7,14 @@
 
 namespace dp_counter::pg {
 
-/// Prepares libsodium; called once by _PG_init.
+/// Prepares libsodium and the generator; called by _PG_init. May raise a PostgreSQL error.
 void initialize_random();
 
 /// Begins a release of this unit: the only way to randomness. (A live counter's goes on by it, at
-/// every tick.) It draws from the generator of this process, keyed from the operating system at its
-/// first use here. A process that inherited one by fork() discards it and takes a new key. Locked
-/// into memory and kept out of core dumps where the system allows; wiped at exit. May raise a
-/// PostgreSQL error.
+/// every tick.) It draws from the generator of this process, keyed from the operating system. A
+/// process that inherited one by fork(), from a postmaster that preloads the module, takes a new
+/// key. Locked into memory and kept out of core dumps where the system allows; wiped at exit. May
+/// raise a PostgreSQL error.
 [[nodiscard]] Release begin_release(const PrivacyUnit& unit);
 
 /// Fills a key that is no part of any release with bits of the operating system's.
