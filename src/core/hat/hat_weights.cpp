@@ -92,24 +92,25 @@ std::int64_t fading_children(const HatWeightsLevel& level) {
                : 0;
 }
 
-/// Lays out all levels; the result is the size of the block.
+/// Lays out all levels; the result is the size of the block. The rows, most of which a short stream
+/// never comes to, lie behind everything else.
 std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
     const auto count = static_cast<std::size_t>(spec.height - 1);
     std::size_t end = sizeof(HatWeights) + count * sizeof(HatWeightsLevel);
+    const auto take = [&](std::int64_t number, std::size_t size) { // a multiple of 8 bytes
+        const std::size_t begin = end;
+        end += (static_cast<std::size_t>(number) * size + 7) / 8 * 8;
+        return static_cast<std::int64_t>(begin);
+    };
     for (int l = 1; l < spec.height; ++l) {
         HatWeightsLevel& level = levels[l - 1];
         level = lay_out(spec, l, l > 1 ? &levels[l - 2] : nullptr);
-        level.rows = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>(level.classes() * level.stride) * sizeof(HatRow);
-        level.shares = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>((level.radix + fading_children(level) + 1) / 2 * 2) *
-               sizeof(std::int32_t);
-        level.sums = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>(level.radix + 1) * sizeof(HatShareSum);
-        level.left = static_cast<std::int64_t>(end);
-        end += static_cast<std::size_t>((level.children - level.fading_child + 1) / 2 * 2) *
-               sizeof(std::int32_t);
+        level.shares = take(level.radix + fading_children(level), sizeof(std::int32_t));
+        level.sums = take(level.radix + 1, sizeof(HatShareSum));
+        level.left = take(level.children - level.fading_child, sizeof(std::int32_t));
     }
+    for (HatWeightsLevel& level : std::span(levels, count))
+        level.rows = take(level.classes() * level.stride, sizeof(HatRow));
     if (spec.rule == HatLevels::Rule::hat)
         begin_late({levels, count}, spec.horizon - 1);
     return end;
