@@ -97,7 +97,9 @@ DP_FUNCTION(dp_source_create) {
     SourceRow existing;
     if (read_source(source, existing))
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-                        errmsg("\"%s\" is a source already", get_rel_name(source))));
+                        errmsg("\"%s\" is a source already", get_rel_name(source)),
+                        errhint("dp_source_drop makes it an ordinary view again, once it has no "
+                                "counters.")));
     insert_source(source, row);
     PG_RETURN_VOID();
 }

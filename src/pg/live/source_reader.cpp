@@ -340,7 +340,8 @@ void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* co
                     (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                      errmsg("source \"%s\" is not simple any more", get_rel_name(query.source)),
                      is_own ? errdetail("%s", reason) : 0,
-                     errhint("Its owner can drop it and declare it with person_wise => true.")));
+                     errhint("Make it simple again, and its counters go on. Else its owner can "
+                             "drop them and it, and declare it with person_wise => true.")));
     }
     MemoryContext memory = CurrentMemoryContext;
     without_statistics([&] {
