@@ -588,6 +588,8 @@ SELECT c.releases,
        s.groups,
        s.every,
        s.since,
+       (SELECT o.time_zone FROM dp_counter_private.sources AS o
+        WHERE o.source OPERATOR(pg_catalog.=) s.source) AS time_zone,
        s.grace,
        s.ended
 FROM dp_counter_private.counters AS c
@@ -598,7 +600,7 @@ WHERE pg_catalog.has_table_privilege(c.releases::pg_catalog.oid, 'SELECT');
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, ended is when the last released period of a counter with a source was over';
+IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, since is local to time_zone, ended is when the last released period of a counter with a source was over';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
 SELECT s.source,
@@ -637,7 +639,7 @@ SET search_path = pg_catalog, pg_temp
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
 COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint)
-IS 'for every step and group of a live counter the events of the last lag periods, with the standard deviation and the 95 % interval of that difference; told from the releases, at no privacy cost';
+IS 'for every step and group of a live counter the events of the last lag periods, with the standard deviation and the 95 % interval of that difference; period is local to the source''s time zone; told from the releases, at no privacy cost';
 
 -- Budgets -------------------------------------------------------------------------------------------
 --

@@ -150,6 +150,12 @@ SELECT dp_counter_create('autumn', 1e9, 6, source => 'moments_dp', per_person =>
 CALL dp_source_tick('moments_dp');
 SELECT step, period, count FROM spring ORDER BY step;
 SELECT step, period, count FROM autumn ORDER BY step;
+-- dp_counter_changes tells local times: with the time zone that dp_counters shows they are the periods of the views
+SELECT step, c.period, c.count, bool_and(c.period AT TIME ZONE d.time_zone = s.period) AS same
+FROM (SELECT 'spring'::regclass AS releases, * FROM dp_counter_changes('spring', 1) UNION ALL SELECT 'autumn', * FROM dp_counter_changes('autumn', 1)) AS c
+     JOIN (SELECT 'spring'::regclass AS releases, step, period FROM spring UNION ALL SELECT 'autumn', step, period FROM autumn) AS s USING (releases, step)
+     JOIN dp_counters AS d USING (releases)
+GROUP BY step, c.period, c.count ORDER BY c.period;
 
 -- what else is done with them
 SELECT dp_counter_record('flu');
