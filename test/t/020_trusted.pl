@@ -82,6 +82,10 @@ my $connection = $node->connstr('hospital') . ' user=curator';
 command_fails([ 'pg_dump', '-d', $connection, '-f', $node->basedir . '/all.sql' ], 'the owner of the database does not dump the secrets');
 command_ok([ 'pg_dump', '-N', 'dp_counter_private', '-d', $connection, '-f', $node->basedir . '/rest.sql' ], 'but all the rest');
 unlike(slurp_file($node->basedir . '/rest.sql'), qr/COPY dp_counter_private|setval/, 'which has none');
+my @restore = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $node->basedir . '/rest.sql', '-d');
+$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER curator") for 'by_curator', 'by_superuser';
+command_fails_like([ @restore, $node->connstr('by_curator') . ' user=curator' ], qr/permission denied for schema dp_counter_private/, 'he does not restore it');
+command_ok([ @restore, $node->connstr('by_superuser') ], 'a superuser does');
 
 # --- updated and dropped
 is(as('curator', q{ALTER EXTENSION dp_counter UPDATE; SELECT count(*) FROM er_flu}), 1, 'the owner updates it');
