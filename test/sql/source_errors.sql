@@ -148,9 +148,12 @@ SET ROLE source_clock;
 CALL dp_counter_tick('c');
 SELECT 'a temporary table' INTO TEMP peek;
 CALL dp_counter_tick('c');
+CALL dp_source_tick('facts_dp');
 RESET ROLE;
 SET ROLE source_steward;
 CALL dp_counter_tick('c');
+-- of several counters, it says which one it was
+CALL dp_source_tick('facts_dp');
 -- what has become no simple view is refused at the tick
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, (SELECT count(*) FROM facts) > 0 AS yes, doc, xs FROM facts;
 CALL dp_counter_tick('c');

@@ -32,6 +32,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -153,6 +154,11 @@ void tick_and_notify(Oid releases, TimestampTz called) {
         notify(releases, step);
 }
 
+/// Of several counters, the error's.
+void name_counter(void* name) {
+    errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
+}
+
 constexpr const char* kWhyCommit = "A tick commits: a release that was seen and then rolled back "
                                    "would be drawn a second time.";
 
@@ -185,10 +191,14 @@ DP_FUNCTION(dp_source_tick) {
         ListCell* cell = nullptr;
         foreach (cell, counters) {
             const Oid counter = lfirst_oid(cell);
-            if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) || // dropped meanwhile
+            char* name = get_rel_name(counter);
+            if (name == nullptr || // dropped meanwhile
                 pg_class_aclcheck(counter, GetUserId(), kMayTick) != ACLCHECK_OK)
                 continue;
+            ErrorContextCallback context{error_context_stack, name_counter, name};
+            error_context_stack = &context;
             tick_and_notify(counter, called);
+            error_context_stack = context.previous;
             ++ticked;
         }
     });
