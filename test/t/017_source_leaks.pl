@@ -62,6 +62,13 @@ sql(q{SELECT dp_counter_create('d', 1e9, 1, source => 'visits_dp', every => '1 d
 $node->psql('postgres', q{CALL dp_counter_tick('d')}, stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
 like($messages, qr/secret note \d+/, 'their owner hears what his functions say');
 
+# A report that is seen before it is committed could be rolled back, with its charge.
+$node->psql('postgres', q{SET client_min_messages = log; SET debug_print_plan = on; SET plan_cache_mode = force_custom_plan; CALL dp_source_contributions('visits_dp', 1e9, 'report', most => 2)},
+	stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
+is(sql('SELECT persons FROM report WHERE events = 3', 'steward'), 37, 'a report');
+like($messages, qr/LOG:  plan:/, 'whose owner sees the plans');
+unlike($messages, qr/:constvalue 8 \[ 37 0/, 'but no number of it');
+
 # Settings of the caller's are as they were, and had no say.
 is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_counter_tick('c'); SHOW TimeZone; SHOW search_path; SHOW client_min_messages}, 'clock'),
 	"Asia/Tokyo\npublic\nnotice", 'the settings of the caller are put back');
