@@ -33,6 +33,7 @@ SELECT dp_source_create('facts_dp', 'people', 'doc', 'at');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'name');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'Europe/Nowhere');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', '');
+SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'ABC5:00:01'); -- no tick could set it
 SELECT dp_source_create('joined', 'people', 'person', 'at');
 SELECT dp_source_create('random_dp', 'people', 'person', 'at');
 SELECT dp_source_create('random_dp', 'people', 'person', 'at', person_wise => true);

@@ -94,7 +94,9 @@ DateADT date_of(Timestamp local) {
 } // namespace
 
 void check_time_zone(const char* name) {
-    (void)find_zone(name);
+    if (!pg_tz_acceptable(find_zone(name))) // as SET TimeZone, which a tick does
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("time zone \"%s\" appears to use leap seconds", name)));
 }
 
 void check_schedule(const Schedule& schedule, std::int64_t horizon) {
