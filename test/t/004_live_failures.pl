@@ -134,7 +134,7 @@ SKIP:
 	}
 	like($error, qr/could not (extend|write)/, "the disk is full after $steps ticks");
 	$session->quit;
-	is(sql('SELECT max(step) FROM big'), $steps, 'the tick that failed closed no step');
+	is(sql('SELECT coalesce(max(step), 0) FROM big'), $steps, 'the tick that failed closed no step');
 	sql(q{CALL dp_counter_tick('big')});
 	is(sql('SELECT step, count FROM big ORDER BY step DESC LIMIT 1'), ($steps + 1) . '|' . 2 * ($steps + 1), 'its events are in the next');
 	is_gapless($node, 'big', 'no step is missing');
