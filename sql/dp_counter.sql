@@ -187,7 +187,7 @@ IS 'window function: the non-decreasing path nearest to the releases of a partit
 --
 -- Nobody but the extension's owner may use the schema, and no privilege is granted on its tables; row
 -- security without a policy closes them to the members of pg_read_all_data and pg_write_all_data
--- too. The module reads and writes them directly, never by SQL.
+-- too. The module reads and writes them directly, never by SQL: as heaps, whatever tables are by default.
 
 CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
 
@@ -211,7 +211,7 @@ CREATE TABLE dp_counter_private.counters (
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
     stddev      pg_catalog.float8
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
@@ -228,7 +228,7 @@ CREATE TABLE dp_counter_private.streams (
     carries pg_catalog.int8 NOT NULL,
     state   pg_catalog.bytea NOT NULL,
     PRIMARY KEY (counter, stream)
-);
+) USING heap;
 
 -- Never compressed: the stored length would depend on the noise.
 ALTER TABLE dp_counter_private.streams
@@ -251,7 +251,7 @@ CREATE TABLE dp_counter_private.events (
     total    pg_catalog.int8 NOT NULL,
     carries  pg_catalog.int8 NOT NULL,
     tail     pg_catalog.bool NOT NULL
-) WITH (fillfactor = 10);
+) USING heap WITH (fillfactor = 10);
 
 CREATE INDEX events_releases_slot_idx ON dp_counter_private.events (releases, slot);
 
@@ -280,7 +280,7 @@ CREATE TABLE dp_counter_private.releases (
     low         pg_catalog.int8 NOT NULL,
     high        pg_catalog.int8 NOT NULL,
     PRIMARY KEY (counter, step, stream)
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.releases
     ALTER COLUMN counter SET STATISTICS 0,
@@ -301,7 +301,7 @@ IS 'dp_counter: the releases of all live counters, published or about to be';
 CREATE TABLE dp_counter_private.publications (
     counter pg_catalog.int4 PRIMARY KEY,
     steps   pg_catalog.int8 NOT NULL
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.publications ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.publications FROM PUBLIC;
@@ -323,7 +323,7 @@ CREATE TABLE dp_counter_private.budgets (
     budget  pg_catalog.regclass PRIMARY KEY,
     number  pg_catalog.int4 NOT NULL UNIQUE,
     epsilon pg_catalog.numeric NOT NULL
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
@@ -338,7 +338,7 @@ CREATE TABLE dp_counter_private.budget_entries (
     purpose  pg_catalog.text NOT NULL,
     epsilon  pg_catalog.numeric NOT NULL,
     spent_at pg_catalog.timestamptz NOT NULL
-);
+) USING heap;
 
 CREATE INDEX budget_entries_budget_idx ON dp_counter_private.budget_entries (budget);
 
@@ -370,7 +370,7 @@ CREATE TABLE dp_counter_private.sources (
     at          pg_catalog.int2 NOT NULL,
     time_zone   pg_catalog.text NOT NULL,
     person_wise pg_catalog.bool NOT NULL
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
@@ -392,7 +392,7 @@ CREATE TABLE dp_counter_private.source_counters (
     grace      pg_catalog.interval NOT NULL,
     ended      pg_catalog.timestamptz,
     key        pg_catalog.bytea NOT NULL
-);
+) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
     ALTER COLUMN key SET STATISTICS 0,
@@ -407,7 +407,7 @@ CREATE TABLE dp_counter_private.tallies (
     used    pg_catalog.int8 NOT NULL,
     counter pg_catalog.int4 NOT NULL,
     digest  pg_catalog.uuid NOT NULL
-) WITH (fillfactor = 90);
+) USING heap WITH (fillfactor = 90);
 
 -- Unique: were the rows of a person ever to come apart, that is an error, not a second bound.
 CREATE UNIQUE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);

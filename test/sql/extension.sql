@@ -102,6 +102,14 @@ SELECT dp_hostile.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 SELECT dp_hostile.dp_counter_drop('dp_hostile.dp_seen');
 RESET client_min_messages;
 
+-- Where tables are something else by default, the module's own are heaps.
+DROP EXTENSION dp_counter;
+CREATE ACCESS METHOD dp_columns TYPE TABLE HANDLER heap_tableam_handler;
+SET LOCAL default_table_access_method = dp_columns;
+CREATE EXTENSION dp_counter;
+SELECT amname, count(*) > 0 AS some FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE relnamespace = 'dp_counter_private'::regnamespace AND relkind = 'r' GROUP BY 1;
+RESET default_table_access_method;
+
 -- A function that stands in the way is not taken over.
 DROP EXTENSION dp_counter;
 CREATE FUNCTION dp_running_count(bit, float8, integer, text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
