@@ -21,6 +21,7 @@ extern "C" {
 #include "rewrite/rewriteHandler.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 }
@@ -59,7 +60,9 @@ bool reads_no_data(const FormData_pg_proc* function) {
     return false;
 }
 
-bool is_unfit_function(Oid function, void* /*context*/) {
+/// For check_functions_in_node: stops at the first one, and leaves it in `unfit`.
+bool is_unfit_function(Oid function, void* unfit) {
+    *static_cast<Oid*>(unfit) = function;
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple))
         return true;
@@ -124,8 +127,11 @@ bool find_reason(Node* node, void* reason) {
     }
     if (IsA(node, CoerceToDomain))
         return because("It casts to a domain, whose constraints may read anything.");
-    if (check_functions_in_node(node, is_unfit_function, nullptr))
-        return because("It calls a function that is volatile, not in pg_catalog, or reads data.");
+    Oid unfit = InvalidOid;
+    if (check_functions_in_node(node, is_unfit_function, &unfit))
+        return because(
+            psprintf("It calls %s, which is volatile, not in pg_catalog, or may read data.",
+                     format_procedure(unfit)));
     if (is_unfit_json(node))
         return because("It makes JSON, or takes a type out of it that is not PostgreSQL's own.");
     if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
