@@ -63,7 +63,9 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
                         errhint("Cast in the view: money in cents, say.")));
     constexpr const char* kHint =
         "Values are clamped to 0 .. upper, the most that an event can add.";
-    check_given(arguments.upper, "upper", kHint);
+    if (arguments.upper.isnull)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("value needs upper"),
+                        errhint("%s", kHint)));
     row.upper = DatumGetInt64(arguments.upper.value);
     if (row.upper < 1 || row.upper > kMostSensitivity)
         raise_range("upper", kMostSensitivity, row.upper, kHint);
