@@ -108,7 +108,7 @@ is($node->safe_psql('postgres', 'SELECT releases::text, epsilon, horizon, steps,
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = 'dp_counters'::regclass AND attnum > 0}),
-	'releases epsilon horizon steps steps_left mechanism k stddev last_tick source event value upper per_person by groups every since grace ended', 'and there are no others');
+	'releases epsilon horizon steps steps_left mechanism k stddev last_tick source event value upper per_person by groups every since time_zone grace ended', 'and there are no others');
 
 # --- statistics: a reader watches everything that he may while events arrive
 my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : '';
