@@ -52,6 +52,9 @@ unlike($messages, qr/secret|note \d|12345|visits|sort ended|begin tuple sort/i, 
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000}, 'stranger'), sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows = 12345 AND query ~ '^INSERT'}),
 	'pg_stat_statements has counted no row of it');
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE query ~ 'visits_dp' AND query ~ 'ORDER BY'}), 0, 'nor the statement');
+my ($sorted, $logged) = split /\|/, sql(q{SELECT temp_blks_written, wal_records FROM pg_stat_statements WHERE query ~ '^CALL dp_counter_tick'}, 'postgres');
+is($sorted, 0, 'nor what was sorted');
+cmp_ok($logged, '<', 2 * 37, 'nor what was logged of persons: a row and an index entry each');
 unlike(slurp_file($node->logfile), qr/secret note \d+/, 'and neither is in the log');
 unlike(slurp_file($node->logfile), qr/temporary file/, 'nor how much was sorted');
 sql("SET work_mem = '64kB'; SELECT count(*) FROM (SELECT note FROM visits ORDER BY note OFFSET 0) AS s", 'steward');

@@ -4,6 +4,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
+#include "executor/instrument.h"
 #include "pgstat.h"
 }
 
@@ -16,11 +17,17 @@ namespace dp_counter::pg {
 template <class Access>
 void without_statistics(const Access& access) {
     const bool before = pgstat_track_counts;
+    const BufferUsage buffers = pgBufferUsage;
+    const WalUsage wal = pgWalUsage;
     pgstat_track_counts = false;
     PG_TRY();
     { access(); }
     PG_FINALLY();
-    { pgstat_track_counts = before; }
+    {
+        pgstat_track_counts = before;
+        pgBufferUsage = buffers;
+        pgWalUsage = wal;
+    }
     PG_END_TRY();
 }
 
