@@ -9,7 +9,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('leaks', conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
-	. "track_functions = all\nautovacuum = off\nlog_statement = none\nlog_temp_files = 0\n");
+	. "track_functions = all\nautovacuum = off\nlog_statement = none\nlog_temp_files = 0\n"
+	. "auto_explain.log_min_duration = 0\nauto_explain.log_analyze = on\nauto_explain.log_nested_statements = on\n");
 my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 $node->safe_psql('postgres', q{
@@ -57,8 +58,10 @@ is($sorted, 0, 'nor what was sorted');
 cmp_ok($logged, '<', 2 * 37, 'nor what was logged of persons: a row and an index entry each');
 unlike(slurp_file($node->logfile), qr/secret note \d+/, 'and neither is in the log');
 unlike(slurp_file($node->logfile), qr/temporary file/, 'nor how much was sorted');
+unlike(slurp_file($node->logfile), qr/Scan .*visits.*rows=12345/, 'nor a plan, with its rows');
 sql("SET work_mem = '64kB'; SELECT count(*) FROM (SELECT note FROM visits ORDER BY note OFFSET 0) AS s", 'steward');
-like(slurp_file($node->logfile), qr/temporary file/, 'which the log has of other statements');
+like(slurp_file($node->logfile), qr/temporary file/, 'all of which the log has of other statements');
+like(slurp_file($node->logfile), qr/Scan .*visits.*rows=12345/, 'plans as well');
 
 # The owner hears his own functions.
 sql(q{SELECT dp_counter_create('d', 1e9, 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', event => 'told')}, 'steward');

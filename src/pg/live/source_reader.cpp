@@ -63,6 +63,7 @@ constexpr Setting kSettings[] = {
     {"debug_print_parse", "off"},
     {"debug_print_rewritten", "off"},
     {"debug_print_plan", "off"},
+    {"auto_explain.log_min_duration", "-1"},
     {"gin_fuzzy_search_limit", "0"},
     {"enable_async_append", "on"},
     {"enable_bitmapscan", "on"},
