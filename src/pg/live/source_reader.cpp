@@ -64,6 +64,7 @@ constexpr Setting kSettings[] = {
     {"debug_print_rewritten", "off"},
     {"debug_print_plan", "off"},
     {"auto_explain.log_min_duration", "-1"},
+    {"pg_stat_statements.track", "none"},
     {"gin_fuzzy_search_limit", "0"},
     {"enable_async_append", "on"},
     {"enable_bitmapscan", "on"},
