@@ -1,5 +1,4 @@
 // The module: its magic block and what happens when it is loaded.
-#include <cstddef>
 #include <new>
 
 #include "core/base/checkpoint.hpp"
@@ -23,8 +22,10 @@ namespace {
 /// server's libraries when they are first called: a postmaster that preloads the module does it for
 /// all backends.
 void bind_allocation() {
-    ::operator delete (::operator new(1, std::nothrow), std::size_t{1});
-    ::operator delete[](::operator new[](1, std::nothrow));
+    char* volatile one = new (std::nothrow) char; // volatile: else compilers leave it out
+    delete one;
+    char* volatile many = new (std::nothrow) char[1];
+    delete[] many;
 }
 
 } // namespace
