@@ -16,19 +16,24 @@ namespace dp_counter::pg {
 /// may raise.
 template <class Access>
 void without_statistics(const Access& access) {
-    const bool before = pgstat_track_counts;
-    const BufferUsage buffers = pgBufferUsage;
+    const bool was_counting = pgstat_track_counts;
+    const BufferUsage buffers = pgBufferUsage; // which pg_stat_statements shows, as it does WAL
     const WalUsage wal = pgWalUsage;
+    const auto restore = [&] {
+        pgstat_track_counts = was_counting;
+        pgBufferUsage = buffers;
+        pgWalUsage = wal;
+    };
     pgstat_track_counts = false;
     PG_TRY();
     { access(); }
-    PG_FINALLY();
+    PG_CATCH(); // not PG_FINALLY: GCC warns of its variable
     {
-        pgstat_track_counts = before;
-        pgBufferUsage = buffers;
-        pgWalUsage = wal;
+        restore();
+        PG_RE_THROW();
     }
     PG_END_TRY();
+    restore();
 }
 
 } // namespace dp_counter::pg
