@@ -39,8 +39,7 @@ PreparedMechanism::PreparedMechanism(const MechanismSpec& spec,
         return;
     }
     node_variances_ = hat_node_variances(spec_.levels, spec_.unit);
-    tables_.reset(new std::uint64_t[(HatWeights::bytes(spec_.levels) + 7) / 8]);
-    HatWeights::create(tables_.get(), spec_.levels);
+    weights_.emplace(spec_.levels);
 }
 
 } // namespace dp_counter

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/count/mechanism_spec.hpp"
@@ -40,7 +41,7 @@ public:
 
     /// Null for the paper's mechanisms.
     [[nodiscard]] const HatWeights* hats() const noexcept {
-        return reinterpret_cast<const HatWeights*>(tables_.get());
+        return weights_ ? &weights_->get() : nullptr;
     }
 
 private:
@@ -48,7 +49,7 @@ private:
     std::shared_ptr<SamplerCache> cache_;
     mutable std::vector<SamplerCache::Sampler> samplers_; ///< null: not yet asked for
     std::vector<double> node_variances_;                  ///< by scale
-    std::unique_ptr<std::uint64_t[]> tables_;
+    std::optional<HatWeightsBlock> weights_;
 };
 
 } // namespace dp_counter
