@@ -276,8 +276,7 @@ double total_energy(const HatWeights& weights, int l, const Spreads& ticks,
                (visit(tick.mean - tick.deviation) + visit(tick.mean + tick.deviation));
     };
     const auto multiplicity = [](const HatWeightsLevel& of, std::int64_t c) {
-        const std::int64_t cells = of.last_cell - of.first_cell + 1;
-        return c == of.left_classes ? static_cast<double>(cells - of.classes() + 1) : 1.0;
+        return static_cast<double>(of.cells_of_class(c));
     };
     double total = 0;
     if (l == top) {
@@ -334,9 +333,7 @@ double total_step_energy(const HatWeights& weights, std::span<const double> node
         double sum = 0;
         for (std::int64_t w = 0; w < level.ticks(cell); ++w)
             sum += energy(level.start(cell) + w + 1, nullptr, window_in(weights, 1, cell, w, 0));
-        const std::int64_t cells = level.last_cell - level.first_cell + 1;
-        total +=
-            c == level.left_classes ? sum * static_cast<double>(cells - level.classes() + 1) : sum;
+        total += sum * static_cast<double>(level.cells_of_class(c));
     }
     return total;
 }
@@ -455,9 +452,7 @@ public:
         for (std::int64_t c = 0; c < level.classes(); ++c) {
             checkpoint();
             // The last cell of a class has the most knots to its left.
-            const std::int64_t cell = c < level.left_classes
-                                          ? level.first_cell + c
-                                          : level.last_cell - (level.classes() - 1 - c);
+            const std::int64_t cell = level.cell_of_class(c) + level.cells_of_class(c) - 1;
             for (std::int64_t w = 0; w < level.ticks(cell); ++w) {
                 const Best& tick = at(below, top, cell, w);
                 const double value =

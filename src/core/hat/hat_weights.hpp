@@ -137,6 +137,10 @@ struct HatWeightsLevel {
     [[nodiscard]] std::int64_t cell_of_class(std::int64_t number) const noexcept {
         return is_at_end(number) ? last_cell + 1 - (classes() - number) : first_cell + number;
     }
+    /// How many cells a class has.
+    [[nodiscard]] std::int64_t cells_of_class(std::int64_t number) const noexcept {
+        return number == left_classes ? last_cell - first_cell + 2 - classes() : 1;
+    }
     /// The number of the cell's first row.
     [[nodiscard]] std::int64_t row_of(std::int64_t cell) const noexcept {
         return class_of(cell) * stride;
