@@ -2,8 +2,8 @@
 #include <new>
 
 #include "core/base/checkpoint.hpp"
-#include "pg/live/pending_events.hpp"
-#include "pg/live/privileges.hpp"
+#include "pg/events/pending_events.hpp"
+#include "pg/tables/counter_privileges.hpp"
 #include "pg/server/backend_random.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/wall.hpp"

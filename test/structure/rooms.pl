@@ -11,7 +11,8 @@ use Test::More;
 chdir dirname(abs_path($0)) . '/../..' or die $!;
 
 # From the ground up: a room may include itself and those that it names here, which stand above it in this
-# list. tree and hat are strangers, and so are query and live.
+# list. tree and hat are strangers, so are
+# steps, events and budgets, and so are query and all rooms of counters.
 my @core  = qw(core/base core/noise core/tree core/hat core/count core/accuracy core/literature);
 my @rooms = (
     ['core/base'],
@@ -23,8 +24,13 @@ my @rooms = (
     ['core/literature', @core[0 .. 5]],
     ['pg/server',       @core[0 .. 4]],
     ['pg/query',        'pg/server', @core],
-    ['pg/live',         'pg/server', @core],
-    ['pg',              'pg/server', 'pg/query', 'pg/live', @core],
+    ['pg/tables',       'pg/server', @core],
+    ['pg/steps',        'pg/server', 'pg/tables', @core],
+    ['pg/events',       'pg/server', 'pg/tables', @core],
+    ['pg/budgets',      'pg/server', 'pg/tables', @core],
+    ['pg/sources',      'pg/server', 'pg/tables', 'pg/steps', 'pg/budgets', @core],
+    ['pg/counters',     'pg/server', 'pg/tables', 'pg/steps', 'pg/events', 'pg/budgets', 'pg/sources', @core],
+    ['pg',              'pg/server', 'pg/query', 'pg/tables', 'pg/events', @core],
 );
 
 my (%may, @order);

@@ -1,0 +1,91 @@
+// dp_counter_changes: the events of the last periods, told from what the caller may read.
+#include <cstdint>
+#include <cstring>
+
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/result_rows.hpp"
+#include "pg/tables/counter_privileges.hpp"
+
+extern "C" {
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// The column of the counter's view that names the group, quoted; NULL where it has none: its
+/// columns are step, ..., or period, step, ..., or period, the group's, step, ...
+const char* group_column(Oid releases) {
+    Relation view = relation_open(releases, AccessShareLock);
+    TupleDesc columns = RelationGetDescr(view);
+    const char* group = "NULL";
+    if (columns->natts > 2 && std::strcmp(NameStr(TupleDescAttr(columns, 2)->attname), "step") == 0)
+        group = pstrdup(quote_identifier(NameStr(TupleDescAttr(columns, 1)->attname)));
+    relation_close(view, NoLock);
+    return group;
+}
+
+/// As the caller, who may have made anything of the search path: the function sets it to
+/// pg_catalog. The difference is computed in decimals, since releases may be at a bigint's ends.
+const char* statement(Oid releases, const char* extension) {
+    return psprintf(
+        "SELECT c.since + (r.step - 1)::float8 * c.every, r.\"group\", r.step, r.change, "
+        "%s.dp_stddev(r.step, c.horizon, c.epsilon::float8, c.k, c.mechanism, "
+        "coalesce(c.per_person * c.upper, 1), r.before), "
+        "lower(i.i), coalesce(upper(i.i) - 1, 9223372036854775807) "
+        "FROM (SELECT step, \"group\", greatest(step - $2, 0) AS before, "
+        "greatest(least(count::numeric - coalesce(lag(count, $3) OVER groups, 0), "
+        "9223372036854775807), -9223372036854775808)::int8 AS change "
+        "FROM (SELECT step, (%s)::text AS \"group\", count FROM %s) AS releases "
+        "WINDOW groups AS (PARTITION BY \"group\" ORDER BY step)) AS r, "
+        "%s.dp_counters AS c, LATERAL (SELECT %s.dp_interval(r.change, r.step, c.horizon, "
+        "c.epsilon::float8, 0.95, c.k, c.mechanism, coalesce(c.per_person * c.upper, 1), "
+        "r.before, '[0,)')) AS i(i) "
+        "WHERE c.releases = $1 ORDER BY r.step, r.\"group\"",
+        extension, group_column(releases), quoted_name(releases), extension, extension);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_changes) {
+    using namespace dp_counter::pg;
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    constexpr const char* kHint = "It is a number of periods: 7 of a counter by day are a week.";
+    check_not_null(fcinfo->args[1], "lag", kHint);
+    const std::int64_t lag = PG_GETARG_INT64(1);
+    if (lag < 1 || lag > PG_INT32_MAX)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
+                               static_cast<long long>(lag)),
+                        errhint("%s", kHint)));
+    check_counter_privilege(releases, ACL_SELECT);
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+
+    SPI_connect();
+    const char* extension =
+        quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+    Oid types[] = {OIDOID, INT8OID, INT4OID};
+    Datum values[] = {ObjectIdGetDatum(releases), Int64GetDatum(lag),
+                      Int32GetDatum(static_cast<std::int32_t>(lag))};
+    Portal portal = SPI_cursor_open_with_args(nullptr, statement(releases, extension), 3, types,
+                                              values, nullptr, true, 0);
+    for (;;) {
+        SPI_cursor_fetch(portal, true, 1000);
+        if (SPI_processed == 0)
+            break;
+        for (uint64 i = 0; i < SPI_processed; ++i)
+            tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
+        SPI_freetuptable(SPI_tuptable);
+    }
+    SPI_cursor_close(portal);
+    SPI_finish();
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,111 @@
+// The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way. And what becomes
+// of a budget that way.
+#include "pg/budgets/budgets.hpp"
+#include "pg/events/events_table.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/sources/tallies.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/public_view.hpp"
+#include "pg/tables/releases_table.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+#include "pg/tables/streams_table.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+void remove(Oid releases) {
+    lock_counter(releases);
+    CounterRow row{}; // no counter has number 0
+    (void)read_counter(releases, row);
+    delete_counter(releases);
+    delete_releases(row.number);
+    delete_streams(row.number);
+    if (delete_source_counter(releases)) {
+        delete_tallies(row.number);
+        if (row.steps == 0) // nothing was released
+            refund_budget(row.number);
+    } else {
+        drop_event_slots(releases);
+    }
+}
+
+/// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what
+/// was spent, and nobody would have said so.
+void remove_budget(Oid budget, const char* name) {
+    check_charges_no_source(budget, name);
+    if (is_spent_from(budget))
+        ereport(ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop budget %s because it has been spent from", name),
+                 errhint("dp_budget_drop(budget) drops it, and forgets what was spent. REASSIGN "
+                         "OWNED gives the budgets of a role to another one.")));
+    delete_budget(budget);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_drop) {
+    using namespace dp_counter::pg;
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    PreventCommandIfReadOnly("dp_counter_drop()");
+    check_counter_owner(releases); // before the lock, so that nobody else can make others wait
+    LockRelationOid(releases, AccessExclusiveLock);
+    check_counter_owner(releases);
+    remove(releases); // the event trigger would, were it not switched off
+    drop_view(releases);
+    PG_RETURN_VOID();
+}
+
+/// Event trigger on sql_drop. It runs at every DROP in the database, by whomever.
+DP_FUNCTION(dp_counter_dropped) {
+    using namespace dp_counter::pg;
+    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+                        errmsg("dp_counter_dropped is an event trigger function")));
+    SPI_connect();
+    // Nothing in it but this one function, qualified: whoever drops may have any search path.
+    const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
+                                   "pg_catalog.pg_event_trigger_dropped_objects()",
+                                   true, 0);
+    if (result != SPI_OK_SELECT)
+        elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
+    const auto for_relations = [](auto visit) {
+        for (uint64 i = 0; i < SPI_tuptable->numvals; ++i) {
+            HeapTuple row = SPI_tuptable->vals[i];
+            const auto column = [&](int number) {
+                bool is_null = false;
+                return SPI_getbinval(row, SPI_tuptable->tupdesc, number, &is_null);
+            };
+            if (DatumGetObjectId(column(1)) == RelationRelationId && DatumGetInt32(column(3)) == 0)
+                visit(DatumGetObjectId(column(2)), row);
+        }
+    };
+    for_relations([](Oid dropped, HeapTuple) {
+        if (is_counter(dropped))
+            remove(dropped);
+    });
+    for_relations([](Oid dropped, HeapTuple) {
+        if (delete_source(dropped))
+            forget_source(dropped);
+    });
+    // After the counters, some of which give back what they were charged.
+    for_relations([](Oid dropped, HeapTuple row) {
+        if (is_budget(dropped))
+            remove_budget(dropped, SPI_getvalue(row, SPI_tuptable->tupdesc, 4));
+    });
+    SPI_finish();
+    PG_RETURN_NULL();
+}

@@ -1,0 +1,190 @@
+// dp_counter_tick: closes a counter's open step and publishes its release.
+//
+// A release that anyone has seen must never be drawn again with other noise. So a tick is two
+// transactions, both flushed to disk, and to synchronous standbys where there are any:
+//   close    counts the events, draws the noise and stores the new state together with the release
+//            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
+//            a failure undoes all of it, unseen.
+//   publish  shows the stored release to everybody. Whatever happens here, the release is not drawn
+//            again: the next tick begins with publishing it.
+// Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
+// constraint of a user's runs, and no role is changed. After a crash in between, the published
+// releases lag one step behind, until the next tick.
+#include <cstdint>
+
+#include "pg/events/events_table.hpp"
+#include "pg/server/commits.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/progress.hpp"
+#include "pg/sources/close_periods.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/steps/closing.hpp"
+#include "pg/steps/publish.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/releases_table.hpp"
+#include "pg/tables/secret_tables.hpp"
+#include "pg/tables/source_counters_table.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "commands/async.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Before the
+/// counter, as DROP VIEW of the source with CASCADE does: two orders could wait for each other.
+void lock_source_of(Oid releases) {
+    SourceCounterRow source;
+    if (read_source_counter(releases, source))
+        LockRelationOid(source.source, AccessShareLock);
+}
+
+/// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
+void open_counter(Oid releases, CounterRow& row) {
+    LockRelationOid(releases, AccessShareLock); // against DROP
+    check_counter_privilege(releases, kMayTick);
+    lock_counter(releases);
+    if (!read_counter(releases, row))
+        raise_dropped();
+}
+
+/// The first transaction's work. False where a counter with a source has no period that is over.
+bool close(Oid releases, CounterRow& row, TimestampTz called) {
+    SourceCounterRow source;
+    if (read_source_counter(releases, source))
+        return close_periods(releases, row, source, called);
+    const int128 events = recorded_events(releases, row);
+    close_streams(releases, row, Counted{1, 1, &events, nullptr, called});
+    return true;
+}
+
+/// Runs the transactions until the steps that this tick has closed are published, be it by this
+/// tick or by another one that came in between. Returns the last step, or 0 if there is nothing
+/// new.
+std::int64_t tick(Oid releases, TimestampTz called) {
+    std::int64_t closed_step = 0;
+    std::int64_t last_step = 0;
+    XLogRecPtr closed_at = InvalidXLogRecPtr;
+    bool is_published = false;
+    while (!is_published) {
+        if (closed_step != 0)
+            show_phase("publishing");
+        next_transaction();
+        if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
+            closed_at = XactLastCommitEnd;
+        if (closed_step == 0) // this transaction may close
+            lock_source_of(releases);
+        CounterRow row;
+        open_counter(releases, row);
+        PushActiveSnapshot(GetTransactionSnapshot());
+        if (published_steps(row.number) < row.steps) {
+            // A step that another tick has closed was committed before the counter's lock was free.
+            const bool is_own = row.steps == closed_step;
+            publish(row, is_own ? closed_at : InvalidXLogRecPtr);
+            last_step = row.steps;
+            is_published = is_own;
+        } else if (closed_step != 0) {
+            last_step = row.steps;
+            is_published = true;
+        } else if (close(releases, row, called)) {
+            closed_step = row.steps;
+        } else {
+            is_published = true;
+        }
+        PopActiveSnapshot();
+    }
+    SPI_commit();
+    SPI_start_transaction();
+    return last_step;
+}
+
+/// NOTIFY dp_counter, 'schema.name step', in a transaction of its own: a hint that somebody may be
+/// waiting for. It is left out rather than that it fail where the queue of notifications is
+/// (nearly) full.
+void notify(Oid releases, std::int64_t step) {
+    constexpr double kFull = 0.9;
+    if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
+        Async_Notify("dp_counter",
+                     psprintf("%s %lld", quoted_name(releases), static_cast<long long>(step)));
+    SPI_commit();
+    SPI_start_transaction();
+}
+
+void tick_and_notify(Oid releases, TimestampTz called) {
+    const std::int64_t step = tick(releases, called);
+    if (step != 0)
+        notify(releases, step);
+}
+
+/// Of several counters, the error's.
+void name_counter(void* name) {
+    errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
+}
+
+constexpr const char* kWhyCommit = "A tick commits: a release that was seen and then rolled back "
+                                   "would be drawn a second time.";
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    PreventCommandIfReadOnly("dp_counter_tick()");
+    check_counter_privilege(releases, kMayTick);
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    const TimestampTz called = GetCurrentTimestamp();
+    with_progress([&] { tick_and_notify(releases, called); });
+    SPI_finish();
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_source_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_source_tick", kWhyCommit);
+    const Oid source = read_relation(fcinfo->args[0], "source");
+    PreventCommandIfReadOnly("dp_source_tick()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    const List* counters = counters_of_source(source);
+    int ticked = 0;
+    const TimestampTz called = GetCurrentTimestamp();
+    with_progress([&] {
+        ListCell* cell = nullptr;
+        foreach (cell, counters) {
+            const Oid counter = lfirst_oid(cell);
+            char* name = get_rel_name(counter);
+            if (name == nullptr || // dropped meanwhile
+                pg_class_aclcheck(counter, GetUserId(), kMayTick) != ACLCHECK_OK)
+                continue;
+            ErrorContextCallback context{error_context_stack, name_counter, name};
+            error_context_stack = &context;
+            tick_and_notify(counter, called);
+            error_context_stack = context.previous;
+            ++ticked;
+        }
+    });
+    SPI_finish();
+    // To others no word about what it is: whoever may tick none of its counters does not learn
+    // that.
+    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
+    if (is_own)
+        require_source(source);
+    if (ticked == 0 && !(is_own && counters == NIL))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("permission denied for every counter of the source"),
+                        errhint("GRANT UPDATE on a counter lets a role tick it.")));
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,343 @@
+#include <algorithm>
+#include <cstdint>
+
+#include <sodium.h>
+
+#include "pg/events/events_table.hpp"
+
+#include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/secret_tables.hpp"
+#include "pg/tables/streams_table.hpp"
+
+extern "C" {
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/proc.h"
+#include "storage/smgr.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kReleases, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
+
+/// As many transactions can commit events of one counter at the same time without a new slot.
+constexpr std::int32_t kSlots = 64;
+
+/// This backend's first choice: another one than that of the backends that started next to it, and
+/// most often on another page.
+std::int32_t own_slot() {
+    constexpr std::int32_t kStride = 19;
+#if PG_VERSION_NUM >= 170000
+    return MyProcNumber * kStride % kSlots;
+#else
+    return MyBackendId * kStride % kSlots;
+#endif
+}
+
+/// What changes with every recording: the total, in two columns that have fixed widths, between two
+/// marks that are turned over. The log of an update holds what lies between the first byte that
+/// differs and the last: so it has one length, whatever is added.
+struct Total {
+    bool mark;
+    uint128 events;
+
+    static constexpr int kCarry = 63; ///< total + carries * 2^63
+
+    // Not inlined: under a longjmp its values would have to be volatile, GCC says.
+    static pg_noinline Total of(HeapTuple tuple, TupleDesc description) {
+        bool is_null = false;
+        const auto column = [&](Column column) {
+            return heap_getattr(tuple, column + 1, description, &is_null);
+        };
+        const auto low = static_cast<uint128>(DatumGetInt64(column(kTotal)));
+        const auto high = static_cast<uint128>(DatumGetInt64(column(kCarries)));
+        return {DatumGetBool(column(kHead)), (high << kCarry) + low};
+    }
+
+    void put(Datum (&values)[kColumns]) const {
+        constexpr uint128 kLow = (uint128{1} << kCarry) - 1;
+        values[kHead] = BoolGetDatum(mark);
+        values[kTotal] = Int64GetDatum(static_cast<std::int64_t>(events & kLow));
+        values[kCarries] = Int64GetDatum(static_cast<std::int64_t>(events >> kCarry));
+        values[kTail] = BoolGetDatum(mark);
+    }
+};
+
+/// A scan of the counter's rows, or of one slot's.
+SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, Snapshot snapshot) {
+    const SecretKey key = oid_key(releases);
+    return slot == nullptr
+               ? begin_secret_scan(table, kEvents, {key}, snapshot)
+               : begin_secret_scan(table, kEvents, {key, number_key(*slot, kSlot)}, snapshot);
+}
+
+void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t events) {
+    Datum values[kColumns] = {ObjectIdGetDatum(releases), Int32GetDatum(slot)};
+    bool nulls[kColumns] = {};
+    Total{false, static_cast<uint128>(events)}.put(values);
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+    CatalogTupleInsert(table, tuple);
+    sodium_memzero(tuple->t_data, tuple->t_len);
+    heap_freetuple(tuple);
+}
+
+/// Gives a new version of a slot its index entry; needed where it moved to another page.
+void insert_index_entry(Relation table, HeapTuple tuple) {
+    Datum values[2];
+    bool nulls[2];
+    values[0] = heap_getattr(tuple, kReleases + 1, RelationGetDescr(table), &nulls[0]);
+    values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
+    Relation index = index_open(secret_relation(kEvents.index), RowExclusiveLock);
+    IndexInfo* info = BuildIndexInfo(index);
+#if PG_VERSION_NUM >= 140000
+    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
+#else
+    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, info);
+#endif
+    pfree(info);
+    index_close(index, RowExclusiveLock);
+}
+
+/// Locks the row, unless that would mean to wait for another transaction.
+bool lock_row(Relation table, HeapTuple row, LockTupleMode mode) {
+    HeapTupleData target = *row;
+    Buffer buffer = InvalidBuffer;
+    TM_FailureData failure;
+    const TM_Result result = heap_lock_tuple(table, &target, GetCurrentCommandId(true), mode,
+                                             LockWaitSkip, false, &buffer, &failure);
+    ReleaseBuffer(buffer);
+    return result == TM_Ok;
+}
+
+/// Adds events to the slot in this row, unless another open transaction has changed it. `place`
+/// becomes the place of the new version.
+bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer place) {
+    LockTupleMode lock = LockTupleNoKeyExclusive;
+    // heap_update must not be called without leave to wait; under the lock it has nothing to wait
+    // for.
+    if (!lock_row(table, row, lock))
+        return false;
+    TupleDesc description = RelationGetDescr(table);
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replaces[kColumns] = {};
+    const Total before = Total::of(row, description);
+    Total{!before.mark, before.events + static_cast<uint128>(events)}.put(values);
+    for (const Column column : {kHead, kTotal, kCarries, kTail})
+        replaces[column] = true;
+    HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
+    ItemPointerData old = row->t_self;
+    TM_FailureData failure;
+#if PG_VERSION_NUM >= 160000
+    TU_UpdateIndexes indexes;
+    const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
+                                         InvalidSnapshot, true, &failure, &lock, &indexes);
+#else
+    const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
+                                         InvalidSnapshot, true, &failure, &lock);
+#endif
+    if (result == TM_Ok) {
+        if (!HeapTupleIsHeapOnly(updated))
+            insert_index_entry(table, updated);
+        *place = updated->t_self;
+    }
+    sodium_memzero(updated->t_data, updated->t_len);
+    heap_freetuple(updated);
+    return result == TM_Ok;
+}
+
+/// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
+/// sees the last committed version, whatever the transaction's own snapshot is.
+bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int32_t events,
+                     ItemPointer place) {
+    bool added = false;
+    SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
+    HeapTuple row = nullptr;
+    while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
+        added = add_to_row(table, row, events, place);
+    systable_endscan(scan);
+    return added;
+}
+
+/// Where this backend has last added to a counter. Most often that row's version is still the
+/// current one, and the index need not be asked.
+struct Place {
+    Oid releases;
+    ItemPointerData place;
+};
+constexpr int kPlaces = 8;
+Place places[kPlaces]; // found by the OID
+
+/// Whether the page takes another version. Prunes it if it runs out of space; early, since that
+/// takes a moment in which nobody else looks at the page.
+bool has_room(Relation table, BlockNumber page) {
+    constexpr Size kEarly = 2048;
+    constexpr Size kRoom = 128;
+    Buffer buffer = ReadBuffer(table, page);
+    Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    if (space < kEarly) {
+        heap_page_prune_opt(table, buffer);
+        space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+    }
+    ReleaseBuffer(buffer);
+    return space >= kRoom;
+}
+
+/// The page that this backend's row has last moved away from: by now its old versions can go.
+BlockNumber left_page = InvalidBlockNumber;
+
+/// Has a row on a full page move to the page it came from, so that it goes to and fro between two
+/// and the table does not grow.
+void make_room(Relation table, BlockNumber page) {
+    if (has_room(table, page))
+        return;
+    if (left_page != page && left_page < RelationGetNumberOfBlocks(table) &&
+        has_room(table, left_page))
+        RelationSetTargetBlock(table, left_page);
+    left_page = page;
+}
+
+bool add_at_known_place(Relation table, Oid releases, std::int32_t events) {
+    Place& known = places[releases % kPlaces];
+    if (known.releases != releases)
+        return false;
+    const BlockNumber page = ItemPointerGetBlockNumber(&known.place);
+    if (page >= RelationGetNumberOfBlocks(table))
+        return false; // a rewritten table
+    make_room(table, page);
+    HeapTupleData row{};
+    row.t_self = known.place;
+    Buffer buffer = InvalidBuffer;
+#if PG_VERSION_NUM >= 150000
+    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer, false);
+#else
+    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer);
+#endif
+    if (!is_current)
+        return false;
+    bool is_null = false;
+    const Datum owner = heap_getattr(&row, kReleases + 1, RelationGetDescr(table), &is_null);
+    const bool added =
+        DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
+    ReleaseBuffer(buffer);
+    return added;
+}
+
+/// Ends the scan after deleting its rows, as far as they are unwanted and no other open transaction
+/// has changed them.
+template <class Unwanted>
+void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        bool is_null = false;
+        const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
+        if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row, LockTupleExclusive))
+            CatalogTupleDelete(table, &row->t_self);
+    }
+    systable_endscan(scan);
+}
+
+/// What VACUUM would do for pages whose rows have moved on, as far as that goes without a change of
+/// the index: prunes them and offers their space. Autovacuum knows nothing of this table. Of a
+/// large table some pages at a time, from one that the clock chooses: a tick takes as long among
+/// thousands of counters as alone.
+void tidy(Relation table) {
+    constexpr BlockNumber kSmall = 64;
+    constexpr BlockNumber kMost = 256;
+    const BlockNumber pages = RelationGetNumberOfBlocks(table);
+    if (pages <= kSmall)
+        return;
+    const auto first =
+        static_cast<BlockNumber>(static_cast<std::uint64_t>(GetCurrentTimestamp()) % pages);
+    for (BlockNumber i = 0; i < std::min(pages, kMost); ++i) {
+        const BlockNumber page = (first + i) % pages;
+        Buffer buffer = ReadBuffer(table, page);
+        heap_page_prune_opt(table, buffer);
+        LockBuffer(buffer, BUFFER_LOCK_SHARE);
+        const Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
+        UnlockReleaseBuffer(buffer);
+        RecordPageWithFreeSpace(table, page, space);
+    }
+    FreeSpaceMapVacuum(table);
+}
+
+} // namespace
+
+void create_event_slots(Oid releases) {
+    drop_event_slots(releases);
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        // A recorder that commits after its counter was dropped leaves a slot behind.
+        delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
+                    [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner); });
+        for (std::int32_t slot = 0; slot < kSlots; ++slot)
+            insert_slot(table, releases, slot, 0);
+        close_secret(table);
+    });
+    CommandCounterIncrement();
+}
+
+void add_events(Oid releases, std::int32_t events) {
+    without_statistics([&] {
+        const std::int32_t slot = own_slot();
+        ItemPointerData place;
+        Relation table = open_secret(kEvents);
+        if (add_at_known_place(table, releases, events)) {
+            // the place is known
+        } else if (add_to_free_row(table, releases, &slot, events, &place) ||
+                   add_to_free_row(table, releases, nullptr, events, &place)) {
+            places[releases % kPlaces] = {releases, place};
+        } else {
+            insert_slot(table, releases, slot, events);
+        }
+        close_secret(table);
+    });
+}
+
+int128 total_events(Oid releases) {
+    uint128 total = 0;
+    std::int32_t slots = 0;
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
+        HeapTuple row = nullptr;
+        for (; HeapTupleIsValid(row = systable_getnext(scan)); ++slots)
+            total += Total::of(row, RelationGetDescr(table)).events;
+        systable_endscan(scan);
+        tidy(table);
+        close_secret(table);
+    });
+    // Not whether the total has fallen: that would depend on what was counted.
+    if (slots < kSlots)
+        raise_damaged("the counter's events are missing");
+    return static_cast<int128>(total);
+}
+
+void drop_event_slots(Oid releases) {
+    CommandCounterIncrement(); // so that rows of this very command can be deleted
+    without_statistics([&] {
+        Relation table = open_secret(kEvents);
+        delete_rows(table, begin_scan(table, releases, nullptr, SnapshotSelf),
+                    [](Oid) { return true; });
+        close_secret(table);
+    });
+    CommandCounterIncrement();
+}
+
+int128 recorded_events(Oid releases, const CounterRow& row) {
+    StreamRow stored;
+    read_stream(row.number, 1, stored);
+    return total_events(releases) - stored.total;
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,38 @@
+// The events of all counters, durable: how many have ever been recorded.
+//
+// No sum is too large: there are fewer than 2^64 transactions, and one adds less than 2^31 events.
+//
+// A counter has some rows ("slots"), each with a running total; their sum is the number of events
+// of all committed transactions, in whatever snapshot it is taken, and it never falls. So a tick
+// takes nothing away: it subtracts what the counter has counted before. A recorder adds to a
+// slot that no other open transaction has changed, so recorders never wait, neither for each other
+// nor for a tick. The table keeps its size: rows are updated in place (HOT), and what a tick reads
+// does not depend on the number of events.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/checked.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counters_table.hpp"
+
+namespace dp_counter::pg {
+
+/// Makes the slots of a new counter. What dropped counters have left behind goes.
+void create_event_slots(Oid releases);
+
+/// Adds events, no negative number, as part of the current transaction. Zero events leave the same
+/// traces as others.
+void add_events(Oid releases, std::int32_t events);
+
+/// The events of all transactions committed by now. Raises data_corrupted if the counter has no
+/// slots.
+[[nodiscard]] int128 total_events(Oid releases);
+
+/// What the counter has counted since its last step: the increment of its only stream.
+[[nodiscard]] int128 recorded_events(Oid releases, const CounterRow& row);
+
+/// Leaves the slot of a transaction that is about to commit; it belongs to nobody then.
+void drop_event_slots(Oid releases);
+
+} // namespace dp_counter::pg

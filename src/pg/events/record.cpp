@@ -1,0 +1,137 @@
+// dp_counter_record: events of the open step, by a call or by a trigger.
+#include <cstdint>
+
+#include "pg/events/pending_events.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/source_counters_table.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+#include "utils/varlena.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+void check_is_recorded(Oid releases) {
+    if (has_source(releases))
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("counter \"%s\" has a source", get_rel_name(releases)),
+                        errhint("It counts the rows of its source; nothing else is recorded.")));
+}
+
+void check_may_record(Oid releases) {
+    PreventCommandIfReadOnly("dp_counter_record()");
+    PreventCommandIfParallelMode("dp_counter_record()");
+    check_privilege(releases, kMayRecord);
+    if (!has_pending_events(releases)) {
+        check_is_counter(releases);
+        check_is_recorded(releases);
+    }
+}
+
+// --- the trigger
+// ----------------------------------------------------------------------------------
+
+/// What a query's first firing of the trigger found out, for the others.
+struct Target {
+    Oid releases;
+    Oid user; ///< whose privilege was checked
+};
+
+[[noreturn]] void refuse_trigger(const char* what, const char* hint) {
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", what),
+                    errhint("%s", hint)));
+    pg_unreachable();
+}
+
+void check_trigger(FunctionCallInfo fcinfo) {
+    if (!CALLED_AS_TRIGGER(fcinfo))
+        refuse_trigger("dp_counter_record() without arguments is a trigger function",
+                       "Name the counter: dp_counter_record('releases').");
+    const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
+    if (!TRIGGER_FIRED_AFTER(data->tg_event))
+        refuse_trigger("dp_counter_record must be an AFTER trigger",
+                       "Before the row is stored, it may still come to nothing.");
+    if (!TRIGGER_FIRED_BY_INSERT(data->tg_event) && !TRIGGER_FIRED_BY_UPDATE(data->tg_event))
+        refuse_trigger("dp_counter_record must be a trigger on INSERT or UPDATE",
+                       "Nothing is ever subtracted from a counter.");
+    if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event) && data->tg_newtable == nullptr)
+        refuse_trigger("a statement-level trigger dp_counter_record needs the new rows",
+                       "Write REFERENCING NEW TABLE AS new, or FOR EACH ROW.");
+    if (data->tg_trigger->tgnargs != 1)
+        refuse_trigger("dp_counter_record as a trigger takes one argument",
+                       "Name the counter: EXECUTE FUNCTION dp_counter_record('releases').");
+}
+
+/// The table that the trigger's argument names. A name without a schema is that of a table in the
+/// schema of the trigger's own table: a session's search path has no say.
+Oid find_releases(const TriggerData* data) {
+    text* name = cstring_to_text(data->tg_trigger->tgargs[0]);
+    RangeVar* table = makeRangeVarFromNameList(textToQualifiedNameList(name));
+    if (table->schemaname == nullptr)
+        table->schemaname = get_namespace_name(RelationGetNamespace(data->tg_relation));
+    const Oid schema = get_namespace_oid(table->schemaname, true);
+    const Oid releases =
+        OidIsValid(schema) ? get_relname_relid(table->relname, schema) : InvalidOid;
+    if (!OidIsValid(releases))
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_TABLE),
+                 errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname),
+                 errdetail("Trigger \"%s\" of table \"%s\" records into it.",
+                           data->tg_trigger->tgname, RelationGetRelationName(data->tg_relation)),
+                 errhint("Name the counter with its schema, and anew when it was renamed.")));
+    return releases;
+}
+
+Oid releases_of_trigger(FunctionCallInfo fcinfo) {
+    auto* target = static_cast<Target*>(fcinfo->flinfo->fn_extra);
+    if (target == nullptr) {
+        target =
+            static_cast<Target*>(MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Target)));
+        target->releases = find_releases(reinterpret_cast<const TriggerData*>(fcinfo->context));
+        fcinfo->flinfo->fn_extra = target;
+    }
+    const Oid user = GetUserId();
+    if (target->user != user) {
+        check_may_record(target->releases);
+        target->user = user;
+    }
+    return target->releases;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_record) {
+    using namespace dp_counter::pg;
+    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    check_not_null(fcinfo->args[1], "events", "Give 0 where there is none.");
+    const std::int32_t events = PG_GETARG_INT32(1);
+    if (events < 0)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("events must not be negative"),
+                 errhint("Nothing is ever subtracted from a counter.")));
+    check_may_record(releases);
+    add_pending_events(releases, events);
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_counter_record_trigger) {
+    using namespace dp_counter::pg;
+    check_trigger(fcinfo);
+    const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
+    const Oid releases = releases_of_trigger(fcinfo);
+    const bool is_row = TRIGGER_FIRED_FOR_ROW(data->tg_event);
+    add_pending_events(releases, is_row ? 1 : tuplestore_tuple_count(data->tg_newtable));
+    PG_RETURN_POINTER(nullptr);
+}

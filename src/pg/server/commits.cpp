@@ -1,0 +1,62 @@
+#include "pg/server/commits.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "replication/syncrep.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
+#include "storage/lwlock.h"
+#include "utils/guc.h"
+}
+
+namespace dp_counter::pg {
+
+void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char* detail) {
+    const auto* context = reinterpret_cast<const CallContext*>(fcinfo->context);
+    if (context == nullptr || !IsA(context, CallContext) || context->atomic)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+             errmsg("%s cannot run inside a transaction block", procedure), errdetail("%s", detail),
+             errhint("CALL it by itself, outside BEGIN ... COMMIT and outside functions; from a "
+                     "driver's connection in autocommit mode.")));
+}
+
+void next_transaction() {
+    SPI_commit();
+    SPI_start_transaction();
+    XactIsoLevel = XACT_READ_COMMITTED; // as SET TRANSACTION does; no snapshot has been taken
+    ForceSyncCommit();
+    if (synchronous_commit < SYNCHRONOUS_COMMIT_ON)
+        (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
+                                GUC_ACTION_LOCAL, true, 0, false);
+}
+
+bool standbys_have(XLogRecPtr end) {
+    const bool is_synchronous =
+        SyncRepRequested() && SyncRepStandbyNames != nullptr && SyncRepStandbyNames[0] != '\0';
+    if (!is_synchronous)
+        return true;
+    LWLockAcquire(SyncRepLock, LW_SHARED);
+    const XLogRecPtr flushed = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
+    LWLockRelease(SyncRepLock);
+    return end <= flushed;
+}
+
+bool await_standbys() {
+#if PG_VERSION_NUM >= 150000
+    const XLogRecPtr end = GetFlushRecPtr(nullptr);
+#else
+    const XLogRecPtr end = GetFlushRecPtr();
+#endif
+    HOLD_INTERRUPTS(); // as at a commit
+    SyncRepWaitForLSN(end, true);
+    RESUME_INTERRUPTS();
+    return standbys_have(end);
+}
+
+} // namespace dp_counter::pg

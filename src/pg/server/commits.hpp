@@ -1,0 +1,33 @@
+// Commits that nothing takes back: procedures that commit, flushed to disk and to synchronous
+// standbys.
+//
+// A commit that waits for standbys can be cancelled: it is then committed here, with a warning, and
+// lost if one of them takes over. What must outlive that asks standbys_have.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "access/xlogdefs.h"
+}
+
+namespace dp_counter::pg {
+
+/// Raises invalid_transaction_termination, with this detail, unless the procedure was CALLed where
+/// it may commit.
+void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char* detail);
+
+/// Commits and starts a transaction that will be flushed, to synchronous standbys as well, and that
+/// sees at every statement what has been committed by then, whatever the session's defaults are.
+/// The caller is connected to SPI with SPI_OPT_NONATOMIC.
+void next_transaction();
+
+/// Whether synchronous standbys have flushed the WAL up to here, as far as this transaction's
+/// commit would wait for any.
+[[nodiscard]] bool standbys_have(XLogRecPtr end);
+
+/// Waits until they have flushed all that is on this server's disk, and says whether they have: the
+/// wait can be cancelled.
+[[nodiscard]] bool await_standbys();
+
+} // namespace dp_counter::pg

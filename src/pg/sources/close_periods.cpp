@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cstring>
+
+#include "core/count/first_events.hpp"
+
+#include "pg/sources/close_periods.hpp"
+
+#include "pg/server/progress.hpp"
+#include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/groups.hpp"
+#include "pg/sources/periods.hpp"
+#include "pg/sources/plain_value.hpp"
+#include "pg/sources/reader.hpp"
+#include "pg/sources/tallies.hpp"
+#include "pg/steps/closing.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// What is known while the rows come. Trivial.
+struct Collector {
+    const SourceCounterRow* counter;
+    const Schedule* schedule;
+    const DuePeriods* due;
+    Groups groups; ///< count 1 where there are none
+    Oid person_type;
+    Oid value_type; ///< invalid for a count of events
+    int128* cells;
+    Tallies tallies;
+    MemoryContext context; ///< for as long as the rows come
+    MemoryContext row;     ///< for a row
+    KeptPerson person;     ///< whose rows come
+    std::int64_t used;
+    FirstEvents events;
+    Event* memory;
+    std::size_t room;
+};
+
+constexpr std::size_t kFirstRoom = 64;
+
+std::int64_t value_of(Oid type, Datum value) {
+    switch (type) {
+    case INT2OID:
+        return DatumGetInt16(value);
+    case INT4OID:
+        return DatumGetInt32(value);
+    default:
+        return DatumGetInt64(value);
+    }
+}
+
+void end_person(Collector& collector) {
+    if (collector.person.bytes == nullptr)
+        return;
+    const Event* counted = collector.events.finish();
+    const std::size_t size = collector.events.size();
+    for (std::size_t i = 0; i < size; ++i)
+        collector.cells[counted[i].cell] += counted[i].value;
+    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(size));
+}
+
+void begin_person(Collector& collector, const PlainValue& person) {
+    keep_person(collector.person, person);
+    collector.used =
+        read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
+    collector.events.begin(
+        collector.memory, collector.room,
+        std::max<std::int64_t>(collector.counter->per_person - collector.used, 0));
+}
+
+void add_event(Collector& collector, const SourceEvent& event) {
+    const std::int32_t group =
+        OidIsValid(collector.groups.type) ? find_group(collector.groups, event.group) : 1;
+    if (group == 0)
+        return; // before the bound: it takes nothing of it
+    const std::int64_t* starts = collector.due->starts;
+    const std::int64_t* after = std::upper_bound(starts, starts + collector.due->count,
+                                                 read_time(*collector.schedule, event.at));
+    const std::int64_t step = after - starts - 1;
+    const std::int64_t value =
+        OidIsValid(collector.value_type)
+            ? std::clamp<std::int64_t>(value_of(collector.value_type, event.value), 0,
+                                       collector.counter->upper)
+            : 1;
+    if (!collector.events.has_room()) {
+        const std::size_t larger = 2 * collector.room;
+        auto* moved =
+            static_cast<Event*>(allocate_secret(collector.context, larger * sizeof(Event)));
+        std::memcpy(moved, collector.memory, collector.room * sizeof(Event));
+        collector.memory = moved;
+        collector.room = larger;
+        collector.events.move_to(moved, larger);
+    }
+    collector.events.add({step * collector.groups.count + group - 1, value});
+}
+
+void consume(const SourceEvent& event, void* context) {
+    auto& collector = *static_cast<Collector*>(context);
+    MemoryContext caller = MemoryContextSwitchTo(collector.row);
+    PlainValue person{};
+    read_plain(collector.person_type, event.person, person);
+    if (!is_same_person(collector.person, person)) {
+        MemoryContextSwitchTo(collector.context); // what an index scan keeps must stay
+        end_person(collector);
+        begin_person(collector, person);
+        MemoryContextSwitchTo(collector.row);
+    }
+    if (event.is_event)
+        add_event(collector, event);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(collector.row);
+}
+
+/// All that the counter's stored description says, once more as it was when it was made.
+void prepare(Collector& collector, const SourceRow& source, const SourceCounterRow& counter) {
+    collector.counter = &counter;
+    collector.person_type = column_type(counter.source, source.person);
+    collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
+    if (counter.by != InvalidAttrNumber)
+        collector.groups = read_groups(counter.groups, column_type(counter.source, counter.by));
+    if (counter.value != InvalidAttrNumber)
+        collector.value_type = column_type(counter.source, counter.value);
+    collector.room = kFirstRoom;
+    collector.memory =
+        static_cast<Event*>(allocate_secret(collector.context, collector.room * sizeof(Event)));
+}
+
+} // namespace
+
+bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter,
+                   TimestampTz called) {
+    SourceRow source;
+    if (!read_source(counter.source, source))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                        errmsg("the source of counter \"%s\" was dropped", get_rel_name(releases)),
+                        errhint("Its releases stay; it can take no further step.")));
+    const Schedule schedule{column_type(counter.source, source.at), source.time_zone, counter.since,
+                            counter.every, counter.grace};
+    const DuePeriods due = due_periods(schedule, row.steps, row.horizon, counter.ended, called);
+    if (due.count == 0)
+        return false;
+
+    set_progress_subject(releases, is_owner(counter.source));
+    Collector collector{};
+    collector.context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
+    collector.row =
+        AllocSetContextCreate(collector.context, "dp_counter row", ALLOCSET_SMALL_SIZES);
+    collector.person.context = collector.context;
+    collector.schedule = &schedule;
+    collector.due = &due;
+    prepare(collector, source, counter);
+    collector.cells = static_cast<int128*>(allocate_secret(
+        collector.context, static_cast<std::size_t>(due.count) *
+                               static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
+    without_statistics([&] {
+        open_tallies(collector.tallies, row.number, counter.key, row.steps == 0);
+        const SourceQuery query{counter.source,
+                                &source,
+                                counter.event,
+                                counter.value,
+                                counter.by,
+                                boundary_datum(schedule, due.starts[0]),
+                                boundary_datum(schedule, due.starts[due.count])};
+        read_source_rows(query, consume, &collector);
+        end_person(collector);
+        show_phase("storing tallies");
+        close_tallies(collector.tallies);
+    });
+    show_phase("drawing noise");
+    close_streams(releases, row,
+                  Counted{due.count, collector.groups.count, collector.cells, due.shown, called});
+    mark_ended(releases, due.ended);
+    MemoryContextDelete(collector.context);
+    return true;
+}
+
+} // namespace dp_counter::pg

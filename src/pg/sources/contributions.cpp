@@ -1,0 +1,204 @@
+// dp_source_contributions: a private histogram of persons by their number of events, to choose a
+// bound from.
+//
+// One transaction charges the budget, draws the noise, stores the result in a table of the caller's
+// and is flushed. It commits before anybody sees it, and so cannot be rolled back by who has: from
+// the draw to the commit no code of a user's runs, and no message shows a number.
+#include <algorithm>
+#include <cstdint>
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/server/commits.hpp"
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/progress.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/plain_value.hpp"
+#include "pg/sources/reader.hpp"
+#include "pg/steps/stored_state.hpp"
+#include "pg/tables/public_view.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kSource, kEpsilon, kStoredAs, kEvent, kMost };
+
+constexpr std::int32_t kGreatest = 10000;
+
+/// Persons by the number of their events: cells[i] of them have i + 1, the last one more.
+struct Histogram {
+    Oid type; ///< of the person
+    std::int32_t cells;
+    int128* persons;
+    KeptPerson person;
+    std::int64_t events; ///< of this person
+};
+
+void end_person(Histogram& histogram) {
+    if (histogram.events > 0)
+        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
+    histogram.events = 0;
+}
+
+void count_event(const SourceEvent& event, void* context) {
+    auto& histogram = *static_cast<Histogram*>(context);
+    PlainValue person;
+    read_plain(histogram.type, event.person, person);
+    if (!is_same_person(histogram.person, person)) {
+        end_person(histogram);
+        keep_person(histogram.person, person);
+    }
+    histogram.events += event.is_event ? 1 : 0;
+}
+
+/// All finite times.
+SourceQuery all_rows(Oid source, const SourceRow& row, AttrNumber event) {
+    SourceQuery query{source, &row, event, 0, 0, 0, 0};
+    if (column_type(source, row.at) == DATEOID) {
+        query.from = DateADTGetDatum(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE);
+        query.to = DateADTGetDatum(DATE_END_JULIAN - POSTGRES_EPOCH_JDATE);
+    } else {
+        query.from = TimestampGetDatum(MIN_TIMESTAMP);
+        query.to = TimestampGetDatum(END_TIMESTAMP);
+    }
+    return query;
+}
+
+/// The name of the table to be made, quoted. It is made later: what can be refused is refused
+/// before anything is read.
+const char* name_table(text* name) {
+    RangeVar* table = parse_new_name(name);
+    Oid existing = InvalidOid;
+    (void)RangeVarGetAndCheckCreationNamespace(table, NoLock, &existing);
+    if (OidIsValid(existing))
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
+                        errmsg("relation \"%s\" already exists", table->relname)));
+    return quote_qualified_identifier(table->schemaname, table->relname);
+}
+
+void create_table(const char* quoted) {
+    const char* statement = psprintf(
+        "CREATE TABLE %s (events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, "
+        "stddev pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT "
+        "NULL, kept pg_catalog.float8)",
+        quoted);
+    if (SPI_execute(statement, false, 0) != SPI_OK_UTILITY)
+        elog(ERROR, "could not create %s", quoted);
+}
+
+/// The share of all events that a bound of so many a person would keep, told from the released
+/// numbers: the last cell is taken for one event more than the one before.
+double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
+    double kept = 0;
+    double all = 0;
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const auto persons = static_cast<double>(releases[i].release.count);
+        kept += persons * std::min(i + 1, bound);
+        all += persons * (i + 1);
+    }
+    return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
+}
+
+/// By a generic plan, in which debug_print_plan shows no number.
+void store(const char* table, const ClosedRelease* releases, std::int32_t cells) {
+    Oid types[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
+    (void)set_config_option("plan_cache_mode", "force_generic_plan", PGC_USERSET, PGC_S_SESSION,
+                            GUC_ACTION_LOCAL, true, 0, false);
+    SPIPlanPtr insert = SPI_prepare(
+        psprintf("INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6)", table), lengthof(types), types);
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const ClosedRelease& cell = releases[i];
+        const bool is_open = i + 1 == cells;
+        Datum values[] = {Int32GetDatum(i + 1),
+                          Int64GetDatum(cell.release.count),
+                          Float8GetDatum(cell.release.stddev),
+                          Int64GetDatum(cell.interval.low),
+                          Int64GetDatum(cell.interval.high),
+                          Float8GetDatum(is_open ? 0 : kept_share(releases, cells, i + 1))};
+        const char* nulls = is_open ? "     n" : "      ";
+        if (SPI_execute_plan(insert, values, nulls, false, 0) != SPI_OK_INSERT)
+            elog(ERROR, "could not insert into %s", table);
+    }
+}
+
+/// The Laplace mechanism, as a counter with a single step.
+void add_noise(const Request& request, const int128* persons, std::int32_t cells,
+               ClosedRelease* releases) {
+    const StoredState state = new_state(CurrentMemoryContext, request);
+    for (std::int32_t i = 0; i < cells; ++i)
+        (void)close_steps(CurrentMemoryContext, state.bytes, 0, &persons[i], 1, &releases[i]);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_source_contributions) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_source_contributions",
+                     "It commits: a release that was seen and then rolled back would be drawn a "
+                     "second time.");
+    PreventCommandIfReadOnly("dp_source_contributions()");
+    const Oid source = read_relation(fcinfo->args[kSource], "source");
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
+    check_not_null(fcinfo->args[kStoredAs], "stored_as", "Give the name of the table to be made.");
+    check_not_null(fcinfo->args[kMost], "most");
+    const std::int32_t most = PG_GETARG_INT32(kMost);
+    if (most < 1 || most > kGreatest)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("most must be between 1 and %d, not %d", kGreatest, most),
+                        errhint("It is the greatest bound that you would choose.")));
+    RequestArguments arguments;
+    arguments.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false};
+    arguments.horizon = {Int64GetDatum(1), false};
+    const Request request = read_request(arguments);
+    text* stored_as = PG_GETARG_TEXT_P_COPY(kStoredAs);
+
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    next_transaction();
+    check_owner(source);
+    lock_source(source, false);
+    check_owner(source);
+    const SourceRow row = require_source(source);
+    const AttrNumber event = read_event_column(source, fcinfo->args[kEvent]);
+    PushActiveSnapshot(GetTransactionSnapshot());
+    const char* table = name_table(stored_as);
+    check_budget_usable(row.budget);
+    charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter);
+    const std::int32_t cells = most + 1;
+    Histogram histogram{
+        column_type(source, row.person),
+        cells,
+        static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
+        {CurrentMemoryContext, nullptr, 0, 0},
+        0};
+    with_progress([&] {
+        set_progress_subject(source, true);
+        read_source_rows(all_rows(source, row, event), count_event, &histogram);
+    });
+    end_person(histogram);
+    auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
+    add_noise(request, histogram.persons, cells, releases);
+    create_table(table); // now, when no function of the view can hang a trigger on it any more
+    store(table, releases, cells);
+    PopActiveSnapshot();
+    SPI_commit();
+    SPI_start_transaction();
+    SPI_finish();
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,217 @@
+#include "pg/sources/declare_counter.hpp"
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/groups.hpp"
+#include "pg/sources/periods.hpp"
+#include "pg/sources/reader.hpp"
+#include "pg/sources/tallies.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+constexpr std::int64_t kMostPerPerson = 1000000; // as many events lie in memory
+constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
+constexpr std::int64_t kMostReleases = 10000000;
+
+[[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
+                              const char* hint) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s must be between 1 and %lld, not %lld", parameter,
+                           static_cast<long long>(most), static_cast<long long>(value)),
+                    errhint("%s", hint)));
+    pg_unreachable();
+}
+
+void check_given(const Argument& argument, const char* parameter, const char* hint) {
+    if (argument.isnull)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                        errmsg("%s must not be null for a counter with a source", parameter),
+                        errhint("%s", hint)));
+}
+
+AttrNumber optional_column(Oid source, const Argument& argument, const char* parameter) {
+    if (argument.isnull)
+        return InvalidAttrNumber;
+    return read_column(source, argument, parameter);
+}
+
+void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& row) {
+    row.value = optional_column(source, arguments.value, "value");
+    row.upper = 1;
+    if (row.value == InvalidAttrNumber) {
+        if (!arguments.upper.isnull)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper needs a value"),
+                            errhint("Without a value each event counts as 1.")));
+        return;
+    }
+    const Oid type = column_type(source, row.value);
+    if (type != INT2OID && type != INT4OID && type != INT8OID)
+        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                        errmsg("value must be of type smallint, integer or bigint, not %s",
+                               format_type_be(type)),
+                        errhint("Cast in the view: money in cents, say.")));
+    constexpr const char* kHint =
+        "Values are clamped to 0 .. upper, the most that an event can add.";
+    if (arguments.upper.isnull)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("value needs upper"),
+                        errhint("%s", kHint)));
+    row.upper = DatumGetInt64(arguments.upper.value);
+    if (row.upper < 1 || row.upper > kMostSensitivity)
+        raise_range("upper", kMostSensitivity, row.upper, kHint);
+}
+
+void read_bound(const Argument& argument, SourceCounterRow& row) {
+    row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
+    if (row.per_person < 1 || row.per_person > kMostPerPerson)
+        raise_range("per_person", kMostPerPerson, row.per_person,
+                    "It is how many events of a person count, in the counter's whole life.");
+    if (row.per_person * row.upper > kMostSensitivity)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("per_person times upper must be at most %lld, not %lld times %lld",
+                               static_cast<long long>(kMostSensitivity),
+                               static_cast<long long>(row.per_person),
+                               static_cast<long long>(row.upper))));
+}
+
+void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
+                   SourceDeclaration& declaration) {
+    SourceCounterRow& row = declaration.row;
+    check_given(arguments.every, "every", "It is how long a period is: '1 day'.");
+    check_given(arguments.since, "since", "It is when the first period begins: '2025-01-01'.");
+    row.every = *DatumGetIntervalP(arguments.every.value);
+    row.since = DatumGetTimestamp(arguments.since.value);
+    if (!arguments.grace.isnull)
+        row.grace = *DatumGetIntervalP(arguments.grace.value);
+    const Oid type = column_type(row.source, declaration.source.at);
+    check_schedule({type, declaration.source.time_zone, row.since, row.every, row.grace}, horizon);
+}
+
+void read_by(const SourceArguments& arguments, std::int64_t horizon,
+             SourceDeclaration& declaration) {
+    SourceCounterRow& row = declaration.row;
+    row.by = optional_column(row.source, arguments.by, "by");
+    declaration.streams = 1;
+    if (row.by == InvalidAttrNumber) {
+        if (!arguments.groups.isnull)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups need by"),
+                            errhint("Name the column whose values they are.")));
+    } else {
+        const Oid type = column_type(row.source, row.by);
+        if (!is_group_type(type, column_collation(row.source, row.by)))
+            ereport(ERROR,
+                    (errcode(ERRCODE_DATATYPE_MISMATCH),
+                     errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
+                            "varchar, bytea or an enum, not %s",
+                            format_type_be(type)),
+                     errhint("Text needs a deterministic collation. Cast in the view.")));
+        if (arguments.groups.isnull)
+            ereport(ERROR,
+                    (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by needs groups"),
+                     errhint("Which groups there are is public: declare them, also those without "
+                             "rows.")));
+        const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.value), type);
+        row.groups = write_groups(groups);
+        declaration.streams = groups.count;
+        declaration.columns[1] = {get_attname(row.source, row.by, false),
+                                  format_type_be_qualified(type),
+                                  psprintf("(%s)[stream]", sql_of_groups(groups))};
+        declaration.column_count = 2;
+    }
+    if (horizon > kMostReleases / declaration.streams)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups times horizon must be at most %lld, not %d times %lld",
+                               static_cast<long long>(kMostReleases), declaration.streams,
+                               static_cast<long long>(horizon))));
+}
+
+ViewColumn period_column(Oid type) {
+    if (type == TIMESTAMPTZOID)
+        return {"period", "timestamp with time zone", "period"};
+    if (type == TIMESTAMPOID)
+        return {"period", "timestamp without time zone", "pg_catalog.timezone('UTC', period)"};
+    return {"period", "date", "pg_catalog.date(pg_catalog.timezone('UTC', period))"};
+}
+
+} // namespace
+
+void check_without_source(const SourceArguments& arguments) {
+    const struct {
+        const Argument& argument;
+        const char* name;
+    } rest[] = {{arguments.event, "event"}, {arguments.value, "value"},
+                {arguments.upper, "upper"}, {arguments.per_person, "per_person"},
+                {arguments.by, "by"},       {arguments.groups, "groups"},
+                {arguments.every, "every"}, {arguments.since, "since"},
+                {arguments.grace, "grace"}};
+    for (const auto& [argument, name] : rest)
+        if (!argument.isnull)
+            ereport(ERROR,
+                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s needs a source", name),
+                     errhint("Without one a counter counts what dp_counter_record records.")));
+}
+
+SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
+    SourceDeclaration declaration{};
+    SourceCounterRow& row = declaration.row;
+    row.source = DatumGetObjectId(arguments.source.value);
+    LockRelationOid(row.source, AccessShareLock); // against DROP
+    check_owner(row.source);
+    lock_source(row.source, false);
+    declaration.source = require_source(row.source);
+    check_budget_usable(declaration.source.budget);
+    constexpr const char* kHint = "It is how many periods the counter has in its life.";
+    check_given(horizon, "horizon", kHint);
+    const std::int64_t periods = DatumGetInt64(horizon.value);
+    if (periods < 1 || periods > kMostReleases)
+        raise_range("horizon", kMostReleases, periods, kHint);
+    row.event = read_event_column(row.source, arguments.event);
+    read_value(row.source, arguments, row);
+    read_bound(arguments.per_person, row);
+    declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
+    declaration.column_count = 1;
+    read_by(arguments, periods, declaration);
+    read_schedule(arguments, periods, declaration);
+    row.key = new_tally_key(CurrentMemoryContext);
+    return declaration;
+}
+
+std::int64_t sensitivity_of(const SourceDeclaration& declaration) {
+    return declaration.row.per_person * declaration.row.upper;
+}
+
+char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon) {
+    const SourceCounterRow& row = declaration.row;
+    StringInfoData text;
+    initStringInfo(&text);
+    appendStringInfo(
+        &text,
+        "All releases together are %s-differentially private for each %s of %s: for "
+        "databases that differ in all rows of one person, of whom at most %lld "
+        "event%s from %s (%s) on",
+        epsilon, get_attname(row.source, declaration.source.person, false), quoted_name(row.source),
+        static_cast<long long>(row.per_person), row.per_person == 1 ? "" : "s",
+        DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(row.since))),
+        declaration.source.time_zone);
+    if (row.value != InvalidAttrNumber)
+        appendStringInfo(&text, " count%s, each as at most %lld", row.per_person == 1 ? "s" : "",
+                         static_cast<long long>(row.upper));
+    else
+        appendStringInfo(&text, " count%s", row.per_person == 1 ? "s" : "");
+    appendStringInfoString(&text, " (adding or removing a person; replacing one costs twice).");
+    if (declaration.source.person_wise)
+        appendStringInfoString(&text, " That the view is person-wise is its owner's word.");
+    return text.data;
+}
+
+} // namespace dp_counter::pg

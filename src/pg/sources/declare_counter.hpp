@@ -1,0 +1,43 @@
+// What dp_counter_create says of a counter with a source, read and checked.
+#pragma once
+
+#include <cstdint>
+
+#include "core/count/mechanism_spec.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/public_view.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+namespace dp_counter::pg {
+
+/// The arguments from `source` on, as SQL passes them.
+struct SourceArguments {
+    Argument source, event, value, upper, per_person, by, groups, every, since, grace;
+};
+
+/// Trivial.
+struct SourceDeclaration {
+    SourceCounterRow row;
+    SourceRow source;
+    std::int32_t streams;
+    ViewColumn columns[2]; ///< of the counter's view: the period, and the group
+    int column_count;
+};
+
+/// Raises invalid_parameter_value where an argument is given that only a counter with a source has.
+void check_without_source(const SourceArguments& arguments);
+
+/// Reads a counter's declaration, with its source and budget kept from being dropped until the
+/// transaction ends. Raises what is wrong with any argument.
+[[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
+                                                 const Argument& horizon);
+
+/// The most that one person can change: per_person * upper.
+[[nodiscard]] std::int64_t sensitivity_of(const SourceDeclaration& declaration);
+
+/// The guarantee in a sentence.
+[[nodiscard]] char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,123 @@
+// dp_source_create, dp_source_drop: a view of the caller's becomes a source, or is one no longer.
+#include "pg/budgets/budgets.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/periods.hpp"
+#include "pg/sources/person_wise.hpp"
+#include "pg/sources/plain_value.hpp"
+#include "pg/sources/reader.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "pgtime.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise };
+
+void check_view(Oid source) {
+    if (get_rel_relkind(source) != RELKIND_VIEW)
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("\"%s\" is not a view", get_rel_name(source)),
+                        errhint("CREATE VIEW with the columns that may be counted, and name it.")));
+    if (get_rel_persistence(source) == RELPERSISTENCE_TEMP)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("source \"%s\" cannot be temporary", get_rel_name(source))));
+}
+
+AttrNumber person_column(Oid source, const Argument& argument) {
+    const AttrNumber column = read_column(source, argument, "person");
+    if (!is_person_type(column_type(source, column), column_collation(source, column)))
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("person must be of type smallint, integer, bigint, uuid, text, varchar or "
+                        "bytea, not %s",
+                        format_type_be(column_type(source, column))),
+                 errhint("Text needs a deterministic collation. Cast in the view.")));
+    return column;
+}
+
+AttrNumber time_column(Oid source, const Argument& argument) {
+    const AttrNumber column = read_column(source, argument, "at");
+    const Oid type = column_type(source, column);
+    if (type != TIMESTAMPTZOID && type != TIMESTAMPOID && type != DATEOID)
+        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                        errmsg("at must be of type timestamptz, timestamp or date, not %s",
+                               format_type_be(type)),
+                        errhint("Cast in the view.")));
+    return column;
+}
+
+void check_person_wise(Oid source) {
+    const char* reason = why_not_person_wise(source);
+    if (reason != nullptr)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
+                 errdetail("%s", reason),
+                 errhint("If deleting a person's rows from the tables removes that person's rows "
+                         "from the view and changes no other, declare it with person_wise => "
+                         "true.")));
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_source_create) {
+    using namespace dp_counter::pg;
+    PreventCommandIfReadOnly("dp_source_create()");
+    const Oid source = read_relation(fcinfo->args[kSource], "source");
+    const Oid budget = read_relation(fcinfo->args[kBudget], "budget");
+    LockRelationOid(source, AccessShareLock);
+    check_owner(source);
+    check_view(source);
+    check_budget_usable(budget);
+    SourceRow row{};
+    row.budget = budget;
+    row.person = person_column(source, fcinfo->args[kPerson]);
+    row.at = time_column(source, fcinfo->args[kAt]);
+    row.time_zone = PG_ARGISNULL(kTimeZone) ? pstrdup(pg_get_timezone_name(session_timezone))
+                                            : text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone));
+    check_time_zone(row.time_zone);
+    row.person_wise = !PG_ARGISNULL(kPersonWise) && PG_GETARG_BOOL(kPersonWise);
+    check_source_is_stable(source); // first: there the other check's hint would not help
+    if (!row.person_wise)
+        check_person_wise(source);
+    lock_source(source, true);
+    SourceRow existing;
+    if (read_source(source, existing))
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                        errmsg("\"%s\" is a source already", get_rel_name(source)),
+                        errhint("dp_source_drop makes it an ordinary view again, once it has no "
+                                "counters.")));
+    insert_source(source, row);
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_source_drop) {
+    using namespace dp_counter::pg;
+    PreventCommandIfReadOnly("dp_source_drop()");
+    const Oid source = read_relation(fcinfo->args[kSource], "source");
+    check_owner(source);
+    lock_source(source, true);
+    require_source(source);
+    const List* counters = counters_of_source(source);
+    if (counters != NIL)
+        ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                        errmsg("cannot drop source \"%s\" because counters depend on it",
+                               get_rel_name(source)),
+                        errdetail("One is %s.", quoted_name(linitial_oid(counters))),
+                        errhint("Drop them first; what they have spent is spent.")));
+    delete_source(source);
+    PG_RETURN_VOID();
+}

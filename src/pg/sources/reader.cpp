@@ -1,0 +1,350 @@
+#include "pg/sources/reader.hpp"
+
+#include "pg/server/progress.hpp"
+#include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/server/tree_walker.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/person_wise.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/params.h"
+#include "optimizer/optimizer.h"
+#include "parser/analyze.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+// --- settings
+
+struct Setting {
+    const char* name;
+    const char* value;
+};
+
+/// What stable functions read, what shows the work, what leaves out rows by chance, and how it is
+/// planned. Those that a major does not have are left out.
+constexpr Setting kSettings[] = {
+    {"search_path", "pg_catalog, pg_temp"},
+    {"DateStyle", "ISO, YMD"},
+    {"IntervalStyle", "postgres"},
+    {"extra_float_digits", "1"},
+    {"bytea_output", "hex"},
+    {"xmlbinary", "base64"},
+    {"xmloption", "content"},
+    {"array_nulls", "on"},
+    {"quote_all_identifiers", "off"},
+    {"default_text_search_config", "pg_catalog.simple"},
+    {"timezone_abbreviations", "Default"},
+    {"lc_time", "C"},
+    {"lc_numeric", "C"},
+    {"lc_monetary", "C"},
+    {"row_security", "on"},
+    {"track_functions", "none"},
+    {"trace_sort", "off"},
+    {"log_parser_stats", "off"},
+    {"log_planner_stats", "off"},
+    {"log_executor_stats", "off"},
+    {"log_temp_files", "-1"},
+    {"debug_print_parse", "off"},
+    {"debug_print_rewritten", "off"},
+    {"debug_print_plan", "off"},
+    {"auto_explain.log_min_duration", "-1"},
+    {"pg_stat_statements.track", "none"},
+    {"gin_fuzzy_search_limit", "0"},
+    {"enable_async_append", "on"},
+    {"enable_bitmapscan", "on"},
+    {"enable_gathermerge", "on"},
+    {"enable_hashagg", "on"},
+    {"enable_hashjoin", "on"},
+    {"enable_incremental_sort", "on"},
+    {"enable_indexonlyscan", "on"},
+    {"enable_indexscan", "on"},
+    {"enable_material", "on"},
+    {"enable_memoize", "on"},
+    {"enable_mergejoin", "on"},
+    {"enable_nestloop", "on"},
+    {"enable_partition_pruning", "on"},
+    {"enable_seqscan", "on"},
+    {"enable_sort", "on"},
+    {"enable_tidscan", "on"},
+};
+
+void set(const char* name, const char* value) {
+    if (GetConfigOption(name, true, false) == nullptr)
+        return;
+    (void)set_config_option(name, value, PGC_SUSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+void fix_settings(const char* time_zone, bool is_quiet) {
+    for (const Setting& setting : kSettings)
+        set(setting.name, setting.value);
+    set("TimeZone", time_zone);
+    if (is_quiet)
+        set("client_min_messages", "error");
+}
+
+// --- the query
+
+struct QueryText {
+    StringInfoData sql;
+    int person;
+    int at;
+    int event;
+    int value;
+    int by; ///< their places in the result, from 1; 0 where there is none
+};
+
+const char* quoted_column(Oid view, AttrNumber column) {
+    return quote_identifier(get_attname(view, column, false));
+}
+
+QueryText text_of(const SourceQuery& query) {
+    QueryText text{};
+    initStringInfo(&text.sql);
+    int columns = 0;
+    const auto add = [&](AttrNumber column) {
+        if (column == InvalidAttrNumber)
+            return 0;
+        appendStringInfo(&text.sql, "%s %s", columns == 0 ? "SELECT" : ",",
+                         quoted_column(query.source, column));
+        return ++columns;
+    };
+    text.person = add(query.row->person);
+    text.at = add(query.row->at);
+    text.event = add(query.event);
+    text.value = add(query.value);
+    text.by = add(query.by);
+    const char* person = quoted_column(query.source, query.row->person);
+    const char* at = quoted_column(query.source, query.row->at);
+    const bool is_text = type_is_collatable(column_type(query.source, query.row->person));
+    appendStringInfo(&text.sql,
+                     " FROM %s WHERE %s IS NOT NULL AND %s OPERATOR(pg_catalog.>=) $1 AND %s "
+                     "OPERATOR(pg_catalog.<) $2 ORDER BY %s%s",
+                     quoted_name(query.source), person, at, at, person,
+                     is_text ? " COLLATE pg_catalog.\"C\"" : "");
+    return text;
+}
+
+/// The statement, which reads the source alone, with all views in it put in. It finds the source by
+/// name, so in between another may have come to its place: by ALTER SCHEMA ... RENAME, which no
+/// lock on the source holds off.
+Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
+    RawStmt* raw = linitial_node(RawStmt, pg_parse_query(sql));
+#if PG_VERSION_NUM >= 150000
+    Query* statement = parse_analyze_fixedparams(raw, sql, types, count, nullptr);
+#else
+    Query* statement = parse_analyze(raw, sql, types, count, nullptr);
+#endif
+    if (linitial_node(RangeTblEntry, statement->rtable)->relid != source)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                        errmsg("source \"%s\" was moved while it was read", get_rel_name(source)),
+                        errhint("Try it again.")));
+    return linitial_node(Query, QueryRewrite(statement));
+}
+
+void check_is_stable(Query* statement, Oid source) {
+    if (contain_volatile_functions(reinterpret_cast<Node*>(statement)))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("source \"%s\" calls a volatile function", get_rel_name(source)),
+             errhint("It would show other rows to every tick: leave it out, or store its value.")));
+}
+
+/// Planned for these bounds, and refused where a function in it is volatile.
+PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo bounds) {
+    Oid types[2];
+    types[0] = types[1] = column_type(query.source, query.row->at);
+    Query* statement = rewrite(text.sql.data, types, 2, query.source);
+    check_is_stable(statement, query.source);
+    statement->queryId = 0; // pg_stat_statements would show everybody the number of rows
+    return pg_plan_query(statement, text.sql.data, 0, bounds);
+}
+
+ParamListInfo bounds_of(const SourceQuery& query) {
+    ParamListInfo bounds = makeParamList(2);
+    const Oid type = column_type(query.source, query.row->at);
+    const Datum values[] = {query.from, query.to};
+    for (int i = 0; i < 2; ++i) {
+        bounds->params[i].value = values[i];
+        bounds->params[i].isnull = false;
+        bounds->params[i].pflags = PARAM_FLAG_CONST;
+        bounds->params[i].ptype = type;
+    }
+    return bounds;
+}
+
+// --- its rows
+
+struct Receiver {
+    DestReceiver base;
+    const QueryText* text;
+    SourceConsumer consume;
+    void* context;
+    bool has_rows;
+};
+
+extern "C" {
+static bool receive(TupleTableSlot* slot, DestReceiver* self) {
+    auto* receiver = reinterpret_cast<Receiver*>(self);
+    if (!receiver->has_rows)
+        show_phase("counting");
+    receiver->has_rows = true;
+    const QueryText& text = *receiver->text;
+    slot_getallattrs(slot);
+    const auto value = [&](int column) { return slot->tts_values[column - 1]; };
+    const auto is_null = [&](int column) { return slot->tts_isnull[column - 1]; };
+    SourceEvent event{value(text.person), value(text.at), true, 0, 0};
+    if (text.event != 0)
+        event.is_event = !is_null(text.event) && DatumGetBool(value(text.event));
+    if (text.value != 0) {
+        event.is_event = event.is_event && !is_null(text.value);
+        event.value = value(text.value);
+    }
+    if (text.by != 0) {
+        event.is_event = event.is_event && !is_null(text.by);
+        event.group = value(text.by);
+    }
+    receiver->consume(event, receiver->context);
+    return true;
+}
+static void begin_receiving(DestReceiver*, int, TupleDesc) {}
+static void end_receiving(DestReceiver*) {}
+static TupleTableSlot* proceed(PlanState* node) {
+    check_progress();
+    return node->ExecProcNodeReal(node);
+}
+static bool tell_in(PlanState* node, void*) {
+    if (node->instrument == nullptr)
+        node->ExecProcNode = proceed;
+    return planstate_tree_walker(node, tree_walker(tell_in), nullptr);
+}
+}
+
+void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Receiver& receiver) {
+    PushCopiedSnapshot(GetActiveSnapshot());
+    UpdateActiveSnapshotCommandId();
+    QueryDesc* query = CreateQueryDesc(planned, text.sql.data, GetActiveSnapshot(), InvalidSnapshot,
+                                       &receiver.base, bounds, nullptr, 0);
+    ExecutorStart(query, 0);
+    show_phase("reading the source");
+    if (is_progress_told()) // from all nodes: until a sort has read its rows, none comes out of it
+        (void)tell_in(query->planstate, nullptr);
+#if PG_VERSION_NUM >= 180000
+    ExecutorRun(query, ForwardScanDirection, 0);
+#else
+    ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+    ExecutorFinish(query);
+    ExecutorEnd(query);
+    FreeQueryDesc(query);
+    PopActiveSnapshot();
+}
+
+void evaluate(const SourceQuery& query, SourceConsumer consume, void* context) {
+    const QueryText text = text_of(query);
+    ParamListInfo bounds = bounds_of(query);
+    Receiver receiver{{receive, begin_receiving, end_receiving, end_receiving, DestNone},
+                      &text,
+                      consume,
+                      context,
+                      false};
+    run(plan(query, text, bounds), text, bounds, receiver);
+}
+
+// --- who runs it
+
+Oid owner_of(Oid relation) {
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+    if (!HeapTupleIsValid(tuple))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the source was dropped")));
+    const Oid owner = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relowner;
+    ReleaseSysCache(tuple);
+    return owner;
+}
+
+bool has_temporary_objects() {
+    Oid schema = InvalidOid;
+    Oid toast_schema = InvalidOid;
+    GetTempNamespaceState(&schema, &toast_schema);
+    return OidIsValid(schema);
+}
+
+/// A cancel, a timeout and a shutdown tell nothing of the data.
+bool is_interrupt(int sqlstate) {
+    return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_OPERATOR_INTERVENTION ||
+           sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+void evaluate_as_owner(const SourceQuery& query, bool is_own, SourceConsumer consume,
+                       void* context) {
+    Oid caller = InvalidOid;
+    int security = 0;
+    GetUserIdAndSecContext(&caller, &security);
+    SetUserIdAndSecContext(owner_of(query.source), security | SECURITY_RESTRICTED_OPERATION);
+    const int settings = NewGUCNestLevel();
+    fix_settings(query.row->time_zone, !is_own);
+    evaluate(query, consume, context);
+    AtEOXact_GUC(false, settings);
+    SetUserIdAndSecContext(caller, security);
+}
+
+} // namespace
+
+void check_source_is_stable(Oid source) {
+    const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
+    check_is_stable(rewrite(sql, nullptr, 0, source), source);
+}
+
+void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* context) {
+    const bool is_own = is_owner(query.source);
+    if (!is_own && has_temporary_objects())
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("cannot evaluate source \"%s\" in a session with temporary objects",
+                               get_rel_name(query.source)),
+                        errhint("Tick in a session that has made none.")));
+    if (!query.row->person_wise) {
+        const char* reason = why_not_person_wise(query.source);
+        if (reason != nullptr)
+            ereport(ERROR,
+                    (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                     errmsg("source \"%s\" is not simple any more", get_rel_name(query.source)),
+                     is_own ? errdetail("%s", reason) : 0,
+                     errhint("Make it simple again, and its counters go on. Else its owner can "
+                             "drop them and it, and declare it with person_wise => true.")));
+    }
+    MemoryContext memory = CurrentMemoryContext;
+    without_statistics([&] {
+        PG_TRY();
+        { evaluate_as_owner(query, is_own, consume, context); }
+        PG_CATCH();
+        {
+            MemoryContextSwitchTo(memory);
+            if (is_own || is_interrupt(geterrcode()))
+                PG_RE_THROW();
+            FlushErrorState();
+            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                            errmsg("could not evaluate source \"%s\"", get_rel_name(query.source)),
+                            errhint("Its owner can find out why, by a tick of his own.")));
+        }
+        PG_END_TRY();
+    });
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <optional>
+
+#include "pg/steps/closing.hpp"
+
+#include "pg/server/progress.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/steps/stored_state.hpp"
+#include "pg/tables/releases_table.hpp"
+#include "pg/tables/streams_table.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter steps", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext stream_context =
+        AllocSetContextCreate(context, "dp_counter stream", ALLOCSET_DEFAULT_SIZES);
+    const auto steps = static_cast<std::size_t>(counted.steps);
+    auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
+        context, steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
+    const TimestampTz released_at = std::max(counted.called, row.released_at);
+    std::optional<MechanismSpec> spec;
+    for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
+        check_progress();
+        MemoryContext caller = MemoryContextSwitchTo(stream_context);
+        StreamRow stored;
+        read_stream(row.number, stream, stored);
+        for (std::size_t s = 0; s < steps; ++s) {
+            const std::size_t cell = s * static_cast<std::size_t>(counted.streams) +
+                                     static_cast<std::size_t>(stream - 1);
+            totals[s] = stored.total += counted.cells[cell];
+        }
+        const StoredState next =
+            close_steps(stream_context, stored.state, row.steps, totals, counted.steps, closed);
+        spec = next.spec;
+        stored.state = next.bytes;
+        update_stream(row.number, stored);
+        insert_releases(row.number, stream, released_at, counted.periods, closed, counted.steps);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(stream_context); // wipes the state
+    }
+    row.steps += counted.steps;
+    row.released_at = released_at;
+    row.stddev = closed[steps - 1].release.stddev;
+    update_counter(releases, *spec, row);
+    MemoryContextDelete(context);
+}
+
+} // namespace dp_counter::pg

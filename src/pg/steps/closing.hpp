@@ -1,0 +1,30 @@
+// The closing of steps, whatever it was that counted: all streams of a counter take them, and their
+// releases are stored where nobody can see them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/checked.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counters_table.hpp"
+
+namespace dp_counter::pg {
+
+/// What the open steps have counted. The memory is the caller's.
+struct Counted {
+    std::int64_t steps;
+    std::int32_t streams;
+    /// Of step s = 0, 1, ... and stream 1 + i: cells[s * streams + i].
+    const int128* cells;
+    /// Where the period of each step begins; null for a counter without periods.
+    const TimestampTz* periods;
+    /// When the tick was called. Releases show this time: a later one would tell how long the rows
+    /// took, and so how many there were.
+    TimestampTz called;
+};
+
+/// Closes counted.steps steps after row.steps, as part of the current transaction, and stores in
+/// `row` and in the table how far the counter has come.
+void close_streams(Oid releases, CounterRow& row, const Counted& counted);
+
+} // namespace dp_counter::pg

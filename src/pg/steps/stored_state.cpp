@@ -1,0 +1,116 @@
+#include <optional>
+
+#include "core/base/checkpoint.hpp"
+#include "core/count/state_codec.hpp"
+
+#include "pg/steps/stored_state.hpp"
+
+#include "pg/server/backend_random.hpp"
+#include "pg/server/progress.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/server/wall.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// The mechanism in use and the errors of the last counter, public values alone. They outlive the
+/// functions below, since errors that PostgreSQL raises in them would pass over destructors.
+std::optional<PreparedMechanism> prepared;
+struct KnownErrors {
+    Request request;
+    StreamError errors;
+};
+std::optional<KnownErrors> known;
+
+StreamError& errors_of(const Request& request) {
+    if (!known || known->request != request)
+        known.emplace(KnownErrors{request, StreamError(request)});
+    return known->errors;
+}
+
+StateCodec::Bytes bytes_of(const struct varlena* stored) {
+    return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
+}
+
+StoredState store(MemoryContext context, CounterState* state) {
+    const std::size_t size = VARHDRSZ + StateCodec::encoded_bytes(*state);
+    auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
+    SET_VARSIZE(stored, size);
+    StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
+    return {stored, state->spec()};
+}
+
+/// The release of a step. Where `closed` holds that of another stream of the same counter at the
+/// same step, its error bar is as wide.
+void close_step(const Request& request, const StepNoise& noise, int128 total,
+                ClosedRelease& closed) {
+    const CounterRelease release = noise.release(total);
+    const bool is_known =
+        closed.release.step == release.step && closed.release.stddev == release.stddev;
+    const std::int64_t width = is_known ? closed.width : release_width(errors_of(request), release);
+    closed = {release, clamped_interval(release.count, width), width};
+}
+
+} // namespace
+
+StoredState new_state(MemoryContext context, const Request& request) {
+    Failure failure;
+    std::size_t bytes = 0;
+    if (!guarded(failure, [&] {
+            prepared.emplace(CounterState::first_spec(request));
+            bytes = CounterState::bytes(*prepared);
+        }))
+        failure.raise();
+    return store(context,
+                 CounterState::create(allocate_secret(context, bytes), request, *prepared));
+}
+
+StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
+                        const int128* totals, std::int64_t count, ClosedRelease* releases) {
+    Failure failure;
+    std::size_t bytes = 0;
+    if (!guarded(failure, [&] {
+            prepared.emplace(StateCodec::decode_spec(bytes_of(stored)));
+            bytes = CounterState::bytes(*prepared);
+        }))
+        failure.raise();
+
+    const Release counter = begin_release(prepared->spec().unit);
+    CounterState* state = nullptr;
+    void* block = allocate_secret(context, bytes);
+    if (!guarded(failure, [&] {
+            state = StateCodec::decode(bytes_of(stored), *prepared, block);
+            if (state->step() != steps)
+                throw Error(Fault::corrupt,
+                            "the stored state of the counter is not that of its last step",
+                            "Restore the extension's tables from a backup, or drop the counter.");
+        }))
+        failure.raise();
+
+    for (std::int64_t closed = 0; closed < count;) {
+        check_progress();
+        bool is_epoch_over = false;
+        if (!guarded(failure, [&] {
+                const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
+                for (; closed < count && !is_epoch_over && is_notice_due == 0; checkpoint()) {
+                    const std::optional<MechanismSpec> next = state->next_epoch();
+                    is_epoch_over = next.has_value();
+                    if (is_epoch_over) {
+                        prepared.emplace(*next);
+                        bytes = CounterState::bytes(*prepared);
+                    } else {
+                        close_step(state->request(), state->advance(*prepared, draw),
+                                   totals[closed], releases[closed]);
+                        ++closed;
+                    }
+                }
+            }))
+            failure.raise();
+        if (is_epoch_over)
+            state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
+    }
+    return store(context, state);
+}
+
+} // namespace dp_counter::pg

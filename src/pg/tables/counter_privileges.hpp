@@ -1,0 +1,25 @@
+// What the privileges on a counter's view let a role do with the counter.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
+
+namespace dp_counter::pg {
+
+/// What a privilege on the view stands for.
+inline constexpr AclMode kMayRecord = ACL_INSERT; ///< events
+inline constexpr AclMode kMayTick = ACL_UPDATE;   ///< close steps
+
+/// Prepares check_is_counter; called once by _PG_init.
+void initialize_known_counters();
+
+/// Raises what check_privilege or check_owner raises, and then wrong_object_type if the relation is
+/// not a counter. In this order: a role without the privilege does not learn which relations are
+/// counters.
+void check_counter_privilege(Oid releases, AclMode privilege);
+void check_counter_owner(Oid releases);
+
+/// The second part of these.
+void check_is_counter(Oid releases);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,84 @@
+#include "pg/tables/counters_table.hpp"
+
+#include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "commands/sequence.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column {
+    kReleases,
+    kNumber,
+    kEpsilon,
+    kHorizon,
+    kMechanism,
+    kK,
+    kSteps,
+    kReleasedAt,
+    kStddev
+};
+
+} // namespace
+
+void lock_counter(Oid releases) {
+    LockDatabaseObject(secret_relation(kCounters.table), releases, 0, ExclusiveLock);
+}
+
+bool is_counter(Oid releases) {
+    bool found = false;
+    without_statistics([&] { found = has_secret_row(kCounters, {oid_key(releases)}); });
+    return found;
+}
+
+bool read_counter(Oid releases, CounterRow& row) {
+    return visit_secret_rows(
+        kCounters, {oid_key(releases)}, [&](const Datum* values, const bool* nulls) {
+            row.number = DatumGetInt32(values[kNumber]);
+            row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
+            row.steps = DatumGetInt64(values[kSteps]);
+            row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
+            row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
+        });
+}
+
+std::int32_t next_counter_number() {
+    return static_cast<std::int32_t>(
+        nextval_internal(secret_relation("counters_number_seq"), false));
+}
+
+void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
+                    const MechanismSpec& spec) {
+    insert_secret_row(kCounters,
+                      {{kReleases, ObjectIdGetDatum(releases)},
+                       {kNumber, Int32GetDatum(number)},
+                       {kEpsilon, NumericGetDatum(epsilon)},
+                       {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
+                       {kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
+                       // NULL: a bridge or hats with chosen radices
+                       {kK, Int32GetDatum(spec.radix), spec.radix == 0},
+                       {kSteps, Int64GetDatum(0)}});
+}
+
+void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row) {
+    if (!replace_in_secret_row(kCounters, {oid_key(releases)},
+                               {{kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
+                                {kK, Int32GetDatum(spec.radix), spec.radix == 0},
+                                {kSteps, Int64GetDatum(row.steps)},
+                                {kReleasedAt, TimestampTzGetDatum(row.released_at)},
+                                {kStddev, Float8GetDatum(row.stddev)}}))
+        raise_dropped();
+}
+
+void delete_counter(Oid releases) {
+    delete_secret_rows(kCounters, {oid_key(releases)});
+}
+
+} // namespace dp_counter::pg

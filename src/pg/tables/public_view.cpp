@@ -1,0 +1,152 @@
+#include "pg/tables/public_view.hpp"
+
+#include "pg/server/relations.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/view.h"
+#include "executor/spi.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
+#include "parser/parse_target.h"
+#include "parser/parser.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+void execute(const char* statement) {
+    SPI_connect();
+    const int result = SPI_execute(statement, false, 0);
+    if (result != SPI_OK_UTILITY)
+        elog(ERROR, "could not execute \"%s\": %s", statement, SPI_result_code_string(result));
+    SPI_finish();
+}
+
+/// `(SELECT) AS one`: a row without columns. Beside it a view is not updatable. With a source it
+/// has one that nobody reads, `(SELECT 'visits'::regclass AS source) AS one`: so PostgreSQL, and a
+/// dump, know that the view depends on it.
+Query* one_row(Oid source) {
+    Query* query = makeNode(Query);
+    query->commandType = CMD_SELECT;
+    query->canSetTag = true;
+    query->jointree = makeFromExpr(NIL, nullptr);
+    if (OidIsValid(source)) {
+        Const* constant = makeConst(REGCLASSOID, -1, InvalidOid, sizeof(Oid),
+                                    ObjectIdGetDatum(source), false, true);
+        query->targetList = list_make1(
+            makeTargetEntry(reinterpret_cast<Expr*>(constant), 1, pstrdup("source"), false));
+    }
+    return query;
+}
+
+/// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
+SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns, int count) {
+    StringInfoData sql;
+    initStringInfo(&sql);
+    for (int i = 0; i < count; ++i)
+        appendStringInfo(&sql, "%s%s AS %s", i == 0 ? "SELECT " : ", ", columns[i].expression,
+                         quote_identifier(columns[i].name));
+    appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) %d",
+                     quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rows), 0)->attname)),
+                     number);
+#if PG_VERSION_NUM >= 140000
+    List* statements = raw_parser(sql.data, RAW_PARSE_DEFAULT);
+#else
+    List* statements = raw_parser(sql.data);
+#endif
+    return reinterpret_cast<SelectStmt*>(linitial_node(RawStmt, statements)->stmt);
+}
+
+/// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`.
+/// The tables are put in by hand: the parser looks them up by name as the current user, who may not
+/// use the schema.
+Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count,
+               Oid source) {
+    ParseState* state = make_parsestate(nullptr);
+    addNSItemToQuery(
+        state, addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true),
+        true, true, true);
+    addNSItemToQuery(
+        state,
+        addRangeTableEntryForSubquery(state, one_row(source), makeAlias("one", NIL), false, true),
+        true, false, false);
+    SelectStmt* statement = parse(rows, number, columns, count);
+    Query* query = makeNode(Query);
+    query->commandType = CMD_SELECT;
+    query->canSetTag = true;
+    query->targetList = transformTargetList(state, statement->targetList, EXPR_KIND_SELECT_TARGET);
+    Node* condition = transformWhereClause(state, statement->whereClause, EXPR_KIND_WHERE, "WHERE");
+    query->rtable = state->p_rtable;
+#if PG_VERSION_NUM >= 160000
+    query->rteperminfos = state->p_rteperminfos;
+#endif
+    query->jointree = makeFromExpr(state->p_joinlist, condition);
+    assign_query_collations(state, query);
+    free_parsestate(state);
+    return query;
+}
+
+} // namespace
+
+RangeVar* parse_new_name(text* name) {
+    RangeVar* relation = makeRangeVarFromNameList(textToQualifiedNameList(name));
+    const Oid schema = RangeVarGetCreationNamespace(relation);
+    if (isTempNamespace(schema))
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("\"%s\" cannot be temporary", relation->relname),
+                        errhint("What ends with the session would be made again, at the cost of "
+                                "another epsilon.")));
+    relation->schemaname = get_namespace_name(schema);
+    return relation;
+}
+
+Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
+                   int count, Oid source) {
+    const RangeVar* view = parse_new_name(name);
+    StringInfoData empty;
+    initStringInfo(&empty);
+    appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",
+                     quote_qualified_identifier(view->schemaname, view->relname));
+    for (int i = 0; i < count; ++i)
+        appendStringInfo(&empty, "%s NULL::%s AS %s", i == 0 ? "" : ",", columns[i].type,
+                         quote_identifier(columns[i].name));
+    execute(empty.data);
+    const Oid created =
+        get_relname_relid(view->relname, get_namespace_oid(view->schemaname, false));
+    Relation relation = table_open(secret_relation(rows), AccessShareLock);
+    StoreViewQuery(created, rows_of(relation, number, columns, count, source), true);
+    table_close(relation, NoLock);
+    return created;
+}
+
+Oid create_view_of(text* name, const char* rows, std::int32_t number) {
+    Relation relation = table_open(secret_relation(rows), AccessShareLock);
+    TupleDesc all = RelationGetDescr(relation);
+    const int count = all->natts - 1;
+    auto* columns = static_cast<ViewColumn*>(palloc(static_cast<Size>(count) * sizeof(ViewColumn)));
+    for (int i = 0; i < count; ++i) {
+        const FormData_pg_attribute* column = TupleDescAttr(all, i + 1);
+        const char* own = pstrdup(NameStr(column->attname));
+        columns[i] = {own, format_type_be_qualified(column->atttypid), quote_identifier(own)};
+    }
+    table_close(relation, NoLock);
+    return create_view_of(name, rows, number, columns, count);
+}
+
+void drop_view(Oid view) {
+    execute(psprintf("DROP VIEW %s", quoted_name(view)));
+}
+
+} // namespace dp_counter::pg

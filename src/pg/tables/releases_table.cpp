@@ -1,0 +1,69 @@
+#include "pg/tables/releases_table.hpp"
+
+#include "pg/server/progress.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kCounter, kStep, kStream, kPeriod, kReleasedAt, kCount, kStddev, kLow, kHigh };
+enum PublicationColumn { kPublishedCounter, kSteps };
+
+constexpr const char* kMissing = "the counter's publication is missing";
+
+} // namespace
+
+void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
+                     const TimestampTz* periods, const ClosedRelease* releases,
+                     std::int64_t count) {
+    const NewSecretRows rows = begin_secret_rows(kReleasesTable);
+    for (std::int64_t i = 0; i < count; ++i) {
+        check_progress();
+        const CounterRelease& release = releases[i].release;
+        const ReleaseInterval& interval = releases[i].interval;
+        const bool has_period = periods != nullptr;
+        add_secret_row(rows,
+                       {{kCounter, Int32GetDatum(counter)},
+                        {kStep, Int64GetDatum(release.step)},
+                        {kStream, Int32GetDatum(stream)},
+                        {kPeriod, TimestampTzGetDatum(has_period ? periods[i] : 0), !has_period},
+                        {kReleasedAt, TimestampTzGetDatum(released_at)},
+                        {kCount, Int64GetDatum(release.count)},
+                        {kStddev, Float8GetDatum(release.stddev)},
+                        {kLow, Int64GetDatum(interval.low)},
+                        {kHigh, Int64GetDatum(interval.high)}});
+    }
+    end_secret_rows(rows);
+}
+
+void insert_publication(std::int32_t counter) {
+    insert_secret_row(kPublications,
+                      {{kPublishedCounter, Int32GetDatum(counter)}, {kSteps, Int64GetDatum(0)}});
+}
+
+std::int64_t published_steps(std::int32_t counter) {
+    std::int64_t steps = 0;
+    if (!visit_secret_rows(
+            kPublications, {number_key(counter)},
+            [&](const Datum* values, const bool*) { steps = DatumGetInt64(values[kSteps]); }))
+        raise_damaged(kMissing);
+    return steps;
+}
+
+void publish_steps(std::int32_t counter, std::int64_t steps) {
+    if (!replace_in_secret_row(kPublications, {number_key(counter)},
+                               {{kSteps, Int64GetDatum(steps)}}))
+        raise_damaged(kMissing);
+}
+
+void delete_releases(std::int32_t counter) {
+    delete_secret_rows(kReleasesTable, {number_key(counter)});
+    delete_secret_rows(kPublications, {number_key(counter)});
+}
+
+} // namespace dp_counter::pg

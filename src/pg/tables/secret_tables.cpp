@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include <sodium.h>
+
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace dp_counter::pg {
+
+Oid secret_relation(const char* name) {
+    const Oid schema = get_namespace_oid("dp_counter_private", true);
+    const Oid relation = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+    if (!OidIsValid(relation))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                        errmsg("table dp_counter_private.%s does not exist", name),
+                        errhint("CREATE EXTENSION dp_counter makes it.")));
+    return relation;
+}
+
+void raise_damaged(const char* what) {
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s", what),
+                    errhint("Restore the extension's tables from a backup, or drop the counter.")));
+    pg_unreachable();
+}
+
+void raise_dropped() {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
+    pg_unreachable();
+}
+
+Relation open_secret(const SecretTable& table, LOCKMODE lock) {
+    Relation relation = table_open(secret_relation(table.table), lock);
+    Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);
+    return relation;
+}
+
+void close_secret(Relation relation, LOCKMODE lock) {
+    table_close(relation, lock);
+}
+
+SecretKey oid_key(Oid value, int column) {
+    return {column, F_OIDEQ, ObjectIdGetDatum(value)};
+}
+
+SecretKey number_key(std::int32_t value, int column) {
+    return {column, F_INT4EQ, Int32GetDatum(value)};
+}
+
+SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKeys keys,
+                              Snapshot snapshot) {
+    ScanKeyData scan_keys[2];
+    int count = 0;
+    for (const SecretKey& key : keys)
+        ScanKeyInit(&scan_keys[count++], static_cast<AttrNumber>(key.column + 1),
+                    BTEqualStrategyNumber, key.equal, key.value);
+    const bool has_index = names.index != nullptr;
+    return systable_beginscan(table, has_index ? secret_relation(names.index) : InvalidOid,
+                              has_index, snapshot, count, scan_keys);
+}
+
+bool has_secret_row(const SecretTable& names, SecretKeys keys) {
+    return visit_secret_rows(names, keys, [](const Datum*, const bool*) {});
+}
+
+namespace {
+
+/// What a row is made of; the columns that are not given are null, or stay.
+struct RowParts {
+    Datum values[kMostSecretColumns] = {};
+    bool nulls[kMostSecretColumns];
+    bool given[kMostSecretColumns] = {};
+
+    explicit RowParts(SecretColumns columns) {
+        std::fill_n(nulls, kMostSecretColumns, true);
+        for (const SecretColumn& column : columns) {
+            values[column.column] = column.value;
+            nulls[column.column] = column.is_null;
+            given[column.column] = true;
+        }
+    }
+};
+
+void wipe(HeapTuple row) {
+    sodium_memzero(row->t_data, row->t_len);
+    heap_freetuple(row);
+}
+
+} // namespace
+
+NewSecretRows begin_secret_rows(const SecretTable& names) {
+    Relation table = open_secret(names);
+    return {table, CatalogOpenIndexes(table)};
+}
+
+void add_secret_row(const NewSecretRows& rows, SecretColumns columns) {
+    RowParts parts(columns);
+    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), parts.values, parts.nulls);
+    CatalogTupleInsertWithInfo(rows.table, row, rows.indexes);
+    wipe(row);
+}
+
+void end_secret_rows(const NewSecretRows& rows) {
+    CatalogCloseIndexes(rows.indexes);
+    close_secret(rows.table);
+    CommandCounterIncrement();
+}
+
+void insert_secret_row(const SecretTable& names, SecretColumns columns) {
+    const NewSecretRows rows = begin_secret_rows(names);
+    add_secret_row(rows, columns);
+    end_secret_rows(rows);
+}
+
+bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {
+    RowParts parts(columns);
+    Relation table = open_secret(names);
+    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    HeapTuple old = systable_getnext(scan);
+    const bool found = HeapTupleIsValid(old);
+    if (found) {
+        HeapTuple row =
+            heap_modify_tuple(old, RelationGetDescr(table), parts.values, parts.nulls, parts.given);
+        CatalogTupleUpdate(table, &old->t_self, row);
+        wipe(row);
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
+    return found;
+}
+
+bool delete_secret_rows(const SecretTable& names, SecretKeys keys) {
+    bool found = false;
+    Relation table = open_secret(names);
+    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
+        CatalogTupleDelete(table, &row->t_self);
+        found = true;
+    }
+    systable_endscan(scan);
+    close_secret(table);
+    CommandCounterIncrement();
+    return found;
+}
+
+} // namespace dp_counter::pg

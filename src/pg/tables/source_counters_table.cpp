@@ -1,0 +1,109 @@
+#include "pg/tables/source_counters_table.hpp"
+
+#include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column {
+    kReleases,
+    kSource,
+    kEvent,
+    kValue,
+    kUpper,
+    kPerPerson,
+    kBy,
+    kGroups,
+    kEvery,
+    kSince,
+    kGrace,
+    kEnded,
+    kKey
+};
+
+template <class Value>
+Value copy_of(Datum datum) {
+    return reinterpret_cast<Value>(PG_DETOAST_DATUM_COPY(datum));
+}
+
+} // namespace
+
+bool read_source_counter(Oid releases, SourceCounterRow& row) {
+    return visit_secret_rows(
+        kSourceCounters, {oid_key(releases)}, [&](const Datum* values, const bool* nulls) {
+            const auto column = [&](Column number) -> AttrNumber {
+                return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
+            };
+            row.source = DatumGetObjectId(values[kSource]);
+            row.event = column(kEvent);
+            row.value = column(kValue);
+            row.upper = DatumGetInt64(values[kUpper]);
+            row.per_person = DatumGetInt64(values[kPerPerson]);
+            row.by = column(kBy);
+            row.groups = nulls[kGroups] ? nullptr : copy_of<ArrayType*>(values[kGroups]);
+            row.every = *DatumGetIntervalP(values[kEvery]);
+            row.since = DatumGetTimestamp(values[kSince]);
+            row.grace = *DatumGetIntervalP(values[kGrace]);
+            row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
+            row.key = copy_of<bytea*>(values[kKey]);
+        });
+}
+
+bool has_source(Oid releases) {
+    bool found = false;
+    without_statistics([&] { found = has_secret_row(kSourceCounters, {oid_key(releases)}); });
+    return found;
+}
+
+void insert_source_counter(Oid releases, const SourceCounterRow& row) {
+    const auto column = [](Column number, AttrNumber read) -> SecretColumn {
+        return {number, Int16GetDatum(read), read == InvalidAttrNumber};
+    };
+    insert_secret_row(kSourceCounters,
+                      {{kReleases, ObjectIdGetDatum(releases)},
+                       {kSource, ObjectIdGetDatum(row.source)},
+                       column(kEvent, row.event),
+                       column(kValue, row.value),
+                       {kUpper, Int64GetDatum(row.upper)},
+                       {kPerPerson, Int64GetDatum(row.per_person)},
+                       column(kBy, row.by),
+                       {kGroups, PointerGetDatum(row.groups), row.groups == nullptr},
+                       {kEvery, IntervalPGetDatum(&row.every)},
+                       {kSince, TimestampGetDatum(row.since)},
+                       {kGrace, IntervalPGetDatum(&row.grace)},
+                       {kKey, PointerGetDatum(row.key)}});
+}
+
+void mark_ended(Oid releases, TimestampTz ended) {
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(releases)},
+                               {{kEnded, TimestampTzGetDatum(ended)}}))
+        raise_dropped();
+}
+
+bool delete_source_counter(Oid releases) {
+    return delete_secret_rows(kSourceCounters, {oid_key(releases)});
+}
+
+List* counters_of_source(Oid source) {
+    List* counters = NIL;
+    visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
+                      [&](const Datum* values, const bool*) {
+                          counters = lappend_oid(counters, DatumGetObjectId(values[kReleases]));
+                      });
+    return counters;
+}
+
+void forget_source(Oid source) {
+    ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(source))
+        (void)replace_in_secret_row(kSourceCounters, {oid_key(lfirst_oid(cell))},
+                                    {{kSource, ObjectIdGetDatum(InvalidOid)}});
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,56 @@
+#include "pg/tables/sources_table.hpp"
+
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise };
+
+} // namespace
+
+void lock_source(Oid source, bool exclusive) {
+    LockDatabaseObject(secret_relation(kSources.table), source, 0,
+                       exclusive ? ExclusiveLock : ShareLock);
+}
+
+bool read_source(Oid source, SourceRow& row) {
+    return visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
+        row = {DatumGetObjectId(values[kBudget]), DatumGetInt16(values[kPerson]),
+               DatumGetInt16(values[kAt]), TextDatumGetCString(values[kTimeZone]),
+               DatumGetBool(values[kPersonWise])};
+    });
+}
+
+void insert_source(Oid source, const SourceRow& row) {
+    insert_secret_row(kSources, {{kSource, ObjectIdGetDatum(source)},
+                                 {kBudget, ObjectIdGetDatum(row.budget)},
+                                 {kPerson, Int16GetDatum(row.person)},
+                                 {kAt, Int16GetDatum(row.at)},
+                                 {kTimeZone, CStringGetTextDatum(row.time_zone)},
+                                 {kPersonWise, BoolGetDatum(row.person_wise)}});
+}
+
+bool delete_source(Oid source) {
+    return delete_secret_rows(kSources, {oid_key(source)});
+}
+
+void check_charges_no_source(Oid budget, const char* name) {
+    visit_secret_rows(
+        kSourcesOfBudget, {oid_key(budget, kBudget)}, [&](const Datum* values, const bool*) {
+            ereport(ERROR,
+                    (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                     errmsg("cannot drop budget %s because a source is charged to it", name),
+                     errdetail("It is \"%s\".", get_rel_name(DatumGetObjectId(values[kSource]))),
+                     errhint("dp_source_drop makes that an ordinary view again.")));
+        });
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,72 @@
+#include <cstring>
+
+#include <sodium.h>
+
+#include "pg/tables/streams_table.hpp"
+
+#include "pg/server/secret_memory.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kCounter, kStream, kTotal, kCarries, kState };
+
+constexpr int kCarry = 63; ///< total + carries * 2^63
+
+Datum low_of(int128 total) {
+    constexpr int128 kLow = (int128{1} << kCarry) - 1;
+    return Int64GetDatum(static_cast<std::int64_t>(total & kLow));
+}
+
+Datum carries_of(int128 total) {
+    return Int64GetDatum(static_cast<std::int64_t>(total >> kCarry));
+}
+
+constexpr const char* kMissing = "a stream of the counter is missing";
+
+} // namespace
+
+void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* state) {
+    const NewSecretRows rows = begin_secret_rows(kStreams);
+    for (std::int32_t stream = 1; stream <= streams; ++stream) {
+        CHECK_FOR_INTERRUPTS();
+        add_secret_row(rows, {{kCounter, Int32GetDatum(counter)},
+                              {kStream, Int32GetDatum(stream)},
+                              {kTotal, low_of(0)},
+                              {kCarries, carries_of(0)},
+                              {kState, PointerGetDatum(state)}});
+    }
+    end_secret_rows(rows);
+}
+
+void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row) {
+    const auto read = [&](const Datum* values, const bool*) {
+        row.stream = stream;
+        row.total = (static_cast<int128>(DatumGetInt64(values[kCarries])) << kCarry) +
+                    DatumGetInt64(values[kTotal]);
+        struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
+        row.state =
+            static_cast<struct varlena*>(allocate_secret(CurrentMemoryContext, VARSIZE(plain)));
+        std::memcpy(row.state, plain, VARSIZE(plain));
+        sodium_memzero(plain, VARSIZE(plain));
+        pfree(plain);
+    };
+    if (!visit_secret_rows(kStreams, {number_key(counter), number_key(stream, kStream)}, read))
+        raise_damaged(kMissing);
+}
+
+void update_stream(std::int32_t counter, const StreamRow& row) {
+    if (!replace_in_secret_row(kStreams, {number_key(counter), number_key(row.stream, kStream)},
+                               {{kTotal, low_of(row.total)},
+                                {kCarries, carries_of(row.total)},
+                                {kState, PointerGetDatum(row.state)}}))
+        raise_damaged(kMissing);
+}
+
+void delete_streams(std::int32_t counter) {
+    delete_secret_rows(kStreams, {number_key(counter)});
+}
+
+} // namespace dp_counter::pg
