@@ -32,15 +32,12 @@ struct Collector {
     const SourceCounterRow* counter;
     const Schedule* schedule;
     const DuePeriods* due;
-    Groups groups; ///< count 1 where there are none
-    Oid person_type;
+    Groups groups;  ///< count 1 where there are none
     Oid value_type; ///< invalid for a count of events
     int128* cells;
     Tallies tallies;
     MemoryContext context; ///< for as long as the rows come
-    MemoryContext row;     ///< for a row
-    KeptPerson person;     ///< whose rows come
-    std::int64_t used;
+    std::int64_t used;     ///< of the person whose events come
     FirstEvents events;
     Event* memory;
     std::size_t room;
@@ -59,18 +56,8 @@ std::int64_t value_of(Oid type, Datum value) {
     }
 }
 
-void end_person(Collector& collector) {
-    if (collector.person.bytes == nullptr)
-        return;
-    const Event* counted = collector.events.finish();
-    const std::size_t size = collector.events.size();
-    for (std::size_t i = 0; i < size; ++i)
-        collector.cells[counted[i].cell] += counted[i].value;
-    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(size));
-}
-
-void begin_person(Collector& collector, const PlainValue& person) {
-    keep_person(collector.person, person);
+void begin_person(const PlainValue& person, void* context) {
+    auto& collector = *static_cast<Collector*>(context);
     collector.used =
         read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
     collector.events.begin(
@@ -78,7 +65,17 @@ void begin_person(Collector& collector, const PlainValue& person) {
         std::max<std::int64_t>(collector.counter->per_person - collector.used, 0));
 }
 
-void add_event(Collector& collector, const SourceEvent& event) {
+void end_person(void* context) {
+    auto& collector = *static_cast<Collector*>(context);
+    const Event* counted = collector.events.finish();
+    const std::size_t size = collector.events.size();
+    for (std::size_t i = 0; i < size; ++i)
+        collector.cells[counted[i].cell] += counted[i].value;
+    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(size));
+}
+
+void add_event(const SourceEvent& event, void* context) {
+    auto& collector = *static_cast<Collector*>(context);
     const std::int32_t group =
         OidIsValid(collector.groups.type) ? find_group(collector.groups, event.group) : 1;
     if (group == 0)
@@ -104,27 +101,9 @@ void add_event(Collector& collector, const SourceEvent& event) {
     collector.events.add({step * collector.groups.count + group - 1, value});
 }
 
-void consume(const SourceEvent& event, void* context) {
-    auto& collector = *static_cast<Collector*>(context);
-    MemoryContext caller = MemoryContextSwitchTo(collector.row);
-    PlainValue person{};
-    read_plain(collector.person_type, event.person, person);
-    if (!is_same_person(collector.person, person)) {
-        MemoryContextSwitchTo(collector.context); // what an index scan keeps must stay
-        end_person(collector);
-        begin_person(collector, person);
-        MemoryContextSwitchTo(collector.row);
-    }
-    if (event.is_event)
-        add_event(collector, event);
-    MemoryContextSwitchTo(caller);
-    MemoryContextReset(collector.row);
-}
-
 /// All that the counter's stored description says, once more as it was when it was made.
-void prepare(Collector& collector, const SourceRow& source, const SourceCounterRow& counter) {
+void prepare(Collector& collector, const SourceCounterRow& counter) {
     collector.counter = &counter;
-    collector.person_type = column_type(counter.source, source.person);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
     if (counter.by != InvalidAttrNumber)
         collector.groups = read_groups(counter.groups, column_type(counter.source, counter.by));
@@ -154,12 +133,9 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
     Collector collector{};
     collector.context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
-    collector.row =
-        AllocSetContextCreate(collector.context, "dp_counter row", ALLOCSET_SMALL_SIZES);
-    collector.person.context = collector.context;
     collector.schedule = &schedule;
     collector.due = &due;
-    prepare(collector, source, counter);
+    prepare(collector, counter);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
@@ -172,8 +148,9 @@ bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counte
                                 counter.by,
                                 boundary_datum(schedule, due.starts[0]),
                                 boundary_datum(schedule, due.starts[due.count])};
-        read_source_rows(query, consume, &collector);
-        end_person(collector);
+        MemoryContext caller = MemoryContextSwitchTo(collector.context);
+        read_persons(query, {begin_person, add_event, end_person, &collector});
+        MemoryContextSwitchTo(caller);
         show_phase("storing tallies");
         close_tallies(collector.tallies);
     });

@@ -40,30 +40,25 @@ enum ArgumentIndex { kSource, kEpsilon, kStoredAs, kEvent, kMost };
 
 constexpr std::int32_t kGreatest = 10000;
 
-/// Persons by the number of their events: cells[i] of them have i + 1, the last one more.
+/// Persons by the number of their events: persons[i] of them have i + 1, the last one more.
 struct Histogram {
-    Oid type; ///< of the person
     std::int32_t cells;
     int128* persons;
-    KeptPerson person;
-    std::int64_t events; ///< of this person
+    std::int64_t events; ///< of the person whose events come
 };
 
-void end_person(Histogram& histogram) {
-    if (histogram.events > 0)
-        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
-    histogram.events = 0;
+void begin_person(const PlainValue& /*person*/, void* context) {
+    static_cast<Histogram*>(context)->events = 0;
 }
 
-void count_event(const SourceEvent& event, void* context) {
+void count_event(const SourceEvent& /*event*/, void* context) {
+    ++static_cast<Histogram*>(context)->events;
+}
+
+void end_person(void* context) {
     auto& histogram = *static_cast<Histogram*>(context);
-    PlainValue person;
-    read_plain(histogram.type, event.person, person);
-    if (!is_same_person(histogram.person, person)) {
-        end_person(histogram);
-        keep_person(histogram.person, person);
-    }
-    histogram.events += event.is_event ? 1 : 0;
+    if (histogram.events > 0)
+        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
 }
 
 /// All finite times.
@@ -182,16 +177,13 @@ DP_FUNCTION(dp_source_contributions) {
     charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter);
     const std::int32_t cells = most + 1;
     Histogram histogram{
-        column_type(source, row.person),
-        cells,
-        static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
-        {CurrentMemoryContext, nullptr, 0, 0},
+        cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
         0};
     with_progress([&] {
         set_progress_subject(source, true);
-        read_source_rows(all_rows(source, row, event), count_event, &histogram);
+        read_persons(all_rows(source, row, event),
+                     {begin_person, count_event, end_person, &histogram});
     });
-    end_person(histogram);
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
     add_noise(request, histogram.persons, cells, releases);
     create_table(table); // now, when no function of the view can hang a trigger on it any more

@@ -195,33 +195,47 @@ ParamListInfo bounds_of(const SourceQuery& query) {
 struct Receiver {
     DestReceiver base;
     const QueryText* text;
-    SourceConsumer consume;
-    void* context;
-    bool has_rows;
+    const PersonConsumer* consumer;
+    Oid person_type;
+    KeptPerson person;     ///< whose rows come
+    MemoryContext persons; ///< of the consumer's begin and end
+    MemoryContext row;     ///< for a row
 };
+
+void end_person(Receiver& receiver) {
+    if (receiver.person.bytes != nullptr)
+        receiver.consumer->end(receiver.consumer->context);
+}
+
+void next_person(Receiver& receiver, const PlainValue& person) {
+    MemoryContext caller = MemoryContextSwitchTo(receiver.persons);
+    if (receiver.person.bytes == nullptr)
+        show_phase("counting");
+    end_person(receiver);
+    keep_person(receiver.person, person);
+    receiver.consumer->begin(person, receiver.consumer->context);
+    MemoryContextSwitchTo(caller);
+}
 
 extern "C" {
 static bool receive(TupleTableSlot* slot, DestReceiver* self) {
     auto* receiver = reinterpret_cast<Receiver*>(self);
-    if (!receiver->has_rows)
-        show_phase("counting");
-    receiver->has_rows = true;
     const QueryText& text = *receiver->text;
     slot_getallattrs(slot);
-    const auto value = [&](int column) { return slot->tts_values[column - 1]; };
-    const auto is_null = [&](int column) { return slot->tts_isnull[column - 1]; };
-    SourceEvent event{value(text.person), value(text.at), true, 0, 0};
-    if (text.event != 0)
-        event.is_event = !is_null(text.event) && DatumGetBool(value(text.event));
-    if (text.value != 0) {
-        event.is_event = event.is_event && !is_null(text.value);
-        event.value = value(text.value);
-    }
-    if (text.by != 0) {
-        event.is_event = event.is_event && !is_null(text.by);
-        event.group = value(text.by);
-    }
-    receiver->consume(event, receiver->context);
+    const auto value = [&](int column) { return column == 0 ? 0 : slot->tts_values[column - 1]; };
+    const auto is_null = [&](int column) { return column != 0 && slot->tts_isnull[column - 1]; };
+    MemoryContext caller = MemoryContextSwitchTo(receiver->row);
+    PlainValue person{};
+    read_plain(receiver->person_type, value(text.person), person);
+    if (!is_same_person(receiver->person, person))
+        next_person(*receiver, person);
+    const bool is_event =
+        text.event == 0 || (!is_null(text.event) && DatumGetBool(value(text.event)));
+    if (is_event && !is_null(text.value) && !is_null(text.by))
+        receiver->consumer->event({value(text.at), value(text.value), value(text.by)},
+                                  receiver->consumer->context);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(receiver->row);
     return true;
 }
 static void begin_receiving(DestReceiver*, int, TupleDesc) {}
@@ -257,15 +271,21 @@ void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Rece
     PopActiveSnapshot();
 }
 
-void evaluate(const SourceQuery& query, SourceConsumer consume, void* context) {
+void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryContext persons) {
     const QueryText text = text_of(query);
     ParamListInfo bounds = bounds_of(query);
+    MemoryContext row =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter row", ALLOCSET_SMALL_SIZES);
     Receiver receiver{{receive, begin_receiving, end_receiving, end_receiving, DestNone},
                       &text,
-                      consume,
-                      context,
-                      false};
+                      &consumer,
+                      column_type(query.source, query.row->person),
+                      {persons, nullptr, 0, 0},
+                      persons,
+                      row};
     run(plan(query, text, bounds), text, bounds, receiver);
+    end_person(receiver);
+    MemoryContextDelete(row);
 }
 
 // --- who runs it
@@ -292,15 +312,14 @@ bool is_interrupt(int sqlstate) {
            sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
-void evaluate_as_owner(const SourceQuery& query, bool is_own, SourceConsumer consume,
-                       void* context) {
+void evaluate_as_owner(const SourceQuery& query, bool is_own, const PersonConsumer& consumer) {
     Oid caller = InvalidOid;
     int security = 0;
     GetUserIdAndSecContext(&caller, &security);
     SetUserIdAndSecContext(owner_of(query.source), security | SECURITY_RESTRICTED_OPERATION);
     const int settings = NewGUCNestLevel();
     fix_settings(query.row->time_zone, !is_own);
-    evaluate(query, consume, context);
+    evaluate(query, consumer, CurrentMemoryContext);
     AtEOXact_GUC(false, settings);
     SetUserIdAndSecContext(caller, security);
 }
@@ -312,7 +331,7 @@ void check_source_is_stable(Oid source) {
     check_is_stable(rewrite(sql, nullptr, 0, source), source);
 }
 
-void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* context) {
+void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     const bool is_own = is_owner(query.source);
     if (!is_own && has_temporary_objects())
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -332,7 +351,7 @@ void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* co
     MemoryContext memory = CurrentMemoryContext;
     without_statistics([&] {
         PG_TRY();
-        { evaluate_as_owner(query, is_own, consume, context); }
+        { evaluate_as_owner(query, is_own, consumer); }
         PG_CATCH();
         {
             MemoryContextSwitchTo(memory);

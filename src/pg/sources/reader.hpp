@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "pg/server/postgres_api.hpp"
+#include "pg/sources/plain_value.hpp"
 #include "pg/tables/sources_table.hpp"
 
 namespace dp_counter::pg {
@@ -24,24 +25,30 @@ struct SourceQuery {
     Datum to;   ///< and before `to`
 };
 
-/// A row with a person and a time; trivial.
+/// An event of a person: a row for which `event` holds, and whose value and group are not NULL.
+/// Trivial.
 struct SourceEvent {
-    Datum person;
     Datum at;
-    bool is_event; ///< `event` holds, and neither value nor group is NULL
     Datum value;
     Datum group;
 };
 
-using SourceConsumer = void (*)(const SourceEvent& event, void* context);
+/// What takes the persons. Of each: begin, its events, end; a person may have no event. `begin` and
+/// `end` run in the memory context of who reads, `event` in one that is reset after each row.
+struct PersonConsumer {
+    void (*begin)(const PlainValue& person, void* context);
+    void (*event)(const SourceEvent& event, void* context);
+    void (*end)(void* context);
+    void* context;
+};
 
 /// Raises object_not_in_prerequisite_state where a function is volatile in the view, or in one that
 /// it reads.
 void check_source_is_stable(Oid source);
 
-/// Hands every row to `consume`, all those of a person together, as of the active snapshot. Raises
-/// object_not_in_prerequisite_state where the view does not keep the guarantee by itself any more,
-/// or in a session with temporary objects.
-void read_source_rows(const SourceQuery& query, SourceConsumer consume, void* context);
+/// Hands all persons that have a row to the consumer, one after the other, as of the active
+/// snapshot. Raises object_not_in_prerequisite_state where the view does not keep the guarantee by
+/// itself any more, or in a session with temporary objects.
+void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
 } // namespace dp_counter::pg
