@@ -12,7 +12,7 @@ chdir dirname(abs_path($0)) . '/../..' or die $!;
 
 # From the ground up: a room may include itself and those that it names here, which stand above it in this
 # list. tree and hat are strangers, so are
-# steps, events and budgets, and so are query and all rooms of counters.
+# steps and budgets, events and sources, and so are query and all rooms of counters.
 my @core  = qw(core/base core/noise core/tree core/hat core/count core/accuracy core/literature);
 my @rooms = (
     ['core/base'],
@@ -26,7 +26,7 @@ my @rooms = (
     ['pg/query',        'pg/server', @core],
     ['pg/tables',       'pg/server', @core],
     ['pg/steps',        'pg/server', 'pg/tables', @core],
-    ['pg/events',       'pg/server', 'pg/tables', @core],
+    ['pg/events',       'pg/server', 'pg/tables', 'pg/steps', @core],
     ['pg/budgets',      'pg/server', 'pg/tables', @core],
     ['pg/sources',      'pg/server', 'pg/tables', 'pg/steps', 'pg/budgets', @core],
     ['pg/counters',     'pg/server', 'pg/tables', 'pg/steps', 'pg/events', 'pg/budgets', 'pg/sources', @core],

@@ -1,13 +1,11 @@
 // dp_counter_create: a new counter and the view of its releases.
 #include <cstdint>
 
-#include "pg/budgets/budgets.hpp"
-#include "pg/events/events_table.hpp"
+#include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/server/relations.hpp"
-#include "pg/sources/declare_counter.hpp"
+#include "pg/sources/source_counter.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
@@ -15,8 +13,6 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
-#include "catalog/pg_class.h"
-#include "commands/comment.h"
 #include "miscadmin.h"
 }
 
@@ -67,13 +63,6 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
                           source != nullptr ? source->row.source : InvalidOid);
 }
 
-/// Stores what the counter counts, what it costs, and what it promises.
-void declare(Oid releases, std::int32_t number, Numeric epsilon, const SourceDeclaration& source) {
-    insert_source_counter(releases, source.row);
-    charge_budget(source.source.budget, epsilon, quoted_name(releases), number);
-    CreateComments(releases, RelationRelationId, 0, guarantee_of(source, text_of(epsilon)));
-}
-
 } // namespace
 } // namespace dp_counter::pg
 
@@ -107,8 +96,8 @@ DP_FUNCTION(dp_counter_create) {
     insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
     insert_publication(number);
     if (source != nullptr)
-        declare(releases, number, epsilon, *source);
+        declare_source_counter(releases, number, epsilon, *source);
     else
-        create_event_slots(releases);
+        declare_event_counter(releases);
     PG_RETURN_OID(releases);
 }

@@ -1,10 +1,10 @@
 // The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way. And what becomes
 // of a budget that way.
 #include "pg/budgets/budgets.hpp"
-#include "pg/events/events_table.hpp"
+#include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/sources/tallies.hpp"
+#include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
@@ -32,13 +32,10 @@ void remove(Oid releases) {
     delete_counter(releases);
     delete_releases(row.number);
     delete_streams(row.number);
-    if (delete_source_counter(releases)) {
-        delete_tallies(row.number);
-        if (row.steps == 0) // nothing was released
-            refund_budget(row.number);
-    } else {
-        drop_event_slots(releases);
-    }
+    if (has_source(releases))
+        end_source_counter(releases, row);
+    else
+        end_event_counter(releases);
 }
 
 /// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what

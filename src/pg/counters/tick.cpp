@@ -12,13 +12,12 @@
 // releases lag one step behind, until the next tick.
 #include <cstdint>
 
-#include "pg/events/events_table.hpp"
+#include "pg/events/event_counter.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/progress.hpp"
-#include "pg/sources/close_periods.hpp"
 #include "pg/sources/columns.hpp"
-#include "pg/steps/closing.hpp"
+#include "pg/sources/source_counter.hpp"
 #include "pg/steps/publish.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -42,14 +41,6 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Before the
-/// counter, as DROP VIEW of the source with CASCADE does: two orders could wait for each other.
-void lock_source_of(Oid releases) {
-    SourceCounterRow source;
-    if (read_source_counter(releases, source))
-        LockRelationOid(source.source, AccessShareLock);
-}
-
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
 void open_counter(Oid releases, CounterRow& row) {
     LockRelationOid(releases, AccessShareLock); // against DROP
@@ -61,11 +52,9 @@ void open_counter(Oid releases, CounterRow& row) {
 
 /// The first transaction's work. False where a counter with a source has no period that is over.
 bool close(Oid releases, CounterRow& row, TimestampTz called) {
-    SourceCounterRow source;
-    if (read_source_counter(releases, source))
-        return close_periods(releases, row, source, called);
-    const int128 events = recorded_events(releases, row);
-    close_streams(releases, row, Counted{1, 1, &events, nullptr, called});
+    if (has_source(releases))
+        return close_source_counter(releases, row, called);
+    close_event_counter(releases, row, called);
     return true;
 }
 

@@ -7,7 +7,6 @@
 
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/secret_tables.hpp"
-#include "pg/tables/streams_table.hpp"
 
 extern "C" {
 #include "access/heapam.h"
@@ -332,12 +331,6 @@ void drop_event_slots(Oid releases) {
         close_secret(table);
     });
     CommandCounterIncrement();
-}
-
-int128 recorded_events(Oid releases, const CounterRow& row) {
-    StreamRow stored;
-    read_stream(row.number, 1, stored);
-    return total_events(releases) - stored.total;
 }
 
 } // namespace dp_counter::pg

@@ -14,7 +14,6 @@
 
 #include "core/base/checked.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/tables/counters_table.hpp"
 
 namespace dp_counter::pg {
 
@@ -28,9 +27,6 @@ void add_events(Oid releases, std::int32_t events);
 /// The events of all transactions committed by now. Raises data_corrupted if the counter has no
 /// slots.
 [[nodiscard]] int128 total_events(Oid releases);
-
-/// What the counter has counted since its last step: the increment of its only stream.
-[[nodiscard]] int128 recorded_events(Oid releases, const CounterRow& row);
 
 /// Leaves the slot of a transaction that is about to commit; it belongs to nobody then.
 void drop_event_slots(Oid releases);

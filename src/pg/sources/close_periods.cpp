@@ -1,9 +1,11 @@
+// The closing of the periods of a counter with a source: what its rows add, person by person within
+// the bound.
 #include <algorithm>
 #include <cstring>
 
 #include "core/count/first_events.hpp"
 
-#include "pg/sources/close_periods.hpp"
+#include "pg/sources/source_counter.hpp"
 
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
@@ -16,6 +18,8 @@
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/steps/closing.hpp"
+#include "pg/tables/secret_tables.hpp"
+#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -116,8 +120,10 @@ void prepare(Collector& collector, const SourceCounterRow& counter) {
 
 } // namespace
 
-bool close_periods(Oid releases, CounterRow& row, const SourceCounterRow& counter,
-                   TimestampTz called) {
+bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
+    SourceCounterRow counter;
+    if (!read_source_counter(releases, counter))
+        raise_dropped();
     SourceRow source;
     if (!read_source(counter.source, source))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
