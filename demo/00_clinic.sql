@@ -102,7 +102,7 @@ WITH firsts AS (
     SELECT day, sum(count(*)) OVER (ORDER BY day RANGE '6 days' PRECEDING) AS patients FROM firsts WHERE region = 'north' GROUP BY day
 )
 SELECT day, patients AS truth, count, low, high
-FROM dp_counter_changes('flu_by_day', 7) JOIN truth ON day = period::date WHERE "group" = 'north' AND step >= 7;
+FROM dp_counter_changes('flu_by_day', 7) JOIN truth ON day = period::date WHERE group_value = 'north' AND step >= 7;
 \! mkdir -p build/demo
 \copy (SELECT * FROM plotted ORDER BY day) TO 'build/demo/flu.tsv'
 \! gnuplot demo/flu.gp

@@ -2,7 +2,7 @@
 -- this one have loaded them. Each statement is a transaction of its own: a tick commits.
 
 CREATE TABLE departures (LIKE flights INCLUDING DEFAULTS);
-SELECT dp_counter_create('late_departures', :epsilon) AS counter \gset
+SELECT dp_event_counter_create('late_departures', :epsilon) AS counter \gset
 CREATE FUNCTION record_late() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM dp_counter_record('late_departures', coalesce((NEW.delay > 15)::int, 0));
@@ -16,7 +16,7 @@ GRANT SELECT ON late_departures TO newspaper;
 \echo
 \echo 'Live: the same flights as they depart. Nobody queries them: a trigger records, a clock ticks, the view grows.'
 \echo
-\echo '   SELECT dp_counter_create(\'late_departures\', epsilon);'
+\echo '   SELECT dp_event_counter_create(\'late_departures\', epsilon);'
 \echo '   PERFORM dp_counter_record(\'late_departures\', (NEW.delay > 15)::int);    -- in a trigger, for every flight'
 \echo '   GRANT SELECT ON late_departures TO newspaper;'
 \echo '   CALL dp_counter_tick(\'late_departures\');    -- every two hours'
@@ -60,5 +60,5 @@ SELECT count(*) AS answers, count(DISTINCT count) AS "different ones", round(avg
 \echo
 \echo 'What it can see of the counter, and what it costs however often it is read:'
 \echo
-SELECT releases, epsilon AS "epsilon spent", steps, round(stddev::numeric, 1) AS "stddev now" FROM dp_counters;
+SELECT counter, epsilon AS "epsilon spent", steps, round(stddev::numeric, 1) AS "stddev now" FROM dp_counters;
 RESET ROLE;

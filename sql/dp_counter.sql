@@ -152,16 +152,16 @@ IS 'one differentially private count of the rows whose bit is true, discrete Lap
 
 -- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another mark.
 
-CREATE FUNCTION dp_counter_repair()
+CREATE FUNCTION dp_repair()
 RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_counter_repair';
+AS 'MODULE_PATHNAME', 'dp_repair';
 
-COMMENT ON FUNCTION dp_counter_repair()
+COMMENT ON FUNCTION dp_repair()
 IS 'for the extension''s owner, in every database after pg_upgrade: marks the aggregates, and whatever else draws noise, VOLATILE again, without which they refuse to run; the number of those that were not';
 
 -- By its full name: a trusted extension is installed with a superuser's rights into a schema that may be anybody's.
-SELECT @extschema@.dp_counter_repair();
+SELECT @extschema@.dp_repair();
 
 -- One exact number -------------------------------------------------------------------------------
 
@@ -202,9 +202,10 @@ SELECT pg_catalog.setval(
 );
 
 CREATE TABLE dp_counter_private.counters (
-    releases    pg_catalog.regclass PRIMARY KEY,
+    counter     pg_catalog.regclass PRIMARY KEY,
     number      pg_catalog.int4 NOT NULL UNIQUE,
     epsilon     pg_catalog.numeric NOT NULL,
+    sensitivity pg_catalog.int8 NOT NULL,
     horizon     pg_catalog.int8,
     mechanism   pg_catalog.text NOT NULL,
     k           pg_catalog.int4,
@@ -222,12 +223,12 @@ IS 'dp_counter: a row per live counter: its parameters, and how many steps it ha
 -- A group of a counter has a stream; a counter without groups has one. What was counted up to the last
 -- closed step is total + carries * 2^63, as in the table of events.
 CREATE TABLE dp_counter_private.streams (
-    counter pg_catalog.int4 NOT NULL,
+    number  pg_catalog.int4 NOT NULL,
     stream  pg_catalog.int4 NOT NULL,
     total   pg_catalog.int8 NOT NULL,
     carries pg_catalog.int8 NOT NULL,
     state   pg_catalog.bytea NOT NULL,
-    PRIMARY KEY (counter, stream)
+    PRIMARY KEY (number, stream)
 ) USING heap;
 
 -- Never compressed: the stored length would depend on the noise.
@@ -245,7 +246,7 @@ IS 'dp_counter: true totals and secret noise of the live counters, a row per str
 -- A slot has had total + carries * 2^63 events; head and tail are marks (events_table.cpp). Room on
 -- every page for new versions of its rows: they replace one another in place.
 CREATE TABLE dp_counter_private.events (
-    releases pg_catalog.regclass NOT NULL,
+    counter  pg_catalog.regclass NOT NULL,
     slot     pg_catalog.int4 NOT NULL,
     head     pg_catalog.bool NOT NULL,
     total    pg_catalog.int8 NOT NULL,
@@ -253,7 +254,7 @@ CREATE TABLE dp_counter_private.events (
     tail     pg_catalog.bool NOT NULL
 ) USING heap WITH (fillfactor = 10);
 
-CREATE INDEX events_releases_slot_idx ON dp_counter_private.events (releases, slot);
+CREATE INDEX events_counter_slot_idx ON dp_counter_private.events (counter, slot);
 
 ALTER TABLE dp_counter_private.events
     ALTER COLUMN head SET STATISTICS 0,
@@ -270,7 +271,7 @@ IS 'dp_counter: true numbers of the events recorded in each live counter';
 -- number of transactions between two of them, and so of recordings: nobody reads the table itself, but a view
 -- of it without system columns. The empty row beside the tables makes the view one that cannot be updated.
 CREATE TABLE dp_counter_private.releases (
-    counter     pg_catalog.int4 NOT NULL,
+    number      pg_catalog.int4 NOT NULL,
     step        pg_catalog.int8 NOT NULL,
     stream      pg_catalog.int4 NOT NULL,
     period      pg_catalog.timestamptz,
@@ -279,11 +280,11 @@ CREATE TABLE dp_counter_private.releases (
     stddev      pg_catalog.float8 NOT NULL,
     low         pg_catalog.int8 NOT NULL,
     high        pg_catalog.int8 NOT NULL,
-    PRIMARY KEY (counter, step, stream)
+    PRIMARY KEY (number, step, stream)
 ) USING heap;
 
 ALTER TABLE dp_counter_private.releases
-    ALTER COLUMN counter SET STATISTICS 0,
+    ALTER COLUMN number SET STATISTICS 0,
     ALTER COLUMN step SET STATISTICS 0,
     ALTER COLUMN stream SET STATISTICS 0,
     ALTER COLUMN period SET STATISTICS 0,
@@ -299,7 +300,7 @@ COMMENT ON TABLE dp_counter_private.releases
 IS 'dp_counter: the releases of all live counters, published or about to be';
 
 CREATE TABLE dp_counter_private.publications (
-    counter pg_catalog.int4 PRIMARY KEY,
+    number  pg_catalog.int4 PRIMARY KEY,
     steps   pg_catalog.int8 NOT NULL
 ) USING heap;
 
@@ -310,9 +311,9 @@ COMMENT ON TABLE dp_counter_private.publications
 IS 'dp_counter: how many steps of each live counter everybody may see';
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
-SELECT r.counter, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high
+SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
-WHERE r.counter OPERATOR(pg_catalog.=) p.counter AND r.step OPERATOR(pg_catalog.<=) p.steps;
+WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=) p.steps;
 
 GRANT SELECT ON dp_counter_private.published TO PUBLIC;
 
@@ -334,7 +335,7 @@ IS 'dp_counter: how much epsilon each budget has';
 -- Entries name budget and counter by their numbers; purpose is the counter's name where it is gone.
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
-    counter  pg_catalog.int4 UNIQUE,
+    number   pg_catalog.int4 UNIQUE,
     purpose  pg_catalog.text NOT NULL,
     epsilon  pg_catalog.numeric NOT NULL,
     spent_at pg_catalog.timestamptz NOT NULL
@@ -350,11 +351,11 @@ IS 'dp_counter: what has spent each budget';
 
 CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
-       COALESCE(c.releases::pg_catalog.text, e.purpose) AS purpose,
+       COALESCE(c.counter::pg_catalog.text, e.purpose) AS purpose,
        e.epsilon,
        e.spent_at
 FROM dp_counter_private.budget_entries AS e
-     LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.counter;
+     LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number;
 
 GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
 
@@ -379,10 +380,10 @@ COMMENT ON TABLE dp_counter_private.sources
 IS 'dp_counter: a row per source: whose events its rows are, and when they happened';
 
 CREATE TABLE dp_counter_private.source_counters (
-    releases   pg_catalog.regclass PRIMARY KEY,
+    counter    pg_catalog.regclass PRIMARY KEY,
     source     pg_catalog.regclass NOT NULL,
     event      pg_catalog.int2,
-    value      pg_catalog.int2,
+    sum        pg_catalog.int2,
     upper      pg_catalog.int8 NOT NULL,
     per_person pg_catalog.int8 NOT NULL,
     by         pg_catalog.int2,
@@ -405,16 +406,16 @@ IS 'dp_counter: what each counter with a source counts, and the secret key of it
 -- Persons are digests under the counter's key. Room on every page, so that new versions stay there.
 CREATE TABLE dp_counter_private.tallies (
     used    pg_catalog.int8 NOT NULL,
-    counter pg_catalog.int4 NOT NULL,
+    number  pg_catalog.int4 NOT NULL,
     digest  pg_catalog.uuid NOT NULL
 ) USING heap WITH (fillfactor = 90);
 
 -- Unique: were the rows of a person ever to come apart, that is an error, not a second bound.
-CREATE UNIQUE INDEX tallies_counter_digest_idx ON dp_counter_private.tallies (counter, digest);
+CREATE UNIQUE INDEX tallies_number_digest_idx ON dp_counter_private.tallies (number, digest);
 
 ALTER TABLE dp_counter_private.tallies
     ALTER COLUMN used SET STATISTICS 0,
-    ALTER COLUMN counter SET STATISTICS 0,
+    ALTER COLUMN number SET STATISTICS 0,
     ALTER COLUMN digest SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
@@ -434,7 +435,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.tallies', '');
 -- number, which in the database restored may be that of another counter.
 SELECT pg_catalog.pg_extension_config_dump(
     'dp_counter_private.events',
-    'WHERE releases IN (SELECT releases FROM dp_counter_private.counters)'
+    'WHERE counter IN (SELECT counter FROM dp_counter_private.counters)'
 );
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');
@@ -445,31 +446,44 @@ SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', 
 -- and act with the caller's rights.
 
 CREATE FUNCTION dp_counter_create(
-    releases pg_catalog.text,
-    epsilon numeric,
-    horizon bigint DEFAULT NULL,
-    k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL,
+    name pg_catalog.text DEFAULT NULL,
     source pg_catalog.regclass DEFAULT NULL,
+    epsilon numeric DEFAULT NULL,
+    every interval DEFAULT NULL,
+    since "any" DEFAULT NULL,
+    horizon bigint DEFAULT NULL,
     event pg_catalog.text DEFAULT NULL,
-    value pg_catalog.text DEFAULT NULL,
-    upper bigint DEFAULT NULL,
     per_person integer DEFAULT NULL,
+    sum pg_catalog.text DEFAULT NULL,
+    upper bigint DEFAULT NULL,
     by pg_catalog.text DEFAULT NULL,
     groups pg_catalog.text[] DEFAULT NULL,
-    every interval DEFAULT NULL,
-    since timestamp DEFAULT NULL,
-    grace interval DEFAULT NULL
+    grace interval DEFAULT NULL,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL
 ) RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
-    pg_catalog.text, numeric, bigint, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.text,
-    pg_catalog.text, bigint, integer, pg_catalog.text, pg_catalog.text[], interval, timestamp, interval)
-IS 'makes a live counter and the view of its releases, owned by the caller; epsilon-DP for its whole life: without a source for neighbours that differ by one event more or less in one step, with one for neighbours that differ in all rows of one person, of whom at most per_person events (1 where NULL) count, each as at most upper. It charges the budget of its source';
+    pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text, integer,
+    pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, integer, pg_catalog.text)
+IS 'makes a counter over a source and the view of its releases, owned by the caller, and charges the budget of the source; epsilon-DP for its whole life, for neighbors that differ in all rows of one person, of whom at most per_person events (1 where NULL) count, each as 1 or, with sum, as at most upper';
 
-CREATE FUNCTION dp_counter_record(releases pg_catalog.regclass, events integer DEFAULT 1)
+CREATE FUNCTION dp_event_counter_create(
+    name pg_catalog.text,
+    epsilon numeric,
+    horizon bigint DEFAULT NULL,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL
+) RETURNS pg_catalog.regclass
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_event_counter_create';
+
+COMMENT ON FUNCTION dp_event_counter_create(pg_catalog.text, numeric, bigint, integer, pg_catalog.text)
+IS 'makes a counter that calls and triggers feed, and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbors that differ by one event more or less in one step';
+
+CREATE FUNCTION dp_counter_record(counter pg_catalog.regclass, events integer DEFAULT 1)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_record';
@@ -485,7 +499,7 @@ AS 'MODULE_PATHNAME', 'dp_counter_record_trigger';
 COMMENT ON FUNCTION dp_counter_record()
 IS 'AFTER trigger on INSERT or UPDATE: records each row, or each row of a statement''s NEW TABLE, as an event of the live counter that the trigger''s argument names';
 
-CREATE PROCEDURE dp_counter_tick(releases pg_catalog.regclass)
+CREATE PROCEDURE dp_counter_tick(counter pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_counter_tick';
 
@@ -517,8 +531,8 @@ IS 'makes a source an ordinary view again; refused while counters count in it';
 
 CREATE PROCEDURE dp_source_contributions(
     source pg_catalog.regclass,
+    name pg_catalog.text,
     epsilon numeric,
-    stored_as pg_catalog.text,
     event pg_catalog.text DEFAULT NULL,
     most integer DEFAULT 20
 )
@@ -526,8 +540,8 @@ LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_contributions';
 
 COMMENT ON PROCEDURE dp_source_contributions(
-    pg_catalog.regclass, numeric, pg_catalog.text, pg_catalog.text, integer)
-IS 'releases how many persons of a source have 1, 2, ... most events, or more, and the share of all events that each bound would keep, into a table that it makes; charged to the budget, epsilon-DP for one person more or less; commits, so it cannot run inside a transaction block';
+    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer)
+IS 'releases how many persons of a source have 1, 2, ... most events, or more, and the most that each bound would keep of all events (NULL where too many have more), into a table that it makes; charged to the budget, epsilon-DP for one person more or less; commits, so it cannot run inside a transaction block';
 
 CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
 LANGUAGE c
@@ -536,7 +550,7 @@ AS 'MODULE_PATHNAME', 'dp_source_tick';
 COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
 IS 'closes the periods that are over of each counter of the source on which the caller has the UPDATE privilege, and publishes their releases; commits, so it cannot run inside a transaction block';
 
-CREATE FUNCTION dp_counter_drop(releases pg_catalog.regclass)
+CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_drop';
@@ -544,16 +558,16 @@ AS 'MODULE_PATHNAME', 'dp_counter_drop';
 COMMENT ON FUNCTION dp_counter_drop(pg_catalog.regclass)
 IS 'drops a live counter, its state and its releases; for the owner of the view of its releases, as is DROP VIEW, which does the same';
 
-CREATE FUNCTION dp_counter_dropped()
+CREATE FUNCTION dp_counter_private.dp_counter_dropped()
 RETURNS pg_catalog.event_trigger
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_dropped';
 
-COMMENT ON FUNCTION dp_counter_dropped()
+COMMENT ON FUNCTION dp_counter_private.dp_counter_dropped()
 IS 'internal: event trigger that ends the counters whose views are dropped';
 
 CREATE EVENT TRIGGER dp_counter_dropped ON sql_drop
-EXECUTE FUNCTION dp_counter_dropped();
+EXECUTE FUNCTION dp_counter_private.dp_counter_dropped();
 
 -- With session_replication_role = replica too.
 ALTER EVENT TRIGGER dp_counter_dropped ENABLE ALWAYS;
@@ -564,8 +578,9 @@ IS 'dp_counter: ends the live counters whose views are dropped';
 -- Live counters: the list -------------------------------------------------------------------------
 
 CREATE VIEW dp_counters WITH (security_barrier) AS
-SELECT c.releases,
+SELECT c.counter,
        c.epsilon,
+       c.sensitivity,
        c.horizon,
        c.steps,
        c.horizon OPERATOR(pg_catalog.-) c.steps AS steps_left,
@@ -579,7 +594,7 @@ SELECT c.releases,
               AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
-              AND a.attnum OPERATOR(pg_catalog.=) s.value) AS value,
+              AND a.attnum OPERATOR(pg_catalog.=) s.sum) AS sum,
        s.upper,
        s.per_person,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
@@ -593,9 +608,9 @@ SELECT c.releases,
        s.grace,
        s.ended
 FROM dp_counter_private.counters AS c
-     LEFT JOIN dp_counter_private.source_counters AS s ON s.releases OPERATOR(pg_catalog.=) c.releases,
+     LEFT JOIN dp_counter_private.source_counters AS s ON s.counter OPERATOR(pg_catalog.=) c.counter,
      (SELECT) AS one -- not updatable: not for pg_write_all_data either
-WHERE pg_catalog.has_table_privilege(c.releases::pg_catalog.oid, 'SELECT');
+WHERE pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT');
 
 GRANT SELECT ON dp_counters TO PUBLIC;
 
@@ -623,15 +638,17 @@ COMMENT ON VIEW dp_sources
 IS 'the sources that the reader, or a role that he is a member of, owns, and how many counters count in each';
 
 CREATE FUNCTION dp_counter_changes(
-    releases pg_catalog.regclass,
+    counter pg_catalog.regclass,
     lag bigint,
     OUT period timestamp,
-    OUT "group" pg_catalog.text,
+    OUT group_value pg_catalog.text,
     OUT step bigint,
     OUT count bigint,
+    OUT sum bigint,
+    OUT avg double precision,
     OUT stddev double precision,
-    OUT low bigint,
-    OUT high bigint
+    OUT low double precision,
+    OUT high double precision
 )
 RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000

@@ -156,7 +156,7 @@ is(sql('ALTER TABLE released DROP COLUMN noise'), '', 'as before');
 is(sql(q{SELECT count(DISTINCT result) FROM run_command_on_all_nodes('SELECT dp_laplace(5, 1e-6, 1)')}), 3, 'a statement that is repeated on every node draws on each');
 
 # --- live counters: Citus has no triggers on distributed tables
-sql(q{SELECT dp_counter_create('arrivals', 1e9, 10)});
+sql(q{SELECT dp_event_counter_create('arrivals', 1e9, 10)});
 for my $table ('visits', 'visits_all')
 {
     like(sql("CREATE TRIGGER arrivals AFTER INSERT ON $table FOR EACH ROW EXECUTE FUNCTION dp_counter_record('arrivals')"),
@@ -174,7 +174,7 @@ for my $table (qw(visits visits_twice visits_all))
 {
     sql("CREATE VIEW ${table}_dp AS SELECT id, at, ward, flu FROM $table");
     is(sql(qq{SELECT dp_source_create('${table}_dp', 'patients', 'id', 'at', 'UTC')}), '', "a source over $table");
-    sql(qq{SELECT dp_counter_create('flu_$table', 1e9, 30, source => '${table}_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+    sql(qq{SELECT dp_counter_create('flu_$table', epsilon => 1e9, horizon => 30, source => '${table}_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
 }
 my $released = 'SELECT ward, count(*), max(step), max(count) FROM TABLE GROUP BY ward ORDER BY ward';
 my $all_due  = "north|30|30|240\nsouth|30|30|240";

@@ -11,7 +11,7 @@ CREATE TEMP VIEW members AS
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
 CREATE TEMP VIEW functions AS
-    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname NOT IN ('dp_counter_repair', 'dp_counter_changes');
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_event%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname <> 'dp_counter_changes';
 CREATE TEMP VIEW relations AS
     SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
 
@@ -22,22 +22,24 @@ SELECT set_eq(
         ('dp_budget_create(text,numeric)', 'f', 'regclass', 'name text, epsilon numeric'),
         ('dp_budget_spend(regclass,numeric,text)', 'p', 'void', 'budget regclass, epsilon numeric, purpose text'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,numeric,bigint,integer,text,regclass,text,text,bigint,integer,text,text[],interval,timestamp without time zone,interval)', 'f', 'regclass',
-         'releases text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, '
-         || 'source regclass DEFAULT NULL::regclass, event text DEFAULT NULL::text, value text DEFAULT NULL::text, upper bigint DEFAULT NULL::bigint, '
-         || 'per_person integer DEFAULT NULL::integer, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], every interval DEFAULT NULL::interval, '
-         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, grace interval DEFAULT NULL::interval'),
+        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,text,bigint,text,text[],interval,integer,text)', 'f', 'regclass',
+         'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
+         || 'since "any" DEFAULT NULL::unknown, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
+         || 'sum text DEFAULT NULL::text, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
+         || 'grace interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
+        ('dp_event_counter_create(text,numeric,bigint,integer,text)', 'f', 'regclass',
+         'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_source_create(regclass,regclass,text,text,text,boolean)', 'f', 'void',
          'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
-        ('dp_source_contributions(regclass,numeric,text,text,integer)', 'p', 'void',
-         'source regclass, epsilon numeric, stored_as text, event text DEFAULT NULL::text, most integer DEFAULT 20'),
-        ('dp_counter_record(regclass,integer)', 'f', 'void', 'releases regclass, events integer DEFAULT 1'),
+        ('dp_source_contributions(regclass,text,numeric,text,integer)', 'p', 'void',
+         'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20'),
+        ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
-        ('dp_counter_tick(regclass)', 'p', 'void', 'releases regclass'),
-        ('dp_counter_drop(regclass)', 'f', 'void', 'releases regclass'),
-        ('dp_counter_dropped()', 'f', 'event_trigger', '') $$,
+        ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),
+        ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
+        ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
@@ -75,12 +77,12 @@ SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE 
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.streams'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['source_counters.key', 'tallies.used', 'tallies.counter', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
-                    'releases.counter', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
+              ARRAY['source_counters.key', 'tallies.used', 'tallies.number', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
+                    'releases.number', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,
-              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_dropped') $$, 'the event trigger, which fires in a replica''s session too');
+              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_private.dp_counter_dropped') $$, 'the event trigger, which fires in a replica''s session too');
 
 SELECT * FROM finish();
 ROLLBACK;

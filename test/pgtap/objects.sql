@@ -36,7 +36,7 @@ SELECT set_eq(
         ('dp_count(boolean, double precision)', 'a', 'bigint'),
         ('dp_count_transition(internal, boolean, double precision)', 'f', 'internal'),
         ('dp_count_final(internal)', 'f', 'bigint'),
-        ('dp_counter_repair()', 'f', 'bigint'),
+        ('dp_repair()', 'f', 'bigint'),
         ('dp_plan(bigint, double precision, integer, text, bigint)', 'f', 'record'),
         ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
@@ -47,11 +47,12 @@ SELECT set_eq(
         ('dp_budget_create(text, numeric)', 'f', 'regclass'),
         ('dp_budget_spend(regclass, numeric, text)', 'p', 'void'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
-        ('dp_counter_create(text, numeric, bigint, integer, text, regclass, text, text, bigint, integer, text, text[], interval, timestamp without time zone, interval)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, text, bigint, text, text[], interval, integer, text)', 'f', 'regclass'),
+        ('dp_event_counter_create(text, numeric, bigint, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean)', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),
-        ('dp_source_contributions(regclass, numeric, text, text, integer)', 'p', 'void'),
+        ('dp_source_contributions(regclass, text, numeric, text, integer)', 'p', 'void'),
         ('dp_counter_changes(regclass, bigint)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
@@ -97,8 +98,8 @@ SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
 SELECT is_empty('SELECT signature FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may use them, by default');
-SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal'')',
-                'what takes or gives a state is in the private schema, and nothing else is');
+SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal'' OR prorettype = ''event_trigger''::regtype)',
+                'what PostgreSQL alone calls is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions WHERE prokind = 'a' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name: two with different numbers of arguments invite mistakes (opr_sanity)');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');

@@ -63,7 +63,7 @@ SELECT dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 -- view or a function body were not qualified: it would end in the trap, or could not be dropped again.
 DROP EXTENSION dp_counter;
 CREATE SCHEMA dp_hostile;
-CREATE FUNCTION dp_hostile.dp_counter_repair(a integer DEFAULT 0) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
+CREATE FUNCTION dp_hostile.dp_repair(a integer DEFAULT 0) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
 CREATE FUNCTION dp_hostile.trap(a anyelement, b anyelement) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
 CREATE FUNCTION dp_hostile.trap(a oid, b regclass) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
 CREATE FUNCTION dp_hostile.trap(a name, b text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
@@ -86,11 +86,11 @@ SAVEPOINT ambiguous;
 CREATE EXTENSION dp_counter SCHEMA dp_hostile; -- rather than to choose
 \set VERBOSITY default
 ROLLBACK TO ambiguous;
-DROP FUNCTION dp_hostile.dp_counter_repair(integer);
+DROP FUNCTION dp_hostile.dp_repair(integer);
 CREATE EXTENSION dp_counter SCHEMA dp_hostile;
-SELECT dp_counter_repair();
-SELECT dp_counter_create('dp_seen', 1e9);
-SELECT releases, steps FROM dp_counters;
+SELECT dp_repair();
+SELECT dp_event_counter_create('dp_seen', 1e9);
+SELECT counter, steps FROM dp_counters;
 RESET search_path;
 SET LOCAL client_min_messages = warning;
 DROP TABLE dp_hostile.pg_proc, dp_hostile.pg_depend, dp_hostile.pg_extension;

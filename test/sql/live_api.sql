@@ -5,12 +5,12 @@ SET search_path = live, public;
 \set last 'ORDER BY step DESC LIMIT 1'
 
 -- a counter is a view of its releases
-SELECT dp_counter_create('flu', 1e9, 100);
+SELECT dp_event_counter_create('flu', 1e9, 100);
 SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'live' AND table_name = 'flu' ORDER BY ordinal_position;
-SELECT dp_counter_create('unbounded', epsilon => 1e9);
-SELECT dp_counter_create('live."With ""quotes"" and spaces"', 1e9, k => 3);
-SELECT dp_counter_create('hats', 1e9, 1000, mechanism => 'hat');
-SELECT releases, epsilon, horizon, steps, steps_left, mechanism, k, stddev, last_tick FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY releases::text COLLATE "C";
+SELECT dp_event_counter_create('unbounded', epsilon => 1e9);
+SELECT dp_event_counter_create('live."With ""quotes"" and spaces"', 1e9, k => 3);
+SELECT dp_event_counter_create('hats', 1e9, 1000, mechanism => 'hat');
+SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, last_tick FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY counter::text COLLATE "C";
 
 -- recording by a call
 SELECT dp_counter_record('flu');
@@ -38,7 +38,7 @@ CALL dp_counter_tick('unbounded');
 SELECT step, count FROM unbounded :last;
 -- the argument is the schema's own table, whatever the session's path
 CREATE SCHEMA other;
-SELECT dp_counter_create('other.flu', 1e9);
+SELECT dp_event_counter_create('other.flu', 1e9);
 SET search_path = other, public;
 INSERT INTO live.visits VALUES (301, 'flu');
 CALL dp_counter_tick('live.flu');
@@ -103,13 +103,13 @@ CALL dp_counter_tick('unbounded');
 SELECT step, count FROM unbounded :last;
 -- in the transaction that makes the counter
 BEGIN;
-SELECT dp_counter_create('fresh', 1e9);
+SELECT dp_event_counter_create('fresh', 1e9);
 SELECT dp_counter_record('fresh', 3);
 COMMIT;
 CALL dp_counter_tick('fresh');
 SELECT step, count FROM fresh :last;
 BEGIN;
-SELECT dp_counter_create('undone', 1e9);
+SELECT dp_event_counter_create('undone', 1e9);
 SELECT dp_counter_record('undone', 3);
 ROLLBACK;
 SELECT dp_counter_record('undone');
@@ -134,7 +134,7 @@ DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'Index Cond' THEN RETURN regexp_replace(ltrim(line), 'counter = \d+', 'counter = N'); END IF;
+        IF line ~ 'Index Cond' THEN RETURN regexp_replace(ltrim(line), 'number = \d+', 'number = N'); END IF;
     END LOOP;
 END $$;
 SET enable_seqscan = off;
@@ -145,8 +145,8 @@ RESET enable_seqscan;
 -- what its owner makes of the view is nothing to a tick
 CREATE OR REPLACE VIEW other.flu WITH (security_barrier) AS SELECT 0::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
 CALL dp_counter_tick('other.flu');
-SELECT steps FROM dp_counters WHERE releases = 'other.flu'::regclass;
-SELECT count(*) FROM dp_counter_private.releases JOIN dp_counter_private.counters ON counter = number WHERE releases = 'other.flu'::regclass;
+SELECT steps FROM dp_counters WHERE counter = 'other.flu'::regclass;
+SELECT count(*) FROM dp_counter_private.releases JOIN dp_counter_private.counters USING (number) WHERE counter = 'other.flu'::regclass;
 
 -- rename and move
 ALTER VIEW flu RENAME TO influenza;
@@ -166,13 +166,13 @@ DROP SCHEMA other CASCADE;
 CREATE ROLE live_owner;
 GRANT CREATE, USAGE ON SCHEMA live TO live_owner;
 SET ROLE live_owner;
-SELECT dp_counter_create('live.owned', 1e9);
+SELECT dp_event_counter_create('live.owned', 1e9);
 RESET ROLE;
 DROP OWNED BY live_owner;
 DROP ROLE live_owner;
-SELECT releases::text COLLATE "C" AS releases FROM dp_counters ORDER BY 1;
-SELECT DISTINCT releases::text COLLATE "C" AS releases FROM dp_counter_private.events ORDER BY 1;
-SELECT DISTINCT releases::text COLLATE "C" AS releases FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters ON counter = number ORDER BY 1;
+SELECT counter::text COLLATE "C" AS counter FROM dp_counters ORDER BY 1;
+SELECT DISTINCT counter::text COLLATE "C" AS counter FROM dp_counter_private.events ORDER BY 1;
+SELECT DISTINCT counter::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
 DROP TABLE visits, parted;
 BEGIN;
 DROP VIEW hats;

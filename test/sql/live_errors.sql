@@ -3,21 +3,21 @@ CREATE SCHEMA live_errors;
 SET search_path = live_errors, public;
 
 -- parameters
-SELECT dp_counter_create(NULL, 1.0);
-SELECT dp_counter_create('c', NULL);
-SELECT dp_counter_create('c', 0);
-SELECT dp_counter_create('c', 'NaN');
-SELECT dp_counter_create('c', 1.0, 0);
-SELECT dp_counter_create('c', 1.0, -5);
-SELECT dp_counter_create('c', 1.0, k => 1);
-SELECT dp_counter_create('c', 1.0, k => 65536);
-SELECT dp_counter_create('c', 1.0, mechanism => 'magic');
-SELECT dp_counter_create('', 1.0);
-SELECT dp_counter_create('a.b.c.d', 1.0);
-SELECT dp_counter_create('no_schema.c', 1.0);
-SELECT dp_counter_create('pg_temp.c', 1.0);
-SELECT dp_counter_create('c', 1.0);
-SELECT dp_counter_create('c', 1.0);
+SELECT dp_event_counter_create(NULL, 1.0);
+SELECT dp_event_counter_create('c', NULL);
+SELECT dp_event_counter_create('c', 0);
+SELECT dp_event_counter_create('c', 'NaN');
+SELECT dp_event_counter_create('c', 1.0, 0);
+SELECT dp_event_counter_create('c', 1.0, -5);
+SELECT dp_event_counter_create('c', 1.0, k => 1);
+SELECT dp_event_counter_create('c', 1.0, k => 65536);
+SELECT dp_event_counter_create('c', 1.0, mechanism => 'magic');
+SELECT dp_event_counter_create('', 1.0);
+SELECT dp_event_counter_create('a.b.c.d', 1.0);
+SELECT dp_event_counter_create('no_schema.c', 1.0);
+SELECT dp_event_counter_create('pg_temp.c', 1.0);
+SELECT dp_event_counter_create('c', 1.0);
+SELECT dp_event_counter_create('c', 1.0);
 SELECT count(*) FROM dp_counters;
 
 -- recording
@@ -46,12 +46,12 @@ CALL dp_counter_tick('c');
 RESET default_transaction_read_only;
 
 -- at the horizon
-SELECT dp_counter_create('short', 1e9, 1);
+SELECT dp_event_counter_create('short', 1e9, 1);
 SELECT dp_counter_record('short', 2);
 CALL dp_counter_tick('short');
 SELECT dp_counter_record('short', 3);
 CALL dp_counter_tick('short');
-SELECT steps_left FROM dp_counters WHERE releases = 'short'::regclass;
+SELECT steps_left FROM dp_counters WHERE counter = 'short'::regclass;
 
 -- triggers
 CREATE TABLE t (id integer);
@@ -77,7 +77,7 @@ DROP TRIGGER r ON t;
 CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION dp_counter_record('plain');
 INSERT INTO t VALUES (1);
 DROP TRIGGER r ON t;
-SELECT dp_counter_dropped();
+SELECT dp_counter_private.dp_counter_dropped();
 
 -- privileges: INSERT records, UPDATE ticks, SELECT reads
 CREATE ROLE live_recorder;
@@ -100,7 +100,7 @@ SET ROLE live_reader;
 SELECT dp_counter_record('c');
 INSERT INTO t VALUES (1);
 SELECT count(*) FROM c;
-SELECT releases, steps FROM dp_counters;
+SELECT counter, steps FROM dp_counters;
 SELECT * FROM dp_counter_private.counters;
 SELECT * FROM dp_counter_private.events;
 SELECT * FROM dp_counter_private.streams;
@@ -110,22 +110,22 @@ SELECT * FROM dp_counter_private.published;
 RESET ROLE;
 
 -- a state that is not one
-UPDATE dp_counter_private.streams SET state = '' WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = '' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
 CALL dp_counter_tick('c');
-UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
 CALL dp_counter_tick('c');
 -- another counter's state is not this one's
-SELECT dp_counter_create('d', 1e9);
+SELECT dp_event_counter_create('d', 1e9);
 CALL dp_counter_tick('d');
-UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'd'::regclass)) WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass)) WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
 CALL dp_counter_tick('c');
 -- events that are gone
 SELECT dp_counter_record('d', 5);
 CALL dp_counter_tick('d');
-DELETE FROM dp_counter_private.events WHERE releases = 'd'::regclass;
+DELETE FROM dp_counter_private.events WHERE counter = 'd'::regclass;
 CALL dp_counter_tick('d');
 -- a state that is gone
-DELETE FROM dp_counter_private.streams WHERE counter = (SELECT number FROM dp_counter_private.counters WHERE releases = 'd'::regclass);
+DELETE FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass);
 CALL dp_counter_tick('d');
 
 SET client_min_messages = warning;

@@ -11,9 +11,9 @@ END $$;
 
 -- Two neighbours with a long past, so that all their slots are nearly full: `more` has had one event more. (An attacker gets
 -- there by recording.) Bisecting how many events still fit must tell no difference; nothing may fail.
-SELECT dp_counter_create('less', 1e9), dp_counter_create('more', 1e9);
-UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21 WHERE releases IN ('less'::regclass, 'more'::regclass);
-UPDATE dp_counter_private.events SET total = total + 1 WHERE releases = 'more'::regclass;
+SELECT dp_event_counter_create('less', 1e9), dp_event_counter_create('more', 1e9);
+UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21 WHERE counter IN ('less'::regclass, 'more'::regclass);
+UPDATE dp_counter_private.events SET total = total + 1 WHERE counter = 'more'::regclass;
 SELECT format('SELECT dp_counter_record(%L, %s)', counter, 1 << i)
 FROM generate_series(5, 0, -1) AS i, unnest(ARRAY['less', 'more']) AS counter \gexec
 CALL dp_counter_tick('less');
@@ -27,14 +27,14 @@ CALL dp_counter_tick('more');
 SELECT * FROM increments('less');
 SELECT * FROM increments('more');
 -- No total was cut off, neither a slot's nor the counter's.
-SELECT counter, (SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE releases = counter::regclass)
-	- 64 * (9223372036854775807::numeric - 21) FROM unnest(ARRAY['less', 'more']) AS counter;
+SELECT name, (SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE counter = name::regclass)
+	- 64 * (9223372036854775807::numeric - 21) FROM unnest(ARRAY['less', 'more']) AS name;
 
 -- A transaction has at most 2^31 - 1 events, by whatever calls; what a rolled back subtransaction has recorded does not count.
-CREATE FUNCTION total(counter regclass) RETURNS numeric LANGUAGE sql AS $$
-	SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE releases = counter
+CREATE FUNCTION total(name regclass) RETURNS numeric LANGUAGE sql AS $$
+	SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE counter = name
 $$;
-SELECT dp_counter_create('c', 1e9);
+SELECT dp_event_counter_create('c', 1e9);
 SELECT count(dp_counter_record('c', 2147483647)) FROM generate_series(1, 5);
 SELECT total('c');
 BEGIN;
@@ -77,7 +77,7 @@ COMMIT;
 SELECT total('c') - 4 * 2147483647::numeric + 1;
 
 -- Counters keep their own totals wherever their rows go. A rewritten table, its rows moved by another counter's 64:
-SELECT dp_counter_create('gone', 1e9), dp_counter_create('here', 1e9), dp_counter_create('there', 1e9);
+SELECT dp_event_counter_create('gone', 1e9), dp_event_counter_create('here', 1e9), dp_event_counter_create('there', 1e9);
 SELECT dp_counter_record('here', 1);
 SELECT dp_counter_record('there', 10);
 SELECT dp_counter_drop('gone');
@@ -90,13 +90,13 @@ SELECT total('here'), total('there');
 -- rows that have moved on, whose old places are taken by a new counter's
 UPDATE dp_counter_private.events SET slot = slot;
 VACUUM dp_counter_private.events;
-SELECT dp_counter_create('late', 1e9);
+SELECT dp_event_counter_create('late', 1e9);
 SELECT dp_counter_record('here', 4);
 SELECT dp_counter_record('there', 40);
 SELECT dp_counter_record('late', 400);
 SELECT total('here'), total('there'), total('late');
 -- a table that has become shorter
-SELECT count(dp_counter_create('many' || i, 1e9)) FROM generate_series(1, 20) AS i;
+SELECT count(dp_event_counter_create('many' || i, 1e9)) FROM generate_series(1, 20) AS i;
 SELECT dp_counter_record('many20', 1);
 SELECT count(dp_counter_drop(('many' || i)::regclass)) FROM generate_series(1, 19) AS i;
 SET client_min_messages = error;
@@ -105,7 +105,7 @@ RESET client_min_messages;
 SELECT dp_counter_record('many20', 2);
 SELECT total('many20');
 -- and more counters than the cache has places
-SELECT count(dp_counter_create('many' || i, 1e9)) FROM generate_series(1, 19) AS i;
+SELECT count(dp_event_counter_create('many' || i, 1e9)) FROM generate_series(1, 19) AS i;
 SELECT format('SELECT dp_counter_record(%L, %s)', 'many' || i, i) FROM generate_series(1, 2), generate_series(1, 20) AS i \gexec
 SELECT string_agg(total(('many' || i)::regclass)::text, ' ' ORDER BY i) FROM generate_series(1, 20) AS i;
 SET client_min_messages = warning;

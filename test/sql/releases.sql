@@ -150,7 +150,7 @@ WITH r AS MATERIALIZED (SELECT dp_count(flu, 1e-9) AS n FROM visits) SELECT a.n 
 -- The mark in the catalog is looked up once a query: without it nothing is drawn. (pg_upgrade forgets those of the
 -- aggregates.)
 BEGIN;
-SELECT dp_counter_repair();
+SELECT dp_repair();
 UPDATE pg_proc SET provolatile = 'i' WHERE oid = 'dp_count(boolean, float8)'::regprocedure;
 UPDATE pg_proc SET provolatile = 's' WHERE oid = 'dp_running_count(boolean, float8, integer, bigint)'::regprocedure;
 SAVEPOINT s;
@@ -168,7 +168,7 @@ SELECT dp_running_count(flu, 1e9, 3, 20) FROM visits WHERE false;
 ROLLBACK TO s;
 SELECT dp_running_count(flu, 1e9, 3, 20) OVER (ORDER BY t), sum(t) OVER (ORDER BY t) FROM visits;
 ROLLBACK TO s;
-SELECT dp_counter_repair();
+SELECT dp_repair();
 SELECT dp_count(flu, 1e9), dp_running_count(flu, 1e9, 3, 20) FROM visits;
 ALTER FUNCTION dp_running_count(boolean, float8, integer, text, bigint) STABLE;
 ALTER FUNCTION dp_running_count(bit, float8, integer, text, bigint) IMMUTABLE;
@@ -177,7 +177,7 @@ SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits;
 ROLLBACK TO s;
 SELECT dp_running_count(flu::integer::bit, 1e9) OVER (ORDER BY t) FROM visits;
 ROLLBACK TO s;
-SELECT dp_counter_repair();
+SELECT dp_repair();
 SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) AS counts;
 ROLLBACK;
 \set VERBOSITY default

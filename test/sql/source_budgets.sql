@@ -10,7 +10,7 @@ CREATE VIEW visits_dp AS SELECT * FROM visits;
 SELECT dp_budget_create('budget', 1e10 + 1);
 SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at');
 CREATE FUNCTION make(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, epsilon, horizon => 6, source => 'visits_dp', per_person => 4, every => '1 day', since => '2024-01-01', "by" => 'ward', groups => '{a,b}') $$;
+    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'visits_dp', per_person => 4, every => '1 day', since => '2024-01-01', "by" => 'ward', groups => '{a,b}') $$;
 
 -- what is rolled back was not charged, and nothing else is forgotten
 SELECT make('kept', 0.5);
@@ -47,7 +47,7 @@ CREATE VIEW few_dp AS SELECT person, at FROM visits;
 SELECT dp_budget_create('small', 0.3);
 SELECT dp_source_create('few_dp', budget => 'small', person => 'person', at => 'at');
 CREATE FUNCTION make_small(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01') $$;
+    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01') $$;
 BEGIN;
 SELECT make_small('one', 0.3);
 ROLLBACK;
@@ -62,24 +62,24 @@ SELECT make_small('four', 0.000000001);
 SELECT * FROM dp_budgets WHERE budget = 'small'::regclass;
 
 -- contributions
-CALL dp_source_contributions('visits_dp', 1e9, 'contributions', most => 4);
-SELECT events, persons, low, high, round(kept::numeric, 3) AS kept FROM contributions ORDER BY events;
-CALL dp_source_contributions('visits_dp', 1e9, 'with_flu', 'flu', 2);
-SELECT events, persons, round(kept::numeric, 3) AS kept FROM with_flu ORDER BY events;
-CALL dp_source_contributions('visits_dp', 1e9, 'with_flu', 'flu', 2);
-CALL dp_source_contributions('visits_dp', 1e11, 'more');
-CALL dp_source_contributions('visits_dp', 0.001, 'more', 'ward');
-CALL dp_source_contributions('visits_dp', 0.001, 'more', 'nothing');
-CALL dp_source_contributions('visits_dp', 0.001, 'more', most => 0);
-CALL dp_source_contributions('visits_dp', 0.001, 'more', most => NULL);
-CALL dp_source_contributions('visits_dp', 0.001, NULL);
-CALL dp_source_contributions('visits_dp', NULL, 'more');
-CALL dp_source_contributions('visits_dp', 0, 'more');
-CALL dp_source_contributions('visits', 0.001, 'more');
-CALL dp_source_contributions(NULL, 0.001, 'more');
-CALL dp_source_contributions('visits_dp', 0.001, 'pg_temp.more');
+CALL dp_source_contributions('visits_dp', 'contributions', 1e9, most => 8);
+SELECT events, persons, low, high, round(kept_at_most::numeric, 3) AS kept_at_most FROM contributions ORDER BY events;
+CALL dp_source_contributions('visits_dp', 'with_flu', 1e9, 'flu', 2);
+SELECT events, persons, round(kept_at_most::numeric, 3) AS kept_at_most FROM with_flu ORDER BY events;
+CALL dp_source_contributions('visits_dp', 'with_flu', 1e9, 'flu', 2);
+CALL dp_source_contributions('visits_dp', 'more', 1e11);
+CALL dp_source_contributions('visits_dp', 'more', 0.001, 'ward');
+CALL dp_source_contributions('visits_dp', 'more', 0.001, 'nothing');
+CALL dp_source_contributions('visits_dp', 'more', 0.001, most => 0);
+CALL dp_source_contributions('visits_dp', 'more', 0.001, most => NULL);
+CALL dp_source_contributions('visits_dp', NULL, 0.001);
+CALL dp_source_contributions('visits_dp', 'more', NULL);
+CALL dp_source_contributions('visits_dp', 'more', 0);
+CALL dp_source_contributions('visits', 'more', 0.001);
+CALL dp_source_contributions(NULL, 'more', 0.001);
+CALL dp_source_contributions('visits_dp', 'pg_temp.more', 0.001);
 BEGIN;
-CALL dp_source_contributions('visits_dp', 0.001, 'more');
+CALL dp_source_contributions('visits_dp', 'more', 0.001);
 ROLLBACK;
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 -- a function of the view that waits for the table, to show what is stored there and undo it with its charge
@@ -93,7 +93,7 @@ END $$;
 CREATE FUNCTION seems_stable() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN source_budgets.lie_in_wait(); END $$;
 CREATE VIEW waiting_dp AS SELECT person, at FROM visits WHERE seems_stable();
 SELECT dp_source_create('waiting_dp', 'budget', 'person', 'at', person_wise => true);
-CALL dp_source_contributions('waiting_dp', 1e9, 'awaited', most => 1);
+CALL dp_source_contributions('waiting_dp', 'awaited', 1e9, most => 1);
 SELECT count(*) FROM awaited;
 SELECT purpose, epsilon FROM budget ORDER BY spent_at DESC LIMIT 1;
 SELECT dp_source_drop('waiting_dp');
@@ -102,15 +102,15 @@ SELECT dp_source_drop('waiting_dp');
 SELECT make('exact', 1e9);
 CALL dp_counter_tick('exact');
 SELECT period, ward, step, count FROM exact ORDER BY step, ward;
-SELECT * FROM dp_counter_changes('exact', 1) WHERE "group" = 'a' ORDER BY step;
-SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9) FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c."group";
+SELECT * FROM dp_counter_changes('exact', 1) WHERE group_value = 'a' ORDER BY step;
+SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9) FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c.group_value;
 SELECT make('noisy', 0.001);
 CALL dp_counter_tick('noisy');
 SELECT bool_and(c.count = n.count - coalesce((SELECT count FROM noisy b WHERE b.ward = n.ward AND b.step = n.step - 2), 0)
                 AND c.stddev = dp_stddev(n.step, 6, 0.001, sensitivity => 4, since => greatest(n.step - 2, 0)) AND c.low >= 0 AND c.low <= c.high)
-FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward = c."group";
+FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward = c.group_value;
 -- of a counter that is fed by a trigger
-SELECT dp_counter_create('fed', 1e9);
+SELECT dp_event_counter_create('fed', 1e9);
 SELECT dp_counter_record('fed', 5);
 CALL dp_counter_tick('fed');
 SELECT dp_counter_record('fed', 2);

@@ -51,7 +51,7 @@ CALL dp_source_tick('facts');
 
 -- the counter; every call lacks one thing
 PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS
-    SELECT dp_counter_create('c', $1, $2, source => $3, event => $4, value => $5, upper => $6, per_person => $7, by => $8, groups => $9,
+    SELECT dp_counter_create('c', epsilon => $1, horizon => $2, source => $3, event => $4, sum => $5, upper => $6, per_person => $7, by => $8, groups => $9,
                              every => $10, since => $11, grace => $12);
 EXECUTE create_counter(1, 10, NULL, 'yes', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 EXECUTE create_counter(1, 10, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '1 day');
@@ -108,7 +108,13 @@ ROLLBACK;
 SELECT spent FROM dp_budgets WHERE budget = 'people'::regclass;
 EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-SELECT dp_counter_create('more', 0.6, 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+-- a first try without the names, a time with a zone, and one that is no time
+SELECT dp_counter_create();
+SELECT dp_counter_create('c');
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => now(), horizon => 10);
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 20250101, horizon => 10);
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 'no day', horizon => 10);
+SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
 SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
 
 -- who may do what
@@ -128,7 +134,7 @@ DROP VIEW temporary_dp;
 SET search_path = source_errors, public;
 SET ROLE source_steward;
 INSERT INTO facts (person, at, amount) VALUES (1, '2025-01-02', 0);
-SELECT dp_counter_create('fine', 0.1, 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('fine', epsilon => 0.1, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
 GRANT UPDATE ON c, fine TO source_clock;
 RESET ROLE;
 -- a clock needs no right on the source
@@ -161,18 +167,18 @@ CALL dp_counter_tick('c');
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, random() < 2 AS yes, doc, xs FROM facts;
 CALL dp_counter_tick('c');
 -- nothing was closed by all that
-SELECT steps FROM dp_counters WHERE releases = 'c'::regclass;
+SELECT steps FROM dp_counters WHERE counter = 'c'::regclass;
 RESET ROLE;
-SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters ON number = counter WHERE releases = 'c'::regclass;
+SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = 'c'::regclass;
 -- a counter whose view was replaced does not hold its source any more; without it, it names none: restored from a dump, the number of what is gone could be that of a source of somebody else's
 SET ROLE source_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', 0.01, 1, source => 'gone', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01');
 CREATE OR REPLACE VIEW orphan AS SELECT now() AS period, 1::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
 DROP VIEW gone;
 CALL dp_counter_tick('orphan');
-SELECT source FROM dp_counters WHERE releases = 'orphan'::regclass;
+SELECT source FROM dp_counters WHERE counter = 'orphan'::regclass;
 DROP VIEW orphan;
 RESET ROLE;
 SET client_min_messages = warning;

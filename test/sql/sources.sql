@@ -22,28 +22,28 @@ FROM generate_series(1, 3000) AS i;
 SELECT dp_counter_create('flu', epsilon => 1e9, horizon => 40, source => 'visits_dp', event => 'flu', per_person => 3,
                          by => 'region', groups => '{south,north,east,west}', every => '1 day', since => '2025-03-01');
 SELECT dp_counter_create('all_visits', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
-SELECT dp_counter_create('spent', epsilon => 1e9, horizon => 6, source => 'visits_dp', value => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
+SELECT dp_counter_create('spent', epsilon => 1e9, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
 SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'sources' AND table_name = 'flu' ORDER BY ordinal_position;
 SELECT obj_description('flu'::regclass), obj_description('spent'::regclass);
-SELECT releases, source, event, value, upper, per_person, by, groups, every, since, grace, ended FROM dp_counters ORDER BY releases::text COLLATE "C";
+SELECT counter, source, event, sum, upper, per_person, by, groups, every, since, grace, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
 SELECT purpose, epsilon FROM patients ORDER BY purpose COLLATE "C";
 
 -- the truth: the first events of a person in the order (period, group's number, clamped value)
-CREATE FUNCTION truth(counter regclass, bound integer, most integer, width interval, declared text[], need_flu boolean, is_sum boolean)
+CREATE FUNCTION truth(name regclass, bound integer, most integer, width interval, declared text[], need_flu boolean, is_sum boolean)
 RETURNS TABLE (step bigint, region text, count numeric) LANGUAGE sql AS $$
-    WITH named AS (SELECT name, g FROM unnest(coalesce(declared, '{NULL}')) WITH ORDINALITY AS d (name, g)),
+    WITH named AS (SELECT region, g FROM unnest(coalesce(declared, '{NULL}')) WITH ORDINALITY AS d (region, g)),
     periods AS MATERIALIZED (
         SELECT n, (timestamp '2025-03-01' + (n - 1) * width) AT TIME ZONE 'Europe/Berlin' AS begins,
                (timestamp '2025-03-01' + n * width) AT TIME ZONE 'Europe/Berlin' AS ends
-        FROM dp_counters c, generate_series(1, c.horizon) AS n WHERE c.releases = counter),
+        FROM dp_counters c, generate_series(1, c.horizon) AS n WHERE c.counter = name),
     events AS (
         SELECT patient, n, g, CASE WHEN is_sum THEN least(greatest(cents, 0), most) ELSE 1 END AS value
         FROM visits v, named, periods
         WHERE patient IS NOT NULL AND (NOT need_flu OR flu) AND (NOT is_sum OR cents IS NOT NULL)
-              AND (declared IS NULL OR v.region = name) AND visited_at >= begins AND visited_at < ends),
+              AND (declared IS NULL OR v.region = named.region) AND visited_at >= begins AND visited_at < ends),
     capped AS (SELECT *, row_number() OVER (PARTITION BY patient ORDER BY n, g, value) AS used FROM events),
     cells AS (SELECT n, g, sum(value) AS value FROM capped WHERE used <= bound GROUP BY n, g)
-    SELECT n, name, sum(coalesce(value, 0)) OVER (PARTITION BY g ORDER BY n)
+    SELECT n, named.region, sum(coalesce(value, 0)) OVER (PARTITION BY g ORDER BY n)
     FROM periods CROSS JOIN named LEFT JOIN cells USING (n, g)
 $$;
 CREATE FUNCTION differences(counter regclass, bound integer, most integer, width interval, declared text[], need_flu boolean, is_sum boolean)
@@ -51,8 +51,8 @@ RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     different bigint;
 BEGIN
-    EXECUTE format('SELECT count(*) FROM truth($1, $2, $3, $4, $5, $6, $7) t FULL JOIN %s c ON t.step = c.step %s WHERE t.count IS DISTINCT FROM c.count',
-                   counter, CASE WHEN declared IS NOT NULL THEN 'AND t.region = c.region' END)
+    EXECUTE format('SELECT count(*) FROM truth($1, $2, $3, $4, $5, $6, $7) t FULL JOIN %s c ON t.step = c.step %s WHERE t.count IS DISTINCT FROM c.%s',
+                   counter, CASE WHEN declared IS NOT NULL THEN 'AND t.region = c.region' END, CASE WHEN is_sum THEN 'sum' ELSE 'count' END)
     INTO different USING counter, bound, most, width, declared, need_flu, is_sum;
     RETURN different;
 END $$;
@@ -68,28 +68,28 @@ SELECT differences('flu', 3, 1, '1 day', '{south,north,east,west}', true, false)
 SELECT differences('flu', 2, 1, '1 day', '{south,north,east,west}', true, false) > 0 AS bound,
        differences('flu', 3, 1, '1 day', '{north,south,east,west}', true, false) > 0 AS "order",
        differences('spent', 4, 999, '7 days', NULL, false, true) > 0 AS clamp;
-SELECT step, period, count FROM spent ORDER BY step;
+SELECT step, period, sum FROM spent ORDER BY step;
 SELECT period, region, step, count FROM flu WHERE step IN (1, 30) ORDER BY step, region COLLATE "C";
 -- the noise is that of the whole bound: per_person * upper
-SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 6, source => 'visits_dp', value => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
+SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
 CALL dp_counter_tick('noisy');
 SELECT step, abs(stddev / dp_stddev(step, 6, 0.5, sensitivity => 4000) - 1) < 1e-9 AS planned FROM noisy ORDER BY step;
 SELECT dp_counter_drop('noisy');
 -- the clock is not over: nothing happens
 CALL dp_source_tick('visits_dp');
-SELECT releases, steps, ended FROM dp_counters ORDER BY releases::text COLLATE "C";
+SELECT counter, steps, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
 
 -- period by period, as a nightly clock would: the grace holds back what is not yet to be closed. Meanwhile rows come late, are
 -- changed and deleted: what was counted stays counted, and is never counted twice.
 CREATE TABLE copy AS TABLE visits;
 SELECT dp_counter_create('nightly', epsilon => 1e9, horizon => 40, source => 'visits_dp', event => 'flu', per_person => 3,
                          by => 'region', groups => '{south,north,east,west}', every => '1 day', since => '2025-03-01');
-CREATE PROCEDURE tick_until(counter regclass, n integer) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE tick_until(name regclass, n integer) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE dp_counter_private.source_counters
-    SET grace = (now() AT TIME ZONE 'Europe/Berlin') - (timestamp '2025-03-01' + n * interval '1 day') - interval '1 hour' WHERE releases = counter;
+    SET grace = (now() AT TIME ZONE 'Europe/Berlin') - (timestamp '2025-03-01' + n * interval '1 day') - interval '1 hour' WHERE counter = name;
     COMMIT;
-    CALL dp_counter_tick(counter);
+    CALL dp_counter_tick(name);
 END $$;
 DO $$ BEGIN FOR n IN 1 .. 40 LOOP CALL sources.tick_until('sources.nightly', n); END LOOP; END $$;
 SELECT differences('nightly', 3, 1, '1 day', '{south,north,east,west}', true, false), (SELECT count(DISTINCT released_at) FROM nightly) AS ticks;
@@ -108,13 +108,13 @@ UPDATE visits SET visited_at = '2025-03-25' WHERE visited_at < '2025-03-21' AND 
 INSERT INTO visits (patient, visited_at, flu) SELECT 1001, '2025-03-25', true FROM generate_series(1, 5);
 CALL tick_until('hit', 40);
 SELECT (SELECT count FROM hit WHERE step = 40) <= 3 * (SELECT count(DISTINCT patient) FROM copy WHERE flu AND patient IS NOT NULL) + 3 AS bounded,
-       (SELECT max(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE releases = 'hit'::regclass);
-SELECT count(*) = (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE releases = 'hit'::regclass) AS tallied
+       (SELECT max(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE counter = 'hit'::regclass);
+SELECT count(*) = (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE counter = 'hit'::regclass) AS tallied
 FROM generate_series(1, (SELECT count FROM hit WHERE step = 40));
 -- a rule about the time zone that is changed between two ticks: the next period begins where the last one ended
 SELECT dp_counter_create('moved', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
 CALL tick_until('moved', 10);
-UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE releases = 'moved'::regclass;
+UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE counter = 'moved'::regclass;
 CALL tick_until('moved', 12);
 SELECT step, period FROM moved WHERE step >= 10 ORDER BY step;
 TRUNCATE visits;
@@ -129,9 +129,9 @@ CREATE VIEW notes_by_day AS SELECT who, day, n, ok, place FROM notes;
 CREATE VIEW notes_by_time AS SELECT code, at, n, ok, place FROM notes WHERE ok;
 SELECT dp_source_create('notes_by_day', 'patients', 'who', 'day', time_zone => 'America/New_York');
 SELECT dp_source_create('notes_by_time', 'patients', 'code', 'at', 'UTC');
-SELECT dp_counter_create('by_month', 1e9, 3, source => 'notes_by_day', per_person => 20, by => 'n', groups => '{2,01,-5}', every => '1 month', since => '2025-01-31');
-SELECT dp_counter_create('by_ok', 1e9, 2, source => 'notes_by_day', per_person => 1000, by => 'ok', groups => '{t,f}', every => '45 days', since => '2024-12-30');
-SELECT dp_counter_create('by_ward', 1e9, 3, source => 'notes_by_time', per_person => 1000000, by => 'place', groups => '{green,red}', every => '720 hours', since => '2024-12-30');
+SELECT dp_counter_create('by_month', epsilon => 1e9, horizon => 3, source => 'notes_by_day', per_person => 20, by => 'n', groups => '{2,01,-5}', every => '1 month', since => '2025-01-31');
+SELECT dp_counter_create('by_ok', epsilon => 1e9, horizon => 2, source => 'notes_by_day', per_person => 1000, by => 'ok', groups => '{t,f}', every => '45 days', since => '2024-12-30');
+SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 3, source => 'notes_by_time', per_person => 1000000, by => 'place', groups => '{green,red}', every => '720 hours', since => '2024-12-30');
 CALL dp_source_tick('notes_by_day');
 CALL dp_source_tick('notes_by_time');
 SELECT period, n, step, count FROM by_month ORDER BY step, n;
@@ -145,23 +145,23 @@ INSERT INTO moments SELECT i, timestamptz '2025-03-29 22:00+00' + i * interval '
 INSERT INTO moments SELECT i, timestamptz '2025-10-25 22:00+00' + i * interval '30 minutes' FROM generate_series(0, 19) AS i;
 CREATE VIEW moments_dp AS SELECT * FROM moments;
 SELECT dp_source_create('moments_dp', 'patients', 'who', 'at', 'Europe/Berlin');
-SELECT dp_counter_create('spring', 1e9, 6, source => 'moments_dp', every => '1 hour', since => '2025-03-29 23:00');
-SELECT dp_counter_create('autumn', 1e9, 6, source => 'moments_dp', per_person => 2, every => '1 hour', since => '2025-10-25 23:00');
+SELECT dp_counter_create('spring', epsilon => 1e9, horizon => 6, source => 'moments_dp', every => '1 hour', since => '2025-03-29 23:00');
+SELECT dp_counter_create('autumn', epsilon => 1e9, horizon => 6, source => 'moments_dp', per_person => 2, every => '1 hour', since => '2025-10-25 23:00');
 CALL dp_source_tick('moments_dp');
 SELECT step, period, count FROM spring ORDER BY step;
 SELECT step, period, count FROM autumn ORDER BY step;
 -- dp_counter_changes tells local times: with the time zone that dp_counters shows they are the periods of the views
 SELECT step, c.period, c.count, bool_and(c.period AT TIME ZONE d.time_zone = s.period) AS same
-FROM (SELECT 'spring'::regclass AS releases, * FROM dp_counter_changes('spring', 1) UNION ALL SELECT 'autumn', * FROM dp_counter_changes('autumn', 1)) AS c
-     JOIN (SELECT 'spring'::regclass AS releases, step, period FROM spring UNION ALL SELECT 'autumn', step, period FROM autumn) AS s USING (releases, step)
-     JOIN dp_counters AS d USING (releases)
+FROM (SELECT 'spring'::regclass AS counter, * FROM dp_counter_changes('spring', 1) UNION ALL SELECT 'autumn', * FROM dp_counter_changes('autumn', 1)) AS c
+     JOIN (SELECT 'spring'::regclass AS counter, step, period FROM spring UNION ALL SELECT 'autumn', step, period FROM autumn) AS s USING (counter, step)
+     JOIN dp_counters AS d USING (counter)
 GROUP BY step, c.period, c.count ORDER BY c.period;
 
 -- what else is done with them
 SELECT dp_counter_record('flu');
 CALL dp_counter_tick('flu');
 ALTER VIEW visits_dp RENAME COLUMN region TO land;
-SELECT by FROM dp_counters WHERE releases = 'flu'::regclass;
+SELECT by FROM dp_counters WHERE counter = 'flu'::regclass;
 SELECT dp_source_drop('visits_dp');
 SELECT dp_budget_drop('patients');
 DROP VIEW visits_dp;

@@ -21,8 +21,8 @@ my $node = new_node('crash', conf => q{
 });
 $node->safe_psql('postgres', q{
 	CREATE TABLE ledger (id bigserial, n integer);
-	SELECT dp_counter_create('exact', 1e9);
-	SELECT dp_counter_create('noisy', 0.01, 1000000);
+	SELECT dp_event_counter_create('exact', 1e9);
+	SELECT dp_event_counter_create('noisy', 0.01, 1000000);
 	CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM dp_counter_record('exact', NEW.n);
@@ -133,7 +133,7 @@ for my $cycle (1 .. $cycles)
 		next if defined $now->{$step} && $now->{$step} == $seen{$step};
 		fail("release of step $step was seen and is gone or changed after crash $cycle");
 	}
-	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.counter = c.number WHERE p.steps < c.steps');
+	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number WHERE p.steps < c.steps');
 
 	# The next tick counts exactly what is committed.
 	$node->safe_psql('postgres', "CALL dp_counter_tick('exact')");

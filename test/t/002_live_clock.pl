@@ -14,8 +14,8 @@ my $seconds = $ENV{DP_CLOCK_SECONDS} // 10;
 my $node = new_node('clock', conf => "fsync = off\nautovacuum = off\nlog_lock_waits = on\ndeadlock_timeout = 100ms\n");
 $node->safe_psql('postgres', q{
 	CREATE TABLE ledger (client integer, n integer);
-	SELECT dp_counter_create('rows_seen', 1e9);
-	SELECT dp_counter_create('events_seen', 1e9);
+	SELECT dp_event_counter_create('rows_seen', 1e9);
+	SELECT dp_event_counter_create('events_seen', 1e9);
 	CREATE TRIGGER r AFTER INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION dp_counter_record('rows_seen');
 });
 

@@ -18,7 +18,7 @@ $node->safe_psql('postgres', q{
 	CREATE SCHEMA er AUTHORIZATION clinic; GRANT USAGE ON SCHEMA er TO PUBLIC; GRANT CREATE ON SCHEMA public TO clinic, reader, recorder, ticker, stranger, auditor;
 	SET ROLE clinic;
 	CREATE TABLE er.visits (id integer, diagnosis text);
-	SELECT dp_counter_create('er.flu', 1.0, 1000);
+	SELECT dp_event_counter_create('er.flu', 1.0, 1000);
 	CREATE TRIGGER flu AFTER INSERT ON er.visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu')
 		EXECUTE FUNCTION dp_counter_record('flu');
 	GRANT SELECT ON er.flu TO reader;
@@ -91,7 +91,7 @@ SKIP:
 	}
 	is(try_as('auditor', 'UPDATE dp_counter_private.events SET total = 0; DELETE FROM dp_counter_private.counters'), '', 'pg_write_all_data meets no row');
 	is(try_as('auditor', 'UPDATE dp_counter_private.releases SET count = 0; DELETE FROM dp_counter_private.releases'), '', 'nor among the releases');
-	like(try_as('auditor', "INSERT INTO dp_counter_private.events (releases, slot, total) VALUES ('er.flu', 1, 5)"), qr/row-level security policy for table "events"/, 'and makes none');
+	like(try_as('auditor', "INSERT INTO dp_counter_private.events (counter, slot, total) VALUES ('er.flu', 1, 5)"), qr/row-level security policy for table "events"/, 'and makes none');
 	like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, 1, NULL, now(), 1, 1, 1, 1)"), qr/row-level security policy for table "releases"/, 'no release either');
 	like(try_as('auditor', 'UPDATE dp_counter_private.published SET count = 0'), qr/cannot update view "published"/, 'not by the view of all releases');
 	like(try_as('auditor', 'UPDATE dp_counters SET steps = 0'), qr/cannot update view "dp_counters"/, 'nor by the list of counters');
@@ -103,12 +103,12 @@ is($node->safe_psql('postgres', 'SELECT sum(total) FROM dp_counter_private.event
 is(try_as('stranger', q{
 	CREATE FUNCTION public.leak(x anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'leak %', x; END $$;
 	SELECT * FROM dp_counters WHERE public.leak(epsilon)}), '', 'a stranger sees no counter, not even by a leaky function');
-is($node->safe_psql('postgres', 'SELECT releases::text, epsilon, horizon, steps, steps_left FROM dp_counters', extra_params => [ '-U', 'reader' ]),
+is($node->safe_psql('postgres', 'SELECT counter::text, epsilon, horizon, steps, steps_left FROM dp_counters', extra_params => [ '-U', 'reader' ]),
 	'er.flu|1.0|1000|2|998', 'a reader sees the public values');
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = 'dp_counters'::regclass AND attnum > 0}),
-	'releases epsilon horizon steps steps_left mechanism k stddev last_tick source event value upper per_person by groups every since time_zone grace ended', 'and there are no others');
+	'counter epsilon sensitivity horizon steps steps_left mechanism k stddev last_tick source event sum upper per_person by groups every since time_zone grace ended', 'and there are no others');
 
 # --- statistics: a reader watches everything that he may while events arrive
 my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : '';

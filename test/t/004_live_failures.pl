@@ -9,12 +9,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $orphans = q{SELECT count(*) FROM dp_counter_private.events WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = releases)};
+my $orphans = q{SELECT count(*) FROM dp_counter_private.events WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = counter)};
 my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
 # --- not where it could be rolled back
-sql(q{SELECT dp_counter_create('c', 1e9)});
+sql(q{SELECT dp_event_counter_create('c', 1e9)});
 like(failure($node, q{BEGIN; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'not in a transaction block');
 like(failure($node, q{SELECT 1 \; CALL dp_counter_tick('c');}), qr/cannot run inside a transaction block/, 'nor in an implicit one');
 sql(q{CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN CALL dp_counter_tick('c'); END $$;
@@ -43,8 +43,8 @@ is(sql('SELECT count FROM c ORDER BY step DESC LIMIT 1'), 6, 'isolation levels c
 sql('SELECT dp_counter_drop($$c$$)');
 
 # --- a release that cannot be published is kept, not drawn again
-sql(q{SELECT dp_counter_create('n', 0.01, 1000)});
-my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.counter = number JOIN dp_counter_private.releases r ON r.counter = number AND step = c.steps WHERE releases = 'n'::regclass};
+sql(q{SELECT dp_event_counter_create('n', 0.01, 1000)});
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps WHERE counter = 'n'::regclass};
 sql(q{BEGIN; SELECT FROM dp_counter_private.publications FOR UPDATE; PREPARE TRANSACTION 'in the way'});
 my %drawn;
 for (1 .. 5)
@@ -67,7 +67,7 @@ is(sql(q{SELECT steps || ' ' || (SELECT count(*) FROM dp_counter_private.release
 sql(q{INSERT INTO dp_counter_private.publications SELECT * FROM saved});
 
 # --- who listens is told, with a name that SQL takes
-sql(q{CREATE SCHEMA "A schema"; SELECT dp_counter_create('"A schema"."A ""counter"', 1)});
+sql(q{CREATE SCHEMA "A schema"; SELECT dp_event_counter_create('"A schema"."A ""counter"', 1)});
 like(sql(q{LISTEN dp_counter; CALL dp_counter_tick('"A schema"."A ""counter"')}),
 	qr/^Asynchronous notification "dp_counter" with payload ""A schema"."A ""counter" 1" received/m, 'a notification of a release');
 unlike(sql(q{LISTEN dp_counter}) . failure($node, q{LISTEN dp_counter; BEGIN; CALL dp_counter_tick('n')}), qr/notification/, 'none without');
@@ -87,7 +87,7 @@ SKIP:
 }
 
 # --- cancel and termination at every instant
-sql(q{SELECT dp_counter_create('t', 1e9); SELECT dp_counter_create('tn', 0.01, 100000)});
+sql(q{SELECT dp_event_counter_create('t', 1e9); SELECT dp_event_counter_create('tn', 0.01, 100000)});
 my %seen;
 my $cancels_from = length slurp_file($node->logfile);
 for my $i (1 .. 150)
@@ -117,7 +117,7 @@ cmp_ok(scalar(@hits), '>=', 15, 'at least 15 of 150 cancels and terminations hit
 SKIP:
 {
 	skip 'no prlimit', 4 unless eval { run_log([ 'prlimit', '--version' ]) };
-	sql(q{SELECT dp_counter_create('big', 1e9, 1000000000, 65535, 'subtraction')}); # a state of 262 kB
+	sql(q{SELECT dp_event_counter_create('big', 1e9, 1000000000, k => 65535, mechanism => 'subtraction')}); # a state of 262 kB
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my ($pid) = $session->query('SELECT pg_backend_pid()') =~ /(\d+)/; # PostgreSQL 16 leaves a newline behind it
 	my $limit = 3 * 1024 * 1024 + 4096;
@@ -141,7 +141,7 @@ SKIP:
 }
 
 # --- prepared transactions keep nobody waiting, not even their own session
-sql(q{SELECT dp_counter_create('p', 1e9)});
+sql(q{SELECT dp_event_counter_create('p', 1e9)});
 sql(q{SET lock_timeout = '2s'; BEGIN; SELECT dp_counter_record('p', 10); PREPARE TRANSACTION 'one'; SELECT dp_counter_record('p', 100);});
 sql(q{BEGIN; SELECT dp_counter_record('p', 1000); PREPARE TRANSACTION 'two'});
 sql(q{CALL dp_counter_tick('p')});
@@ -156,11 +156,11 @@ sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
 sql(q{SET lock_timeout = '2s'; DROP VIEW p});
 sql(q{COMMIT PREPARED 'three'});
 is(sql($orphans), 1, 'one that outlives its counter leaves a slot of nobody');
-sql(q{SELECT dp_counter_create('p', 1e9)});
+sql(q{SELECT dp_event_counter_create('p', 1e9)});
 is(sql($orphans), 0, 'until the next counter is made');
 
 # --- a drop that waits for another one
-sql(q{SELECT dp_counter_create('d', 1e9)});
+sql(q{SELECT dp_event_counter_create('d', 1e9)});
 my $first = $node->background_psql('postgres', on_error_stop => 1);
 $first->query_safe('BEGIN; DROP VIEW d;');
 my $out = $node->basedir . '/second_drop';
@@ -172,10 +172,10 @@ $second->finish;
 like(slurp_file("$out.errors"), qr/ERROR:  relation with OID \d+ does not exist/, 'and finds nothing any more');
 
 # --- the horizon
-sql(q{SELECT dp_counter_create('h', 1e9, 2)});
+sql(q{SELECT dp_event_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
 sql(q{SELECT dp_counter_record('h', 5)});
 like(failure($node, q{CALL dp_counter_tick('h')}), qr/at its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
-is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE releases = 'h'::regclass}), 5, 'and the events are kept');
-is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE releases = 'h'::regclass}), '2|0', 'no step is left');
+is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE counter = 'h'::regclass}), 5, 'and the events are kept');
+is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE counter = 'h'::regclass}), '2|0', 'no step is left');
 done_testing();

@@ -14,9 +14,9 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 sql(q{
 	CREATE SCHEMA "Strange ""schema"; CREATE ROLE owner;
 	CREATE TABLE filler_1 (); CREATE TABLE filler_2 (); -- so that OIDs differ after a restore
-	SELECT dp_counter_create('public.visits_seen', 1e9, 1000);
-	SELECT dp_counter_create('"Strange ""schema"."A table"', 1e9);
-	SELECT dp_counter_create('noisy', 0.01, 100000);
+	SELECT dp_event_counter_create('public.visits_seen', 1e9, 1000);
+	SELECT dp_event_counter_create('"Strange ""schema"."A table"', 1e9);
+	SELECT dp_event_counter_create('noisy', 0.01, 100000);
 	DROP TABLE filler_1, filler_2;
 	CREATE TABLE visits (id integer);
 	CREATE TRIGGER r AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('visits_seen');
@@ -29,20 +29,20 @@ for my $table ('visits_seen', '"Strange ""schema"."A table"', 'noisy', 'noisy')
 	sql("CALL dp_counter_tick('$table')");
 }
 # between the two commits of a tick
-my $noisy = q{(SELECT number FROM dp_counter_private.counters WHERE releases = 'noisy'::regclass)};
+my $noisy = q{(SELECT number FROM dp_counter_private.counters WHERE counter = 'noisy'::regclass)};
 sql(q{CALL dp_counter_tick('noisy')});
-sql(qq{UPDATE dp_counter_private.publications SET steps = 2 WHERE counter = $noisy});
+sql(qq{UPDATE dp_counter_private.publications SET steps = 2 WHERE number = $noisy});
 is(sql('SELECT max(step) FROM noisy'), 2, 'a release is stored and not published');
 sql(q{INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
 
 # What a recorder left behind that committed after its counter was dropped has the OID of nothing, and after a restore of anything.
 my $recorder = $node->background_psql('postgres');
-$recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_counter_create('gone.c', 1)});
+$recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_event_counter_create('gone.c', 1)});
 $recorder->query_safe(q{BEGIN; SELECT dp_counter_record('gone.c', 7)});
 sql(q{DROP SCHEMA gone CASCADE});
 $recorder->query_safe('COMMIT');
 $recorder->quit;
-my $left = q{SELECT count(*) FROM dp_counter_private.events WHERE releases NOT IN (SELECT releases FROM dp_counter_private.counters)};
+my $left = q{SELECT count(*) FROM dp_counter_private.events WHERE counter NOT IN (SELECT counter FROM dp_counter_private.counters)};
 is(sql($left), 1, 'events of a counter that is gone');
 
 my $file = $node->basedir . '/dump.sql';
@@ -50,9 +50,9 @@ my $archive = $node->basedir . '/dump.custom';
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $file ], 'pg_dump');
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $archive ], 'pg_dump -Fc');
 like(slurp_file($file), qr/COPY dp_counter_private.counters/, 'the dump holds the state');
-my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.counter = number ORDER BY number});
-my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY counter, step});
-my $events = sql(q{SELECT releases::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (releases) GROUP BY 1 ORDER BY 1});
+my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number});
+my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step});
+my $events = sql(q{SELECT counter::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (counter) GROUP BY 1 ORDER BY 1});
 
 for my $way (qw(psql pg_restore))
 {
@@ -61,13 +61,13 @@ for my $way (qw(psql pg_restore))
 		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr("by_$way"), '-f', $file ]
 		: [ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr("by_$way"), $archive ], "restore by $way");
 	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
-	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.counter = number ORDER BY number}), $state, 'the same counters');
-	is($q->(q{SELECT releases::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
+	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number}), $state, 'the same counters');
+	is($q->(q{SELECT counter::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
 	is($q->($left), 0, 'and none of a counter that is gone');
-	is($q->(q{SELECT * FROM dp_counter_private.releases ORDER BY counter, step}), $releases, 'the same releases');
+	is($q->(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step}), $releases, 'the same releases');
 	is($q->(q{SELECT pg_get_viewdef('noisy')}), sql(q{SELECT pg_get_viewdef('noisy')}), 'the same view of them');
 	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_budgets dp_counters dp_sources noisy visits_seen', 'as safe');
-	$q->(q{SELECT dp_counter_create('another', 1)});
+	$q->(q{SELECT dp_event_counter_create('another', 1)});
 	is($q->(q{SELECT count(*) FROM another}), 0, 'a new counter has none of them');
 	$q->('DROP VIEW another');
 	$q->(q{INSERT INTO visits SELECT generate_series(1, 7)});
@@ -77,7 +77,7 @@ for my $way (qw(psql pg_restore))
 	is($q->('SELECT step, count FROM "Strange ""schema"."A table" ORDER BY 1'), "1|11\n2|11", 'whatever the name');
 	$q->(q{CALL dp_counter_tick('noisy')});
 	is($q->('SELECT string_agg(step::text, $$ $$ ORDER BY step) FROM noisy'), '1 2 3 4', 'a release that was stored and not published comes out');
-	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(qq{SELECT count FROM dp_counter_private.releases WHERE counter = $noisy AND step = 3}), 'as it was');
+	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(qq{SELECT count FROM dp_counter_private.releases WHERE number = $noisy AND step = 3}), 'as it was');
 	is($q->(q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'noisy'::regclass}), 'owner', 'its owner is the owner');
 	$q->('DROP VIEW visits_seen');
 	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');
@@ -90,7 +90,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE bare TEMPLATE template0');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('bare'), '-f', $bare ], 'restored');
 for my $name (qw(a b c d e))
 {
-	$node->safe_psql('bare', "SELECT dp_counter_create('$name', 1)");
+	$node->safe_psql('bare', "SELECT dp_event_counter_create('$name', 1)");
 	$node->safe_psql('bare', "CALL dp_counter_tick('$name')");
 }
 is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen UNION ALL SELECT step FROM "Strange ""schema"."A table" UNION ALL SELECT step FROM noisy) s'),
@@ -113,7 +113,7 @@ $standby->start;
 sql(q{CALL dp_counter_tick('s.seen')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
-is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE releases = 's.seen'::regclass}), 3, 'and the view');
+is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE counter = 's.seen'::regclass}), 3, 'and the view');
 is($standby->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_sum(1, 1e9, 1) OVER (ORDER BY i) AS n FROM generate_series(1, 9) AS i) AS r'), 9, 'a query is a release there as well');
 like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
 like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'recording too');

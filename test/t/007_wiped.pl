@@ -86,7 +86,7 @@ cmp_ok($after, '>', $before, 'once there is a key of random bits, its memory is 
 
 # --- a live counter: events that wait for the end of their transaction
 my @counters = map {"c$_"} 0 .. 12;
-$node->safe_psql('postgres', join ';', map {"SELECT dp_counter_create('$_', 1e-3)"} @counters);
+$node->safe_psql('postgres', join ';', map {"SELECT dp_event_counter_create('$_', 1e-3)"} @counters);
 my $c0 = $node->safe_psql('postgres', q{SELECT 'c0'::regclass::oid});
 sub pending { my ($level, $events) = @_; return qr/\Q${\ pack 'Lll', $c0, $level, $events}\E/; }
 my $record = 'SELECT dp_counter_record($$c0$$, 41234)';
@@ -102,7 +102,7 @@ is(copies_after("BEGIN; $record; " . join(';', map {"SELECT dp_counter_record('$
 # --- a total, in the form that its row has: head, total, carries, tail. Subtransactions fill the transaction's memory first: what
 # comes next does not use it again at once.
 my ($slot) = map { qr/[\0\1]\0{7}\Q${\ pack 'qq', $_, 0}\E[\0\1]/ } $node->safe_psql('postgres',
-	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE releases = 'c0'::regclass; SELECT 1234567890123 + 100 * 41234});
+	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE counter = 'c0'::regclass; SELECT 1234567890123 + 100 * 41234});
 cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234, carries, tail FROM dp_counter_private.events', $slot), '>', 0,
 	'a total is found');
 is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $slot), 0, 'none where it was recorded');
@@ -113,7 +113,7 @@ sub copies_of_state
 	my ($name, $sql) = @_;
 	my $file = $node->data_dir . "/state_$name";
 	my $store = "\\! psql -XAt -d '" . $node->connstr('postgres')
-		. "' -c \"SELECT encode(state, 'hex') FROM dp_counter_private.streams JOIN dp_counter_private.counters ON number = counter WHERE releases = '$name'::regclass\" > $file";
+		. "' -c \"SELECT encode(state, 'hex') FROM dp_counter_private.streams JOIN dp_counter_private.counters USING (number) WHERE counter = '$name'::regclass\" > $file";
 	# Another session reads the state before this one's memory is looked at; what to look for is known after both.
 	my $memory = memory_after("$sql;\n$store\n");
 	my $stored = pack 'H*', (split /\n/, slurp_file($file))[0];
@@ -125,9 +125,9 @@ sub copies_of_state
 for my $horizon (1000, 5000, 'NULL')
 {
 	my $name = lc "t$horizon";
-	$node->safe_psql('postgres', "SELECT dp_counter_create('$name', 1e-8, $horizon); SELECT dp_counter_record('$name', 41234)");
+	$node->safe_psql('postgres', "SELECT dp_event_counter_create('$name', 1e-8, $horizon); SELECT dp_counter_record('$name', 41234)");
 	$node->safe_psql('postgres', "CALL dp_counter_tick('$name')") for 1 .. 13;
-	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.streams JOIN dp_counter_private.counters ON number = counter WHERE releases = '$name'::regclass";
+	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.streams JOIN dp_counter_private.counters USING (number) WHERE counter = '$name'::regclass";
 	cmp_ok(copies_of_state($name, $copy), '>', 0, "$name: a state is found");
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: not where it was used");
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: nor in its next epoch");

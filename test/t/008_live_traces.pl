@@ -19,7 +19,7 @@ sub lengths
 {
 	my (@events) = @_;
 	my $counter = "c$events[0]_" . scalar @events;
-	$node->safe_psql('postgres', "SELECT dp_counter_create('$counter', 1)");
+	$node->safe_psql('postgres', "SELECT dp_event_counter_create('$counter', 1)");
 	my @positions = split /\n/, $node->safe_psql('postgres', "SELECT dp_counter_record('$counter', 0);"
 		. join('', map {"SELECT pg_current_wal_insert_lsn(); SELECT dp_counter_record('$counter', $_);"} @events)
 		. 'SELECT pg_current_wal_insert_lsn()');

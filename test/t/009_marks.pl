@@ -22,8 +22,8 @@ sql(q{
 	CREATE TABLE stored AS SELECT t, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits;
 	CREATE ROLE reader LOGIN;
 	GRANT SELECT ON visits TO reader;
-	SELECT dp_counter_create('er_flu', 1e9, 1000);
-	SELECT dp_counter_create('for_ever', 1e9);
+	SELECT dp_event_counter_create('er_flu', 1e9, 1000);
+	SELECT dp_event_counter_create('for_ever', 1e9);
 	SELECT dp_counter_record('er_flu', 5)});
 sql(q{CALL dp_counter_tick('er_flu')});
 sql(q{SELECT dp_budget_create('patients_epsilon', 3.0)});
@@ -33,7 +33,7 @@ sql($_) for split /;\n/, q{CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', 
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
-SELECT dp_counter_create('arrivals_by_day', 1e9, 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
+SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
 CALL dp_counter_tick('arrivals_by_day')};
 sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
 is(sql($marks), 'v', 'a fresh install marks all of them volatile');
@@ -67,7 +67,7 @@ command_ok([
 	], 'pg_upgrade');
 $new->start;
 
-like(failure($new, "$aggregates"), qr/dp_count is not marked VOLATILE in the catalog.*HINT: .*dp_counter_repair/s, 'after it the aggregates refuse');
+like(failure($new, "$aggregates"), qr/dp_count is not marked VOLATILE in the catalog.*HINT: .*dp_repair/s, 'after it the aggregates refuse');
 for my $query ($aggregates, "$aggregates WHERE false", 'SELECT dp_count(flu, 1e9) OVER () FROM visits',
 	'SELECT dp_running_count(flu, 1e9, 3, 100) OVER (ORDER BY t) FROM visits', 'REFRESH MATERIALIZED VIEW held')
 {
@@ -86,8 +86,8 @@ is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
 is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|0.3|2.7\narrivals_epsilon|3000000000|1000000000|2000000000", 'budgets know what was spent');
 
-like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_counter_repair()", user => 'reader'), qr/42501/, 'nobody but the owner repairs');
-my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_counter_repair();\nEXECUTE p;\nSELECT dp_counter_repair();", on_error_stop => 0);
+like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_repair()", user => 'reader'), qr/42501/, 'nobody but the owner repairs');
+my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_repair();\nEXECUTE p;\nSELECT dp_repair();", on_error_stop => 0);
 is($out, "2\n10|10\n0", 'who does, and a session sees it at once');
 is($new->safe_psql('postgres', $marks), 'v', 'all are marked again');
 is($new->safe_psql('postgres', $aggregates), '10|10', 'and count');

@@ -10,7 +10,7 @@ use Test::More;
 
 my $node = new_node('primary', allows_streaming => 1);
 sub sql { return $node->safe_psql('postgres', $_[0]); }
-sql(q{SELECT dp_counter_create('c', 0.01, 1000)});
+sql(q{SELECT dp_event_counter_create('c', 0.01, 1000)});
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
@@ -20,7 +20,7 @@ $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'there is a synchronous standby');
 is(failure($node, q{CALL dp_counter_tick('c')}), '', 'a tick waits for it');
 sql(q{SELECT dp_counter_record('c', 5)});
-my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.counter = number JOIN dp_counter_private.releases r ON r.counter = number AND step = c.steps};
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps};
 my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM c};
 my $first = sql($released);
 like($first, qr/^1:-?\d+$/, 'and publishes');

@@ -91,7 +91,7 @@ for my $ward (sort keys %shard)
 # It is not that the servers' extension were unknown: without its mark the same call is shipped.
 my $by_server = 'SELECT sum(dp_laplace(flu::integer, 1e9, 1)) FROM visits_north';
 unlike(shipped($by_server), qr/dp_/, 'dp_laplace is not shipped');
-like(shipped($by_server, q{UPDATE pg_proc SET provolatile = 'i' WHERE proname = 'dp_laplace'; }) . sql('SELECT dp_counter_repair()'), qr/dp_laplace.*1$/s,
+like(shipped($by_server, q{UPDATE pg_proc SET provolatile = 'i' WHERE proname = 'dp_laplace'; }) . sql('SELECT dp_repair()'), qr/dp_laplace.*1$/s,
 	'... because it is VOLATILE: marked IMMUTABLE it would be');
 
 # A view over there that draws is a query there: each scan of the foreign table is a release, one of what was stored is none.
@@ -123,7 +123,7 @@ unlike(days(q{(at AT TIME ZONE 'UTC')::date}), qr/GROUP BY/, 'nor what depends o
 unlike(shipped('SELECT at::date AS day, count(*) FROM visits GROUP BY 1'), qr/GROUP BY/, 'nor a count over several servers without their key');
 
 # --- live counters: a row's trigger records what is written through the coordinator, a statement's NEW TABLE PostgreSQL refuses
-sql(q{SELECT dp_counter_create('arrivals', 1e9, 10);
+sql(q{SELECT dp_event_counter_create('arrivals', 1e9, 10);
 	CREATE TRIGGER arrivals AFTER INSERT ON visits FOR EACH ROW EXECUTE FUNCTION dp_counter_record('arrivals')});
 sql(q{INSERT INTO visits SELECT ward, 1000, '2026-01-01', false FROM (VALUES ('north'), ('south'), ('south')) AS v (ward)});
 like(failure($coordinator, q{BEGIN; INSERT INTO visits VALUES ('south', 1000, '2026-01-01', false); SELECT 1 / 0}), qr/division by zero/, 'a transaction that fails');
@@ -160,7 +160,7 @@ sql(q{
 like(failure($coordinator, q{SELECT dp_source_create('visits_dp', 'wards', 'person', 'at')}), qr/HINT: .*person_wise/, 'a source over foreign tables wants its owner\'s word');
 sql(q{
 	SELECT dp_source_create('visits_dp', 'wards', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('flu_by_day', 1e9, 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+	SELECT dp_counter_create('flu_by_day', epsilon => 1e9, horizon => 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
 my %statement = (query => $release, tick => q{CALL dp_counter_tick('flu_by_day')});
 
 $shard{south}->stop;

@@ -22,11 +22,11 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 
 sql(q{
 	SELECT dp_budget_create('budget', 1e15);
-	CREATE PROCEDURE close(counter regclass, n integer) LANGUAGE plpgsql AS $$
+	CREATE PROCEDURE close(name regclass, n integer) LANGUAGE plpgsql AS $$
 	BEGIN
-		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE releases = counter;
+		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE counter = name;
 		COMMIT;
-		CALL dp_counter_tick(counter);
+		CALL dp_counter_tick(name);
 	END $$;});
 
 # --- exactness. The oracle keeps a person's tally, and counts by row_number() in the total order.
@@ -72,7 +72,8 @@ sql(qq{
 	DECLARE n bigint;
 	BEGIN
 		EXECUTE format('SELECT count(*) FROM (SELECT step, region::text, sum(total) OVER (PARTITION BY region ORDER BY step) AS count FROM cells WHERE name = %L) AS truth '
-			|| 'FULL JOIN (SELECT step, region::text, count FROM %I) AS released USING (step, region) WHERE truth.count IS DISTINCT FROM released.count', counter, counter) INTO n;
+			|| 'FULL JOIN (SELECT step, region::text, %I AS count FROM %I) AS released USING (step, region) WHERE truth.count IS DISTINCT FROM released.count', counter,
+			(SELECT attname FROM pg_attribute WHERE attrelid = counter::regclass AND attname IN ('count', 'sum')), counter) INTO n;
 		RETURN n;
 	END \$\$;});
 
@@ -89,8 +90,8 @@ my @plans = (
 for my $plan (@plans)
 {
 	my ($name, $bound, $value, $every, $steps) = @$plan;
-	my $kind = $value eq 'NULL' ? "event => 'event'" : "value => 'value', upper => 100";
-	sql(qq{SELECT dp_counter_create('$name', 1e9, horizon => $steps, source => 'visits_dp', $kind, per_person => $bound,
+	my $kind = $value eq 'NULL' ? "event => 'event'" : "sum => 'value', upper => 100";
+	sql(qq{SELECT dp_counter_create('$name', epsilon => 1e9, horizon => $steps, source => 'visits_dp', $kind, per_person => $bound,
 		"by" => 'region', groups => $groups, every => '$every', since => '2024-02-20')});
 }
 
@@ -130,8 +131,8 @@ for my $plan (@plans[ 2 .. $#plans ])
 	}
 	is(sql("SELECT differences('$name')"), 0, "$name: exact with late, updated, deleted and backdated rows");
 }
-is(sql(q{SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter
-	WHERE t.used > CASE c.releases::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 1000000 ELSE 3 END}), 0, 'no tally is above its bound');
+is(sql(q{SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number)
+	WHERE t.used > CASE c.counter::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 1000000 ELSE 3 END}), 0, 'no tally is above its bound');
 
 # --- sensitivity: pairs of small databases that differ in one person, laid into one table in different orders. A database is
 # three groups of its own and persons of its own, so that the counter takes each for itself.
@@ -169,7 +170,7 @@ for my $plan (sort keys %settings)
 	$node->safe_psql('postgres', join ';', 'TRUNCATE events', "SELECT setseed(0.$number)", 'CALL lay(1, 6)', 'ANALYZE events');
 	$node->safe_psql('postgres', "ALTER SYSTEM SET $_") for @set;
 	sql('SELECT pg_reload_conf()');
-	sql(qq{SELECT dp_counter_create('$counter', 1e9, horizon => 5, source => 'events_dp', value => 'value', upper => $upper, per_person => $bound, "by" => 'place',
+	sql(qq{SELECT dp_counter_create('$counter', epsilon => 1e9, horizon => 5, source => 'events_dp', sum => 'value', upper => $upper, per_person => $bound, "by" => 'place',
 		groups => (SELECT array_agg(pair || '.' || side || '.' || region) FROM generate_series(1, $pairs) AS pair, generate_series(0, 1) AS side, unnest('{a,b,c}'::text[]) AS region),
 		every => '1 day', since => '2024-01-01')});
 	sql("CALL close('$counter', 2)");
@@ -182,7 +183,7 @@ for my $plan (sort keys %settings)
 	sql("CALL close('$counter', 5)");
 	my ($most, $with, $over) = split /\|/, sql(qq{
 		WITH increments AS (
-			SELECT place, step, count - coalesce(lag(count) OVER (PARTITION BY place ORDER BY step), 0) AS added FROM $counter
+			SELECT place, step, sum - coalesce(lag(sum) OVER (PARTITION BY place ORDER BY step), 0) AS added FROM $counter
 		), distances AS (
 			SELECT split_part(a.place, '.', 1) AS pair, sum(abs(a.added - b.added)) AS l1
 			FROM increments a JOIN increments b ON b.step = a.step AND b.place = regexp_replace(a.place, '[.]0[.]', '.1.')
@@ -205,7 +206,7 @@ sql(qq{
 	CREATE TABLE replays AS SELECT g AS who, 'g' || g AS place, date '2024-01-01' + (g * n) % 20 AS day FROM generate_series(1, $replays) g, generate_series(1, 6) n;
 	CREATE VIEW replays_dp AS SELECT * FROM replays;
 	SELECT dp_source_create('replays_dp', budget => 'budget', person => 'who', at => 'day', time_zone => 'UTC');
-	SELECT dp_counter_create(name, epsilon, horizon => 20, source => 'replays_dp', per_person => 4, "by" => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) g),
+	SELECT dp_counter_create(name, epsilon => epsilon, horizon => 20, source => 'replays_dp', per_person => 4, "by" => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) g),
 		every => '1 day', since => '2024-01-01') FROM (VALUES ('true_replays', 1e9), ('noisy_replays', 0.5)) AS v (name, epsilon);
 	CREATE TABLE errors AS SELECT n.step, n.count - t.count AS error, n.stddev, t.count BETWEEN n.low AND n.high AS covered FROM noisy_replays n JOIN true_replays t USING (place, step) WITH NO DATA;});
 sql("CALL dp_source_tick('replays_dp')");

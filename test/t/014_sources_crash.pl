@@ -30,8 +30,8 @@ sql(q{
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_budget_create('budget', 1e10);
 	SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
-	SELECT dp_counter_create('exact', 1e9, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
-	SELECT dp_counter_create('noisy', 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
+	SELECT dp_counter_create('exact', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
+	SELECT dp_counter_create('noisy', epsilon => 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
 	-- no period is over yet; each round of the clock makes it three more
 	UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since;
 });
@@ -39,7 +39,7 @@ my $round = q{
 UPDATE dp_counter_private.source_counters SET "grace" = "grace" - 3 * every;
 CALL dp_counter_tick('exact');
 CALL dp_source_tick('visits_dp');
-SELECT dp_counter_create('passing', 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01') \g /dev/null
+SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01') \g /dev/null
 SELECT dp_counter_drop('passing') \g /dev/null
 SELECT 'seen', step, region, count FROM noisy ORDER BY step DESC, region LIMIT 12;
 };
@@ -102,8 +102,8 @@ for my $cycle (1 .. $cycles)
 
 	# closed and unpublished by the crash: stored, and published as it is
 	my $closed = sql(q{SELECT string_agg(step || ' ' || stream || ' ' || r.count, ',' ORDER BY step, stream) FROM dp_counter_private.releases r
-		JOIN dp_counter_private.counters c ON c.number = r.counter JOIN dp_counter_private.publications p ON p.counter = c.number
-		WHERE c.releases = 'noisy'::regclass AND r.step > p.steps});
+		JOIN dp_counter_private.counters c ON c.number = r.number JOIN dp_counter_private.publications p ON p.number = c.number
+		WHERE c.counter = 'noisy'::regclass AND r.step > p.steps});
 	$between++ if $closed ne '';
 	sql(q{CALL dp_counter_tick('noisy')});
 	my %stored = map { my ($s, $g, $c) = split / /; ("$s " . ('north', 'south')[ $g - 1 ] => $c) } split /,/, $closed;
@@ -117,7 +117,7 @@ for my $cycle (1 .. $cycles)
 		fail("periods of $table are missing after crash $cycle") if $ok ne 't';
 	}
 	# the passing counter is there and charged, or neither
-	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE releases::text WHEN 'exact' THEN 1e9 WHEN 'noisy' THEN 0.01 ELSE 0.5 END) FROM dp_counters)});
+	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'exact' THEN 1e9 WHEN 'noisy' THEN 0.01 ELSE 0.5 END) FROM dp_counters)});
 	fail("the budget is off by $odd after crash $cycle") if $odd != 0;
 	sql(q{DO $$ BEGIN IF to_regclass('passing') IS NOT NULL THEN PERFORM dp_counter_drop('passing'); END IF; END $$});
 }
@@ -138,8 +138,8 @@ is(sql(q{
 	WITH closed AS (
 		SELECT person, least(count(*), 5) AS used FROM visits WHERE at < timestamp '2000-01-01' + (SELECT max(step) FROM exact) * interval '1 day' GROUP BY person
 	)
-	SELECT (SELECT sum(used) FROM closed) - (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE c.releases = 'exact'::regclass)
-		|| ' ' || (SELECT count(*) FROM closed) - (SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c ON c.number = t.counter WHERE c.releases = 'exact'::regclass)}),
+	SELECT (SELECT sum(used) FROM closed) - (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass)
+		|| ' ' || (SELECT count(*) FROM closed) - (SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass)}),
 	'0 0', 'so are the tallies');
 cmp_ok(last_step(), '>', 6 * $cycles, 'there were ticks before every crash');
 done_testing();

@@ -20,8 +20,8 @@ sql(q{
 	CREATE VIEW "Visits of" AS SELECT person, at, "Is it flu?" FROM visits;
 	SELECT dp_budget_create('budget', 1e9 + 1);
 	SELECT dp_source_create('"Visits of"', budget => 'budget', person => 'person', at => 'at');
-	SELECT dp_counter_create('flu', 1e9, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
-	SELECT dp_counter_create('noisy', 0.5, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
+	SELECT dp_counter_create('flu', epsilon => 1e9, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
+	SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 8, source => '"Visits of"', event => 'Is it flu?', per_person => 10, every => '1 day', since => '2024-03-30');
 	GRANT UPDATE ON flu, noisy TO clock;
 	RESET ROLE;
 	CREATE PROCEDURE public.over(n integer) LANGUAGE sql AS $$ UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Europe/Berlin' - (since + n * every) $$;
@@ -63,7 +63,7 @@ my $error = failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'c
 isnt($error, '', 'a view that fails for some row');
 unlike($error, qr/division/, 'others than its owner do not learn why');
 like(failure($node, q{SET ROLE steward; CALL dp_counter_tick('"A clinic".flu')}), qr/division by zero/, 'its owner does');
-is(sql(q{SELECT steps FROM dp_counters WHERE releases = '"A clinic".flu'::regclass}), 3, 'and no step was closed');
+is(sql(q{SELECT steps FROM dp_counters WHERE counter = '"A clinic".flu'::regclass}), 3, 'and no step was closed');
 sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" FROM "A clinic".visits});
 
 # --- dump and restore
@@ -72,14 +72,14 @@ command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $dump ], 
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 command_ok([ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr('restored'), $dump ], 'pg_restore');
 my $q = sub { return $node->safe_psql('restored', $_[0]); };
-for my $query ('SELECT * FROM dp_budgets', 'SELECT * FROM dp_sources', 'SELECT * FROM dp_counters ORDER BY 1', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY counter, digest')
+for my $query ('SELECT * FROM dp_budgets', 'SELECT * FROM dp_sources', 'SELECT * FROM dp_counters ORDER BY 1', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY number, digest')
 {
 	is($q->($query), sql($query), "the same: $query");
 }
 $q->('CALL over(6)');
 $q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
-like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
+like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
 	qr/has an epsilon of 0\.5 left/, 'and its budget');
 
 # --- a standby, and its promotion

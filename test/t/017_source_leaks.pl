@@ -27,7 +27,7 @@ sql(q{
 	CREATE FUNCTION tell(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'secret %', $1; RETURN EXISTS (SELECT FROM pg_am); END $$;
 	CREATE VIEW visits_dp AS SELECT patient, at, tell(note) AS told FROM visits;
 	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('c', 1e9, 10, source => 'visits_dp', event => 'told', per_person => 100, every => '1 day', since => '2025-01-01');
+	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 10, source => 'visits_dp', event => 'told', per_person => 100, every => '1 day', since => '2025-01-01');
 	GRANT UPDATE ON c TO clock;
 	INSERT INTO visits SELECT i % 37, timestamptz '2025-01-01 12:00+00' + i % 10 * interval '1 day', 'note ' || i FROM generate_series(1, 12345) AS i;
 }, 'steward');
@@ -65,12 +65,12 @@ like(slurp_file($node->logfile), qr/temporary file/, 'all of which the log has o
 like(slurp_file($node->logfile), qr/Scan .*visits.*rows=12345/, 'plans as well');
 
 # The owner hears his own functions.
-sql(q{SELECT dp_counter_create('d', 1e9, 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', event => 'told')}, 'steward');
+sql(q{SELECT dp_counter_create('d', epsilon => 1e9, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', event => 'told')}, 'steward');
 $node->psql('postgres', q{CALL dp_counter_tick('d')}, stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
 like($messages, qr/secret note \d+/, 'their owner hears what his functions say');
 
 # A report that is seen before it is committed could be rolled back, with its charge.
-$node->psql('postgres', q{SET client_min_messages = log; SET debug_print_plan = on; SET plan_cache_mode = force_custom_plan; CALL dp_source_contributions('visits_dp', 1e9, 'report', most => 2)},
+$node->psql('postgres', q{SET client_min_messages = log; SET debug_print_plan = on; SET plan_cache_mode = force_custom_plan; CALL dp_source_contributions('visits_dp', 'report', 1e9, most => 2)},
 	stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
 is(sql('SELECT persons FROM report WHERE events = 3', 'steward'), 37, 'a report');
 like($messages, qr/LOG:  plan:/, 'whose owner sees the plans');

@@ -73,7 +73,7 @@ sql(q{
 	ANALYZE visits;
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at');
-	SELECT dp_counter_create('c', 1e9, 730, source => 'visits_dp', every => '1 day', since => '2024-01-01', by => 'region', groups => '{0,1,2,3,4,5,6,7,8,9}');
+	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 730, source => 'visits_dp', every => '1 day', since => '2024-01-01', by => 'region', groups => '{0,1,2,3,4,5,6,7,8,9}');
 
 	-- Slow: a second and a half a row, in the reading, where rows are sorted, or in the counting, where they come in order.
 	CREATE TABLE naps (patient integer PRIMARY KEY, at timestamp DEFAULT '2024-01-01');
@@ -81,12 +81,12 @@ sql(q{
 	CREATE FUNCTION nap(seconds float8) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM pg_sleep(seconds); RETURN true; END';
 	CREATE VIEW naps_dp AS SELECT *, nap(1.5) AS napped, nap(1.2) AS dozed FROM naps;
 	SELECT dp_source_create('naps_dp', 'b', 'patient', 'at', person_wise => true);
-	SELECT dp_counter_create(name, 1e9, 1, source => 'naps_dp', event => event, every => '1 day', since => '2024-01-01')
+	SELECT dp_counter_create(name, epsilon => 1e9, horizon => 1, source => 'naps_dp', event => event, every => '1 day', since => '2024-01-01')
 	FROM (VALUES ('owners', 'napped'), ('in_order', 'napped'), ('clocks', 'dozed')) AS counter(name, event);
 	GRANT UPDATE ON clocks TO clock;
 	CREATE VIEW short_dp AS SELECT patient, at FROM naps;
 	SELECT dp_source_create('short_dp', 'b', 'patient', 'at');
-	SELECT dp_counter_create('short', 1e9, 1, source => 'short_dp', every => '1 day', since => '2024-01-01');
+	SELECT dp_counter_create('short', epsilon => 1e9, horizon => 1, source => 'short_dp', every => '1 day', since => '2024-01-01');
 }, 'steward');
 
 # --- notices: these take 12 seconds each, and go on meanwhile
@@ -96,7 +96,7 @@ my %slow = (
 	in_order => [ 'steward', q{SET seq_page_cost = 1e9; CALL dp_counter_tick('in_order')} ],
 	clocks   => [ 'clock',   q{CALL dp_counter_tick('clocks')} ],
 	locker   => [ 'postgres', q{SELECT pg_sleep(9); BEGIN; LOCK TABLE dp_counter_private.releases IN SHARE MODE; SELECT pg_sleep(2); COMMIT} ], # of the clock, when 10 s are over
-	report   => [ 'steward', q{CALL dp_source_contributions('naps_dp', 1, 'report', event => 'napped')} ],
+	report   => [ 'steward', q{CALL dp_source_contributions('naps_dp', 'report', 1, event => 'napped')} ],
 );
 my %run;
 for my $name (keys %slow)
@@ -137,7 +137,7 @@ is(sql($state), $before, 'nothing is spent or half done');
 # While it is published: what was closed is not drawn again.
 cancelled('publishing', 'LOCK TABLE dp_counter_private.publications IN SHARE MODE');
 is(sql('SELECT count(*) FROM c', 'steward'), 0, 'nothing is published');
-my $digest = q{SELECT count(*), md5(string_agg(r::text, '' ORDER BY step, stream)) FROM dp_counter_private.releases AS r WHERE counter = (SELECT min(counter) FROM dp_counter_private.releases)};
+my $digest = q{SELECT count(*), md5(string_agg(r::text, '' ORDER BY step, stream)) FROM dp_counter_private.releases AS r WHERE number = (SELECT min(number) FROM dp_counter_private.releases)};
 my $closed = sql($digest);
 like($closed, qr/^7300\|/, 'all is closed');
 sql(q{CALL dp_counter_tick('c')}, 'steward');

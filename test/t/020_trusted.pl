@@ -39,7 +39,7 @@ is(as('curator', q{
 	$node->safe_psql('hospital', 'SELECT current_user'), 'a superuser owns all that is in it');
 
 # --- used: nobody in it is a superuser
-as('curator', q{SELECT dp_counter_create('er_flu', 1e9, 1000); SELECT dp_counter_create('other', 1e9)});
+as('curator', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)});
 as('curator', q{SELECT dp_counter_record('er_flu', 3)});
 as('curator', q{CALL dp_counter_tick('er_flu')});
 as('curator', q{GRANT SELECT ON er_flu TO stranger});
@@ -49,7 +49,7 @@ as('curator', q{
 	CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 	SELECT dp_budget_create('arrivals_epsilon', 2e9);
 	SELECT dp_source_create('arrivals_dp', 'arrivals_epsilon', 'person', 'day');
-	SELECT dp_counter_create('arrivals_by_day', 1e9, 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01')});
+	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01')});
 as('curator', q{CALL dp_source_tick('arrivals_dp')});
 is(as('curator', 'SELECT max(count) FROM arrivals_by_day'), 10, 'so does one over a source');
 as('curator', 'DROP VIEW arrivals_by_day');
@@ -62,19 +62,19 @@ refused('curator', $_) for
 	'GRANT USAGE ON SCHEMA dp_counter_private TO curator',
 	'ALTER EXTENSION dp_counter DROP TABLE dp_counter_private.counters',
 	'ALTER EVENT TRIGGER dp_counter_dropped DISABLE',
-	'ALTER FUNCTION dp_counter_repair() SECURITY DEFINER',
+	'ALTER FUNCTION dp_repair() SECURITY DEFINER',
 	q{UPDATE pg_proc SET provolatile = 'i' WHERE proname = 'dp_count'};
 
 # --- repaired: by the owner of the extension and its members, and by a superuser
 my $lose = q{UPDATE pg_proc SET provolatile = 'i' WHERE proname IN ('dp_count', 'dp_running_count')};
 my $lost = $node->safe_psql('hospital', q{SELECT count(*) FROM pg_proc WHERE proname IN ('dp_count', 'dp_running_count')});
 $node->safe_psql('hospital', $lose);
-refused('stranger', 'SELECT dp_counter_repair()');
-is(as('curator', 'SELECT dp_counter_repair(); SELECT dp_counter_repair(); SELECT dp_count(true, 1e9)'), "$lost\n0\n1", 'the owner repairs');
+refused('stranger', 'SELECT dp_repair()');
+is(as('curator', 'SELECT dp_repair(); SELECT dp_repair(); SELECT dp_count(true, 1e9)'), "$lost\n0\n1", 'the owner repairs');
 $node->safe_psql('hospital', $lose);
-is($node->safe_psql('hospital', 'SELECT dp_counter_repair()'), $lost, 'so does a superuser');
+is($node->safe_psql('hospital', 'SELECT dp_repair()'), $lost, 'so does a superuser');
 $node->safe_psql('hospital', "GRANT curator TO stranger; $lose");
-is(as('stranger', 'SELECT dp_counter_repair()'), $lost, 'and a member of the owner');
+is(as('stranger', 'SELECT dp_repair()'), $lost, 'and a member of the owner');
 $node->safe_psql('hospital', 'REVOKE curator FROM stranger');
 
 # --- a dump has to leave the secrets out

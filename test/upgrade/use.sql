@@ -3,7 +3,7 @@ CREATE TABLE visits AS SELECT t, t % 3 = 0 AS flu FROM generate_series(1, 30) t;
 CREATE VIEW running AS SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits;
 CREATE VIEW streaming AS SELECT t, dp_running_count(flu, 1e9, 3, 100) OVER (ORDER BY t) AS n FROM visits;
 CREATE MATERIALIZED VIEW released AS SELECT dp_count(flu, 1e9) AS n FROM visits;
-SELECT dp_counter_create('er_flu', 1e9, 1000);
+SELECT dp_event_counter_create('er_flu', 1e9, 1000);
 CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM dp_counter_record('er_flu', NEW.flu::int);
@@ -18,5 +18,5 @@ CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', cu
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
-SELECT dp_counter_create('arrivals_by_day', 1e9, 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
+SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
 CALL dp_counter_tick('arrivals_by_day');

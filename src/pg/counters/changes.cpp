@@ -19,36 +19,48 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// The column of the counter's view that names the group, quoted; NULL where it has none: its
-/// columns are step, ..., or period, step, ..., or period, the group's, step, ...
-const char* group_column(Oid releases) {
+/// What the counter's view has. Its columns are step, ..., or period, step, ..., or period, the
+/// group's, step, ...; behind step and released_at comes count or sum.
+struct ViewShape {
+    const char* group; ///< the column, quoted; NULL where it has none
+    bool is_sum;
+};
+
+ViewShape shape_of(Oid releases) {
     Relation view = relation_open(releases, AccessShareLock);
     TupleDesc columns = RelationGetDescr(view);
-    const char* group = "NULL";
-    if (columns->natts > 2 && std::strcmp(NameStr(TupleDescAttr(columns, 2)->attname), "step") == 0)
-        group = pstrdup(quote_identifier(NameStr(TupleDescAttr(columns, 1)->attname)));
+    const auto is_named = [&](int column, const char* name) {
+        return std::strcmp(NameStr(TupleDescAttr(columns, column)->attname), name) == 0;
+    };
+    int step = 0;
+    while (step < 2 && !is_named(step, "step"))
+        ++step;
+    const ViewShape shape{
+        step == 2 ? pstrdup(quote_identifier(NameStr(TupleDescAttr(columns, 1)->attname))) : "NULL",
+        is_named(step + 2, "sum")};
     relation_close(view, NoLock);
-    return group;
+    return shape;
 }
 
 /// As the caller, who may have made anything of the search path: the function sets it to
 /// pg_catalog. The difference is computed in decimals, since releases may be at a bigint's ends.
 const char* statement(Oid releases, const char* extension) {
+    const ViewShape shape = shape_of(releases);
     return psprintf(
-        "SELECT c.since + (r.step - 1)::float8 * c.every, r.\"group\", r.step, r.change, "
-        "%s.dp_stddev(r.step, c.horizon, c.epsilon::float8, c.k, c.mechanism, "
-        "coalesce(c.per_person * c.upper, 1), r.before), "
-        "lower(i.i), coalesce(upper(i.i) - 1, 9223372036854775807) "
-        "FROM (SELECT step, \"group\", greatest(step - $2, 0) AS before, "
-        "greatest(least(count::numeric - coalesce(lag(count, $3) OVER groups, 0), "
+        "SELECT c.since + (r.step - 1)::float8 * c.every, r.group_value, r.step, %s, NULL::float8, "
+        "%s.dp_stddev(r.step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, "
+        "r.before), "
+        "lower(i.i)::float8, coalesce(upper(i.i) - 1, 9223372036854775807)::float8 "
+        "FROM (SELECT step, group_value, greatest(step - $2, 0) AS before, "
+        "greatest(least(total::numeric - coalesce(lag(total, $3) OVER groups, 0), "
         "9223372036854775807), -9223372036854775808)::int8 AS change "
-        "FROM (SELECT step, (%s)::text AS \"group\", count FROM %s) AS releases "
-        "WINDOW groups AS (PARTITION BY \"group\" ORDER BY step)) AS r, "
+        "FROM (SELECT step, (%s)::text AS group_value, %s AS total FROM %s) AS releases "
+        "WINDOW groups AS (PARTITION BY group_value ORDER BY step)) AS r, "
         "%s.dp_counters AS c, LATERAL (SELECT %s.dp_interval(r.change, r.step, c.horizon, "
-        "c.epsilon::float8, 0.95, c.k, c.mechanism, coalesce(c.per_person * c.upper, 1), "
-        "r.before, '[0,)')) AS i(i) "
-        "WHERE c.releases = $1 ORDER BY r.step, r.\"group\"",
-        extension, group_column(releases), quoted_name(releases), extension, extension);
+        "c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, r.before, '[0,)')) AS i(i) "
+        "WHERE c.counter = $1 ORDER BY r.step, r.group_value",
+        shape.is_sum ? "NULL::int8, r.change" : "r.change, NULL::int8", extension, shape.group,
+        shape.is_sum ? "sum" : "count", quoted_name(releases), extension, extension);
 }
 
 } // namespace
@@ -56,7 +68,7 @@ const char* statement(Oid releases, const char* extension) {
 
 DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    const Oid releases = read_relation(fcinfo->args[0], "counter");
     constexpr const char* kHint = "It is a number of periods: 7 of a counter by day are a week.";
     check_not_null(fcinfo->args[1], "lag", kHint);
     const std::int64_t lag = PG_GETARG_INT64(1);

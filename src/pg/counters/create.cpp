@@ -1,4 +1,4 @@
-// dp_counter_create: a new counter and the view of its releases.
+// dp_counter_create, dp_event_counter_create: a new counter and the view of its releases.
 #include <cstdint>
 
 #include "pg/events/event_counter.hpp"
@@ -13,7 +13,10 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 }
 
 namespace dp_counter::pg {
@@ -25,30 +28,51 @@ constexpr ViewColumn kReleaseColumns[] = {
     {"count", "bigint", "count"}, {"stddev", "double precision", "stddev"},
     {"low", "bigint", "low"},     {"high", "bigint", "high"},
 };
+constexpr int kCountColumn = 2;
 constexpr int kMostColumns = 2 + lengthof(kReleaseColumns);
 
+/// Of dp_counter_create.
 enum ArgumentIndex {
-    kReleases,
-    kEpsilon,
-    kHorizon,
-    kK,
-    kMechanism,
+    kName,
     kSource,
-    kEvent,
-    kValue,
-    kUpper,
-    kPerPerson,
-    kBy,
-    kGroups,
+    kEpsilon,
     kEvery,
     kSince,
-    kGrace
+    kHorizon,
+    kEvent,
+    kPerPerson,
+    kSum,
+    kUpper,
+    kBy,
+    kGroups,
+    kGrace,
+    kK,
+    kMechanism
 };
+
+/// `since` is declared "any", so that a time with a zone meets this error and not the parser's.
+Argument read_since(FunctionCallInfo fcinfo) {
+    const Argument since = fcinfo->args[kSince];
+    const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kSince);
+    if (type != UNKNOWNOID && type != TIMESTAMPOID && type != DATEOID)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("since must be of type timestamp or date, not %s", format_type_be(type)),
+                 errhint("Periods are local to the source's time zone: write since => "
+                         "'2026-01-01', or now() AT TIME ZONE 'Europe/Berlin'.")));
+    if (since.isnull || type == TIMESTAMPOID)
+        return since;
+    if (type == DATEOID)
+        return {DirectFunctionCall1(date_timestamp, since.value), false};
+    return {DirectFunctionCall3(timestamp_in, since.value, ObjectIdGetDatum(InvalidOid),
+                                Int32GetDatum(-1)),
+            false};
+}
 
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
-    return {args[kSource], args[kEvent],  args[kValue], args[kUpper], args[kPerPerson],
-            args[kBy],     args[kGroups], args[kEvery], args[kSince], args[kGrace]};
+    return {args[kSource], args[kEvent],  args[kSum],   args[kUpper],       args[kPerPerson],
+            args[kBy],     args[kGroups], args[kEvery], read_since(fcinfo), args[kGrace]};
 }
 
 Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source) {
@@ -59,45 +83,60 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
             columns[count++] = source->columns[i];
     for (const ViewColumn& column : kReleaseColumns)
         columns[count++] = column;
+    if (source != nullptr && source->row.value != InvalidAttrNumber)
+        columns[source->column_count + kCountColumn].name = "sum";
     return create_view_of(name, "published", number, columns, count,
                           source != nullptr ? source->row.source : InvalidOid);
+}
+
+struct Parameters {
+    Argument name, epsilon, horizon, k, mechanism;
+};
+
+/// Makes a counter and its view; with a source where one is declared.
+Oid create(const Parameters& parameters, const SourceDeclaration* source) {
+    Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
+    const std::int64_t sensitivity = source != nullptr ? sensitivity_of(*source) : 1;
+    const Request request =
+        read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
+                      .sensitivity = {Int64GetDatum(sensitivity), false},
+                      .horizon = parameters.horizon,
+                      .k = parameters.k,
+                      .mechanism = parameters.mechanism});
+    const StoredState state = new_state(CurrentMemoryContext, request);
+    const std::int32_t number = next_counter_number();
+    const Oid counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
+    insert_counter(counter, number, epsilon, request, state.spec);
+    insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
+    insert_publication(number);
+    if (source != nullptr)
+        declare_source_counter(counter, number, epsilon, *source);
+    else
+        declare_event_counter(counter);
+    return counter;
+}
+
+void check_name(const Argument& name) {
+    check_not_null(name, "name", "Give the name of the view to be made.");
 }
 
 } // namespace
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_create) {
-    using namespace dp_counter;
     using namespace dp_counter::pg;
-    check_not_null(fcinfo->args[kReleases], "releases", "Give the name of the view to be made.");
+    const NullableDatum* args = fcinfo->args;
+    check_name(args[kName]);
     PreventCommandIfReadOnly("dp_counter_create()");
-    Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
-    const SourceArguments arguments = source_arguments(fcinfo);
-    SourceDeclaration declared{};
-    const SourceDeclaration* source = nullptr;
-    std::int64_t sensitivity = 1;
-    if (arguments.source.isnull) {
-        check_without_source(arguments);
-    } else {
-        declared = read_declaration(arguments, fcinfo->args[kHorizon]);
-        sensitivity = sensitivity_of(declared);
-        source = &declared;
-    }
-    const Request request =
-        read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
-                      .sensitivity = {Int64GetDatum(sensitivity), false},
-                      .horizon = fcinfo->args[kHorizon],
-                      .k = fcinfo->args[kK],
-                      .mechanism = fcinfo->args[kMechanism]});
-    const StoredState state = new_state(CurrentMemoryContext, request);
-    const std::int32_t number = next_counter_number();
-    const Oid releases = create_view(PG_GETARG_TEXT_PP(kReleases), number, source);
-    insert_counter(releases, number, epsilon, request, state.spec);
-    insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
-    insert_publication(number);
-    if (source != nullptr)
-        declare_source_counter(releases, number, epsilon, *source);
-    else
-        declare_event_counter(releases);
-    PG_RETURN_OID(releases);
+    const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
+    PG_RETURN_OID(
+        create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source));
+}
+
+DP_FUNCTION(dp_event_counter_create) {
+    using namespace dp_counter::pg;
+    const NullableDatum* args = fcinfo->args;
+    check_name(args[0]);
+    PreventCommandIfReadOnly("dp_event_counter_create()");
+    PG_RETURN_OID(create({args[0], args[1], args[2], args[3], args[4]}, nullptr));
 }

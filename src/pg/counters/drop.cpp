@@ -56,7 +56,7 @@ void remove_budget(Oid budget, const char* name) {
 
 DP_FUNCTION(dp_counter_drop) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    const Oid releases = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_drop()");
     check_counter_owner(releases); // before the lock, so that nobody else can make others wait
     LockRelationOid(releases, AccessExclusiveLock);

@@ -131,7 +131,7 @@ constexpr const char* kWhyCommit = "A tick commits: a release that was seen and 
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
-    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    const Oid releases = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(releases, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);

@@ -27,7 +27,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kReleases, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
+enum Column { kCounter, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
 
 /// As many transactions can commit events of one counter at the same time without a new slot.
 constexpr std::int32_t kSlots = 64;
@@ -94,7 +94,7 @@ void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t e
 void insert_index_entry(Relation table, HeapTuple tuple) {
     Datum values[2];
     bool nulls[2];
-    values[0] = heap_getattr(tuple, kReleases + 1, RelationGetDescr(table), &nulls[0]);
+    values[0] = heap_getattr(tuple, kCounter + 1, RelationGetDescr(table), &nulls[0]);
     values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
     Relation index = index_open(secret_relation(kEvents.index), RowExclusiveLock);
     IndexInfo* info = BuildIndexInfo(index);
@@ -225,7 +225,7 @@ bool add_at_known_place(Relation table, Oid releases, std::int32_t events) {
     if (!is_current)
         return false;
     bool is_null = false;
-    const Datum owner = heap_getattr(&row, kReleases + 1, RelationGetDescr(table), &is_null);
+    const Datum owner = heap_getattr(&row, kCounter + 1, RelationGetDescr(table), &is_null);
     const bool added =
         DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
     ReleaseBuffer(buffer);
@@ -239,7 +239,7 @@ void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
     HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
         bool is_null = false;
-        const Datum owner = heap_getattr(row, kReleases + 1, RelationGetDescr(table), &is_null);
+        const Datum owner = heap_getattr(row, kCounter + 1, RelationGetDescr(table), &is_null);
         if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row, LockTupleExclusive))
             CatalogTupleDelete(table, &row->t_self);
     }

@@ -57,7 +57,7 @@ struct Target {
 void check_trigger(FunctionCallInfo fcinfo) {
     if (!CALLED_AS_TRIGGER(fcinfo))
         refuse_trigger("dp_counter_record() without arguments is a trigger function",
-                       "Name the counter: dp_counter_record('releases').");
+                       "Name the counter: dp_counter_record('counter').");
     const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
     if (!TRIGGER_FIRED_AFTER(data->tg_event))
         refuse_trigger("dp_counter_record must be an AFTER trigger",
@@ -70,7 +70,7 @@ void check_trigger(FunctionCallInfo fcinfo) {
                        "Write REFERENCING NEW TABLE AS new, or FOR EACH ROW.");
     if (data->tg_trigger->tgnargs != 1)
         refuse_trigger("dp_counter_record as a trigger takes one argument",
-                       "Name the counter: EXECUTE FUNCTION dp_counter_record('releases').");
+                       "Name the counter: EXECUTE FUNCTION dp_counter_record('counter').");
 }
 
 /// The table that the trigger's argument names. A name without a schema is that of a table in the
@@ -114,7 +114,7 @@ Oid releases_of_trigger(FunctionCallInfo fcinfo) {
 
 DP_FUNCTION(dp_counter_record) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "releases");
+    const Oid releases = read_relation(fcinfo->args[0], "counter");
     check_not_null(fcinfo->args[1], "events", "Give 0 where there is none.");
     const std::int32_t events = PG_GETARG_INT32(1);
     if (events < 0)

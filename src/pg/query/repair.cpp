@@ -76,9 +76,9 @@ int64 mend_members(Oid extension) {
 } // namespace dp_counter::pg
 
 /// For members of the extension's owner, who need not be a superuser, and changes nothing else.
-DP_FUNCTION(dp_counter_repair) {
+DP_FUNCTION(dp_repair) {
     using namespace dp_counter::pg;
-    PreventCommandIfReadOnly("dp_counter_repair()");
+    PreventCommandIfReadOnly("dp_repair()");
     const Oid extension = get_extension_oid("dp_counter", false);
 #if PG_VERSION_NUM >= 160000
     const bool owns = object_ownercheck(ExtensionRelationId, extension, GetUserId());

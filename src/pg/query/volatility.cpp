@@ -13,7 +13,7 @@ void check_volatile(Oid function) {
                         errmsg("%s is not marked VOLATILE in the catalog", get_func_name(function)),
                         errdetail("PostgreSQL may evaluate a call more often than it is written, "
                                   "and every evaluation is a release."),
-                        errhint("The extension's owner mends that with SELECT dp_counter_repair(), "
+                        errhint("The extension's owner fixes that with SELECT dp_repair(), "
                                 "in every database, after pg_upgrade.")));
 }
 

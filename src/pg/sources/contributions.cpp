@@ -36,7 +36,7 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kEpsilon, kStoredAs, kEvent, kMost };
+enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost };
 
 constexpr std::int32_t kGreatest = 10000;
 
@@ -90,14 +90,14 @@ void create_table(const char* quoted) {
     const char* statement = psprintf(
         "CREATE TABLE %s (events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, "
         "stddev pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT "
-        "NULL, kept pg_catalog.float8)",
+        "NULL, kept_at_most pg_catalog.float8)",
         quoted);
     if (SPI_execute(statement, false, 0) != SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", quoted);
 }
 
-/// The share of all events that a bound of so many a person would keep, told from the released
-/// numbers: the last cell is taken for one event more than the one before.
+/// The most that a bound of so many a person keeps of all events, from the released numbers: the
+/// persons of the last, open cell are taken for one event more than those of the one before.
 double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
     double kept = 0;
     double all = 0;
@@ -109,6 +109,14 @@ double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_
     return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
 }
 
+/// Whether so many persons are in the open cell that this would say nothing: more than a tenth.
+bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
+    double all = 0;
+    for (std::int32_t i = 0; i < cells; ++i)
+        all += static_cast<double>(releases[i].release.count);
+    return static_cast<double>(releases[cells - 1].release.count) > all / 10;
+}
+
 /// By a generic plan, in which debug_print_plan shows no number.
 void store(const char* table, const ClosedRelease* releases, std::int32_t cells) {
     Oid types[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
@@ -116,16 +124,17 @@ void store(const char* table, const ClosedRelease* releases, std::int32_t cells)
                             GUC_ACTION_LOCAL, true, 0, false);
     SPIPlanPtr insert = SPI_prepare(
         psprintf("INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6)", table), lengthof(types), types);
+    const bool is_kept_known = !is_open_cell_large(releases, cells);
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];
-        const bool is_open = i + 1 == cells;
+        const bool is_null = i + 1 == cells || !is_kept_known;
         Datum values[] = {Int32GetDatum(i + 1),
                           Int64GetDatum(cell.release.count),
                           Float8GetDatum(cell.release.stddev),
                           Int64GetDatum(cell.interval.low),
                           Int64GetDatum(cell.interval.high),
-                          Float8GetDatum(is_open ? 0 : kept_share(releases, cells, i + 1))};
-        const char* nulls = is_open ? "     n" : "      ";
+                          Float8GetDatum(is_null ? 0 : kept_share(releases, cells, i + 1))};
+        const char* nulls = is_null ? "     n" : "      ";
         if (SPI_execute_plan(insert, values, nulls, false, 0) != SPI_OK_INSERT)
             elog(ERROR, "could not insert into %s", table);
     }
@@ -151,7 +160,7 @@ DP_FUNCTION(dp_source_contributions) {
     PreventCommandIfReadOnly("dp_source_contributions()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
-    check_not_null(fcinfo->args[kStoredAs], "stored_as", "Give the name of the table to be made.");
+    check_not_null(fcinfo->args[kName], "name", "Give the name of the table to be made.");
     check_not_null(fcinfo->args[kMost], "most");
     const std::int32_t most = PG_GETARG_INT32(kMost);
     if (most < 1 || most > kGreatest)
@@ -162,7 +171,7 @@ DP_FUNCTION(dp_source_contributions) {
     arguments.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false};
     arguments.horizon = {Int64GetDatum(1), false};
     const Request request = read_request(arguments);
-    text* stored_as = PG_GETARG_TEXT_P_COPY(kStoredAs);
+    text* name = PG_GETARG_TEXT_P_COPY(kName);
 
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
@@ -172,7 +181,7 @@ DP_FUNCTION(dp_source_contributions) {
     const SourceRow row = require_source(source);
     const AttrNumber event = read_event_column(source, fcinfo->args[kEvent]);
     PushActiveSnapshot(GetTransactionSnapshot());
-    const char* table = name_table(stored_as);
+    const char* table = name_table(name);
     check_budget_usable(row.budget);
     charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter);
     const std::int32_t cells = most + 1;

@@ -36,8 +36,7 @@ constexpr std::int64_t kMostReleases = 10000000;
 void check_given(const Argument& argument, const char* parameter, const char* hint) {
     if (argument.isnull)
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                        errmsg("%s must not be null for a counter with a source", parameter),
-                        errhint("%s", hint)));
+                        errmsg("%s must not be null", parameter), errhint("%s", hint)));
 }
 
 AttrNumber optional_column(Oid source, const Argument& argument, const char* parameter) {
@@ -47,24 +46,24 @@ AttrNumber optional_column(Oid source, const Argument& argument, const char* par
 }
 
 void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& row) {
-    row.value = optional_column(source, arguments.value, "value");
+    row.value = optional_column(source, arguments.sum, "sum");
     row.upper = 1;
     if (row.value == InvalidAttrNumber) {
         if (!arguments.upper.isnull)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper needs a value"),
-                            errhint("Without a value each event counts as 1.")));
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper needs sum"),
+                            errhint("Without sum each event counts as 1.")));
         return;
     }
     const Oid type = column_type(source, row.value);
     if (type != INT2OID && type != INT4OID && type != INT8OID)
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                        errmsg("value must be of type smallint, integer or bigint, not %s",
+                        errmsg("sum must be of type smallint, integer or bigint, not %s",
                                format_type_be(type)),
                         errhint("Cast in the view: money in cents, say.")));
     constexpr const char* kHint =
         "Values are clamped to 0 .. upper, the most that an event can add.";
     if (arguments.upper.isnull)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("value needs upper"),
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sum needs upper"),
                         errhint("%s", kHint)));
     row.upper = DatumGetInt64(arguments.upper.value);
     if (row.upper < 1 || row.upper > kMostSensitivity)
@@ -145,25 +144,12 @@ ViewColumn period_column(Oid type) {
 
 } // namespace
 
-void check_without_source(const SourceArguments& arguments) {
-    const struct {
-        const Argument& argument;
-        const char* name;
-    } rest[] = {{arguments.event, "event"}, {arguments.value, "value"},
-                {arguments.upper, "upper"}, {arguments.per_person, "per_person"},
-                {arguments.by, "by"},       {arguments.groups, "groups"},
-                {arguments.every, "every"}, {arguments.since, "since"},
-                {arguments.grace, "grace"}};
-    for (const auto& [argument, name] : rest)
-        if (!argument.isnull)
-            ereport(ERROR,
-                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s needs a source", name),
-                     errhint("Without one a counter counts what dp_counter_record records.")));
-}
-
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
     SourceDeclaration declaration{};
     SourceCounterRow& row = declaration.row;
+    check_given(arguments.source, "source",
+                "dp_source_create makes a view a source. dp_event_counter_create makes counters "
+                "that are fed by calls and triggers.");
     row.source = DatumGetObjectId(arguments.source.value);
     LockRelationOid(row.source, AccessShareLock); // against DROP
     check_owner(row.source);

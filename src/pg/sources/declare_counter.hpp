@@ -12,9 +12,9 @@
 
 namespace dp_counter::pg {
 
-/// The arguments from `source` on, as SQL passes them.
+/// Arguments as SQL passes them.
 struct SourceArguments {
-    Argument source, event, value, upper, per_person, by, groups, every, since, grace;
+    Argument source, event, sum, upper, per_person, by, groups, every, since, grace;
 };
 
 /// Trivial.
@@ -25,9 +25,6 @@ struct SourceDeclaration {
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group
     int column_count;
 };
-
-/// Raises invalid_parameter_value where an argument is given that only a counter with a source has.
-void check_without_source(const SourceArguments& arguments);
 
 /// Reads a counter's declaration, with its source and budget kept from being dropped until the
 /// transaction ends. Raises what is wrong with any argument.

@@ -25,7 +25,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kUsed, kCounter, kDigest, kColumns };
+enum Column { kUsed, kNumber, kDigest, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
@@ -132,7 +132,7 @@ void close_tallies(Tallies& tallies) {
 }
 
 void delete_tallies(std::int32_t counter) {
-    delete_secret_rows(kTallies, {number_key(counter, kCounter)});
+    delete_secret_rows(kTallies, {number_key(counter, kNumber)});
 }
 
 } // namespace dp_counter::pg

@@ -15,9 +15,10 @@ namespace dp_counter::pg {
 namespace {
 
 enum Column {
-    kReleases,
+    kCounter,
     kNumber,
     kEpsilon,
+    kSensitivity,
     kHorizon,
     kMechanism,
     kK,
@@ -57,9 +58,10 @@ std::int32_t next_counter_number() {
 void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec) {
     insert_secret_row(kCounters,
-                      {{kReleases, ObjectIdGetDatum(releases)},
+                      {{kCounter, ObjectIdGetDatum(releases)},
                        {kNumber, Int32GetDatum(number)},
                        {kEpsilon, NumericGetDatum(epsilon)},
+                       {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
                        {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
                        {kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
                        // NULL: a bridge or hats with chosen radices

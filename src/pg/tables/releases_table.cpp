@@ -11,7 +11,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kCounter, kStep, kStream, kPeriod, kReleasedAt, kCount, kStddev, kLow, kHigh };
+enum Column { kNumber, kStep, kStream, kPeriod, kReleasedAt, kCount, kStddev, kLow, kHigh };
 enum PublicationColumn { kPublishedCounter, kSteps };
 
 constexpr const char* kMissing = "the counter's publication is missing";
@@ -28,7 +28,7 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
         const ReleaseInterval& interval = releases[i].interval;
         const bool has_period = periods != nullptr;
         add_secret_row(rows,
-                       {{kCounter, Int32GetDatum(counter)},
+                       {{kNumber, Int32GetDatum(counter)},
                         {kStep, Int64GetDatum(release.step)},
                         {kStream, Int32GetDatum(stream)},
                         {kPeriod, TimestampTzGetDatum(has_period ? periods[i] : 0), !has_period},

@@ -27,7 +27,7 @@ struct SecretTable {
 };
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
-inline constexpr SecretTable kEvents{"events", "events_releases_slot_idx"};
+inline constexpr SecretTable kEvents{"events", "events_counter_slot_idx"};
 inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
@@ -35,10 +35,10 @@ inline constexpr SecretTable kSources{"sources", "sources_pkey"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
-inline constexpr SecretTable kTallies{"tallies", "tallies_counter_digest_idx"};
+inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
-inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_counter_key"};
+inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
 
 /// No secret table has more columns.
 inline constexpr int kMostSecretColumns = 13;

@@ -12,10 +12,10 @@ namespace dp_counter::pg {
 namespace {
 
 enum Column {
-    kReleases,
+    kCounter,
     kSource,
     kEvent,
-    kValue,
+    kSum,
     kUpper,
     kPerPerson,
     kBy,
@@ -42,7 +42,7 @@ bool read_source_counter(Oid releases, SourceCounterRow& row) {
             };
             row.source = DatumGetObjectId(values[kSource]);
             row.event = column(kEvent);
-            row.value = column(kValue);
+            row.value = column(kSum);
             row.upper = DatumGetInt64(values[kUpper]);
             row.per_person = DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
@@ -66,10 +66,10 @@ void insert_source_counter(Oid releases, const SourceCounterRow& row) {
         return {number, Int16GetDatum(read), read == InvalidAttrNumber};
     };
     insert_secret_row(kSourceCounters,
-                      {{kReleases, ObjectIdGetDatum(releases)},
+                      {{kCounter, ObjectIdGetDatum(releases)},
                        {kSource, ObjectIdGetDatum(row.source)},
                        column(kEvent, row.event),
-                       column(kValue, row.value),
+                       column(kSum, row.value),
                        {kUpper, Int64GetDatum(row.upper)},
                        {kPerPerson, Int64GetDatum(row.per_person)},
                        column(kBy, row.by),
@@ -94,7 +94,7 @@ List* counters_of_source(Oid source) {
     List* counters = NIL;
     visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
                       [&](const Datum* values, const bool*) {
-                          counters = lappend_oid(counters, DatumGetObjectId(values[kReleases]));
+                          counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
                       });
     return counters;
 }

@@ -11,7 +11,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kCounter, kStream, kTotal, kCarries, kState };
+enum Column { kNumber, kStream, kTotal, kCarries, kState };
 
 constexpr int kCarry = 63; ///< total + carries * 2^63
 
@@ -32,7 +32,7 @@ void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* 
     const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = 1; stream <= streams; ++stream) {
         CHECK_FOR_INTERRUPTS();
-        add_secret_row(rows, {{kCounter, Int32GetDatum(counter)},
+        add_secret_row(rows, {{kNumber, Int32GetDatum(counter)},
                               {kStream, Int32GetDatum(stream)},
                               {kTotal, low_of(0)},
                               {kCarries, carries_of(0)},
