@@ -1,69 +1,123 @@
 // Against the definition: sort all events of a person, take the first.
+#include "core/count/first_events.hpp"
+
 #include <algorithm>
+#include <memory>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/count/first_events.hpp"
-
 namespace dp_counter {
 namespace {
 
-std::vector<Event> first(const std::vector<Event>& all, std::int64_t bound) {
-    std::vector<Event> memory(1);
-    FirstEvents events;
-    events.begin(memory.data(), memory.size(), bound);
-    for (const Event& event : all) {
-        if (!events.has_room()) {
-            memory.resize(2 * memory.size());
-            events.move_to(memory.data(), memory.size());
-        }
-        events.add(event);
+/// Memory of exactly the size that was asked for, so that AddressSanitizer sees who passes its end.
+class Memory {
+public:
+    Event* operator()(std::size_t size) {
+        blocks_.emplace_back(new Event[size]);
+        largest_ = std::max(largest_, size);
+        return blocks_.back().get();
     }
-    const Event* kept = events.finish();
-    EXPECT_LE(memory.size(), std::max<std::size_t>(2 * static_cast<std::size_t>(bound), 1));
-    return {kept, kept + events.size()};
+    [[nodiscard]] std::size_t largest() const { return largest_; }
+
+private:
+    std::vector<std::unique_ptr<Event[]>> blocks_;
+    std::size_t largest_ = 0;
+};
+
+bool is_before(const Event& a, const Event& b) {
+    return std::pair(a.cell, a.value) < std::pair(b.cell, b.value);
 }
 
-void sort(std::vector<Event>& events) {
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-        return std::pair(a.cell, a.value) < std::pair(b.cell, b.value);
-    });
+bool is_equal(const Event& a, const Event& b) {
+    return a.cell == b.cell && a.value == b.value;
+}
+
+void expect_first(FirstEvents<>& events, Memory& memory, std::vector<Event> all,
+                  std::int64_t bound) {
+    events.begin(bound);
+    for (const Event& event : all)
+        events.add(event, memory);
+    std::vector<Event> kept(events.events().begin(), events.events().end());
+    std::sort(kept.begin(), kept.end(), is_before);
+    std::sort(all.begin(), all.end(), is_before);
+    all.resize(std::min(all.size(), static_cast<std::size_t>(std::max<std::int64_t>(bound, 0))));
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), all.begin(), all.end(), is_equal))
+        << "bound " << bound << ", " << kept.size() << " of " << all.size();
+}
+
+std::vector<Event> random_events(std::mt19937_64& random, std::size_t count) {
+    std::vector<Event> all(count);
+    for (Event& event : all)
+        event = {static_cast<std::int64_t>(random() % 6), static_cast<std::int64_t>(random() % 4)};
+    return all;
 }
 
 TEST(FirstEvents, AreTheFirstOfTheTotalOrder) {
     std::mt19937_64 random(1);
-    for (int run = 0; run < 2000; ++run) {
-        std::vector<Event> all(random() % 60);
-        for (Event& event : all)
-            event = {static_cast<std::int64_t>(random() % 6),
-                     static_cast<std::int64_t>(random() % 4)};
-        const auto bound = static_cast<std::int64_t>(random() % 9);
-        std::vector<Event> kept = first(all, bound);
-        std::vector<Event> expected = all;
-        sort(kept);
-        sort(expected);
-        expected.resize(std::min(expected.size(), static_cast<std::size_t>(bound)));
-        ASSERT_EQ(kept.size(), expected.size());
-        for (std::size_t i = 0; i < kept.size(); ++i) {
-            EXPECT_EQ(kept[i].cell, expected[i].cell);
-            EXPECT_EQ(kept[i].value, expected[i].value);
-        }
+    Memory memory;
+    FirstEvents<> events; // one person after the other, in the same memory
+    for (int run = 0; run < 2000; ++run)
+        expect_first(events, memory, random_events(random, random() % 60),
+                     static_cast<std::int64_t>(random() % 9));
+}
+
+TEST(FirstEvents, AllMoveWhenTheMemoryGrows) {
+    std::mt19937_64 random(2);
+    for (const std::int64_t bound : {63, 64, 65, 127, 128, 129, 1000, 5000}) {
+        Memory memory;
+        FirstEvents<> events;
+        expect_first(events, memory, random_events(random, 3000), bound);
+        EXPECT_LT(memory.largest(), std::max<std::size_t>(2 * static_cast<std::size_t>(bound), 65));
+    }
+}
+
+TEST(FirstEvents, AUsedUpBoundStoresNothing) {
+    const auto none = [](std::size_t) -> Event* { throw std::logic_error("asked for memory"); };
+    for (const std::int64_t bound : {0, -1}) {
+        FirstEvents<> events;
+        events.begin(bound);
+        for (int i = 0; i < 1000; ++i)
+            events.add({i, 1}, none);
+        EXPECT_EQ(events.events().size(), 0U);
+        Memory memory; // the same where the person before has left memory behind
+        expect_first(events, memory, {{3, 1}, {2, 1}}, 2);
+        expect_first(events, memory, std::vector<Event>(1000, Event{1, 1}), bound);
     }
 }
 
 TEST(FirstEvents, DoNotDependOnTheOrderInWhichTheyCome) {
     std::vector<Event> all = {{3, 0}, {1, 7}, {1, 2}, {2, 0}, {1, 2}, {0, 9}};
-    std::sort(all.begin(), all.end());
-    do {
-        std::vector<Event> kept = first(all, 3);
-        sort(kept);
-        ASSERT_EQ(kept.size(), 3U);
-        EXPECT_EQ(kept[0].cell, 0);
-        EXPECT_EQ(kept[1].value, 2);
-        EXPECT_EQ(kept[2].value, 2);
-    } while (std::next_permutation(all.begin(), all.end()));
+    std::sort(all.begin(), all.end(), is_before);
+    Memory memory;
+    FirstEvents<> events;
+    do
+        expect_first(events, memory, all, 3);
+    while (std::next_permutation(all.begin(), all.end(), is_before));
+}
+
+struct CountingOrder {
+    static inline std::int64_t comparisons = 0;
+    bool operator()(const Event& a, const Event& b) const noexcept {
+        ++comparisons;
+        return EventOrder()(a, b);
+    }
+};
+
+TEST(FirstEvents, CostALogarithmOfTheBoundEach) {
+    constexpr std::int64_t kEvents = 150000;
+    for (const std::int64_t bound : {1, 63, 64, 65, 4095, 131071, 131072, 131073, 1000000}) {
+        Memory memory;
+        FirstEvents<CountingOrder> events;
+        CountingOrder::comparisons = 0;
+        events.begin(bound);
+        for (std::int64_t i = kEvents; i > 0; --i) // every event replaces one: the most work
+            events.add({i, 1}, memory);
+        // A heap of n elements compares less than log2(n) times to push, twice that to pop.
+        EXPECT_LE(CountingOrder::comparisons, kEvents * 3 * 18) << "bound " << bound;
+    }
 }
 
 } // namespace

@@ -4,76 +4,72 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace dp_counter {
 
-/// An event of a person: where it counts, and how much. The order is that in which events count:
-/// it is total, and events that are equal in it are interchangeable, so that nothing but the events
-/// themselves decides which of them are within the bound.
+/// An event of a person: where it counts, and how much.
 struct Event {
     std::int64_t cell;  ///< (period, group), as one number
     std::int64_t value; ///< clamped
-
-    friend bool operator<(const Event& a, const Event& b) noexcept {
-        return a.cell != b.cell ? a.cell < b.cell : a.value < b.value;
-    }
 };
 
 static_assert(std::is_trivially_copyable_v<Event>);
 
-/// The first events of one person, as many as the bound lets through, out of events that come in
-/// any order. They lie in memory of the caller's, which need not hold more than twice the bound.
-/// Trivially copyable.
-class FirstEvents {
-public:
-    /// Begins with a person of whom `bound` >= 0 more events count.
-    void begin(Event* memory, std::size_t capacity, std::int64_t bound) noexcept {
-        events_ = memory;
-        capacity_ = capacity;
-        size_ = 0;
-        bound_ = static_cast<std::size_t>(bound);
+/// The order in which events count. It is total, and events that are equal in it are
+/// interchangeable, so that nothing but the events themselves decides which are within the bound.
+struct EventOrder {
+    bool operator()(const Event& a, const Event& b) const noexcept {
+        return a.cell != b.cell ? a.cell < b.cell : a.value < b.value;
     }
-
-    /// Whether add() may be called. Where it may not, move_to() larger memory.
-    [[nodiscard]] bool has_room() noexcept {
-        if (size_ == capacity_)
-            keep_first();
-        return size_ < capacity_ || bound_ == 0;
-    }
-
-    /// Larger memory that holds the same events.
-    void move_to(Event* memory, std::size_t capacity) noexcept {
-        events_ = memory;
-        capacity_ = capacity;
-    }
-
-    void add(const Event& event) noexcept {
-        if (bound_ > 0)
-            events_[size_++] = event;
-    }
-
-    /// The events that count; the first of size().
-    [[nodiscard]] const Event* finish() noexcept {
-        keep_first();
-        return events_;
-    }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-
-private:
-    void keep_first() noexcept {
-        if (size_ <= bound_)
-            return;
-        std::nth_element(events_, events_ + bound_, events_ + size_);
-        size_ = bound_;
-    }
-
-    Event* events_;
-    std::size_t capacity_;
-    std::size_t size_;
-    std::size_t bound_;
 };
 
-static_assert(std::is_trivially_copyable_v<FirstEvents>);
+/// The first events of one person, as many as the bound lets through, out of events that come in
+/// any order: a heap with the last of them on top. An event costs O(log bound) comparisons.
+/// Trivially copyable; the memory is the caller's to free, and the next person's events lie in it.
+template <class Order = EventOrder>
+class FirstEvents {
+public:
+    /// Begins with a person of whom `bound` more events count; none where it is negative.
+    void begin(std::int64_t bound) noexcept {
+        size_ = 0;
+        bound_ = static_cast<std::size_t>(std::max<std::int64_t>(bound, 0));
+    }
+
+    /// Takes in an event. allocate(n) returns memory for n events, which replaces that in use; it
+    /// is asked for less than twice the bound (or for 64), and for none where no event counts.
+    /// Nothing has changed where it leaves by an exception or a longjmp.
+    template <class Allocate>
+    void add(const Event& event, Allocate&& allocate) {
+        if (size_ == bound_) {
+            if (bound_ == 0 || !Order()(event, events_[0]))
+                return;
+            std::pop_heap(events_, events_ + size_, Order());
+            --size_;
+        } else if (size_ == capacity_) {
+            const std::size_t larger = std::max(2 * capacity_, kFirstCapacity);
+            Event* const moved = allocate(larger);
+            std::copy_n(events_, size_, moved);
+            events_ = moved;
+            capacity_ = larger;
+        }
+        events_[size_++] = event;
+        std::push_heap(events_, events_ + size_, Order());
+    }
+
+    /// The events that count, in any order.
+    [[nodiscard]] std::span<const Event> events() const noexcept { return {events_, size_}; }
+
+private:
+    static constexpr std::size_t kFirstCapacity = 64;
+
+    Event* events_ = nullptr;
+    std::size_t capacity_ = 0;
+    std::size_t size_ = 0;
+    std::size_t bound_ = 0;
+};
+
+static_assert(std::is_trivially_copyable_v<FirstEvents<>>);
 
 } // namespace dp_counter

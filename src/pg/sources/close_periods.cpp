@@ -1,7 +1,6 @@
 // The closing of the periods of a counter with a source: what its rows add, person by person within
 // the bound.
 #include <algorithm>
-#include <cstring>
 
 #include "core/count/first_events.hpp"
 
@@ -42,12 +41,8 @@ struct Collector {
     Tallies tallies;
     MemoryContext context; ///< for as long as the rows come
     std::int64_t used;     ///< of the person whose events come
-    FirstEvents events;
-    Event* memory;
-    std::size_t room;
+    FirstEvents<> events;
 };
-
-constexpr std::size_t kFirstRoom = 64;
 
 std::int64_t value_of(Oid type, Datum value) {
     switch (type) {
@@ -64,18 +59,15 @@ void begin_person(const PlainValue& person, void* context) {
     auto& collector = *static_cast<Collector*>(context);
     collector.used =
         read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
-    collector.events.begin(
-        collector.memory, collector.room,
-        std::max<std::int64_t>(collector.counter->per_person - collector.used, 0));
+    collector.events.begin(collector.counter->per_person - collector.used);
 }
 
 void end_person(void* context) {
     auto& collector = *static_cast<Collector*>(context);
-    const Event* counted = collector.events.finish();
-    const std::size_t size = collector.events.size();
-    for (std::size_t i = 0; i < size; ++i)
-        collector.cells[counted[i].cell] += counted[i].value;
-    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(size));
+    const std::span<const Event> counted = collector.events.events();
+    for (const Event& event : counted)
+        collector.cells[event.cell] += event.value;
+    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(counted.size()));
 }
 
 void add_event(const SourceEvent& event, void* context) {
@@ -93,16 +85,9 @@ void add_event(const SourceEvent& event, void* context) {
             ? std::clamp<std::int64_t>(value_of(collector.value_type, event.value), 0,
                                        collector.counter->upper)
             : 1;
-    if (!collector.events.has_room()) {
-        const std::size_t larger = 2 * collector.room;
-        auto* moved =
-            static_cast<Event*>(allocate_secret(collector.context, larger * sizeof(Event)));
-        std::memcpy(moved, collector.memory, collector.room * sizeof(Event));
-        collector.memory = moved;
-        collector.room = larger;
-        collector.events.move_to(moved, larger);
-    }
-    collector.events.add({step * collector.groups.count + group - 1, value});
+    collector.events.add({step * collector.groups.count + group - 1, value}, [&](std::size_t size) {
+        return static_cast<Event*>(allocate_secret(collector.context, size * sizeof(Event)));
+    });
 }
 
 /// All that the counter's stored description says, once more as it was when it was made.
@@ -113,9 +98,6 @@ void prepare(Collector& collector, const SourceCounterRow& counter) {
         collector.groups = read_groups(counter.groups, column_type(counter.source, counter.by));
     if (counter.value != InvalidAttrNumber)
         collector.value_type = column_type(counter.source, counter.value);
-    collector.room = kFirstRoom;
-    collector.memory =
-        static_cast<Event*>(allocate_secret(collector.context, collector.room * sizeof(Event)));
 }
 
 } // namespace
