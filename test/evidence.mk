@@ -21,6 +21,7 @@ audit-small: all build/audit/judge
 
 # In full. Like audit-small it needs the extension installed and a server.
 audit: build/audit/core build/audit/judge
+	build/audit/core certificate all
 	build/audit/core all
 	test/audit/sql all
 
