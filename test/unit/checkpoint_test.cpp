@@ -51,7 +51,7 @@ Request request(std::int64_t horizon, double epsilon, std::optional<std::int32_t
 const Request kRequests[] = {
     request(1000, 0.3, {}, {}),
     request(100000, 5, {}, {}), // compared with bridges
-    request(20000, 1, {}, {}),  // answered by HatWidths
+    request(20000, 1, {}, {}),
     request(50000, 1, 40, Mechanism::hat),
     request(50000, 1, {}, Mechanism::bridge),
 };

@@ -118,7 +118,7 @@ double CharacteristicFunction::log_moment(double rate) const noexcept {
     return log_moment - std::log(product);
 }
 
-CharacteristicFunction::Tail CharacteristicFunction::tail(double probability) const noexcept {
+double CharacteristicFunction::tail_radius(double probability) const noexcept {
     double widest = 0;
     double variance = 0;
     for (const Group& group : groups_) {
@@ -127,18 +127,16 @@ CharacteristicFunction::Tail CharacteristicFunction::tail(double probability) co
         variance += 2 * group.multiplicity * width * width;
     }
     if (groups_.empty())
-        return {0, 0};
+        return 0;
     // P(|S| >= r) <= 2 exp(-l r) E exp(l S)
     const double need = std::log(2 / probability);
     const double normal = std::sqrt(2 * need / variance) * widest; // l * widest, were S normal
-    Tail best{HUGE_VAL, 0};
+    double best = HUGE_VAL;
     for (const double part : {normal, 0.7 * normal, 0.4, 0.7, 0.9, 0.97}) {
         if (part >= 1 || (normal < 0.4 && part > normal)) // hardly better than the normal choice
             continue;
         const double l = part / widest;
-        const double radius = (need + log_moment(l)) / l * (1 + 1e-12);
-        if (radius < best.radius)
-            best = {radius, l};
+        best = std::min(best, (need + log_moment(l)) / l * (1 + 1e-12));
     }
     return best;
 }

@@ -34,19 +34,8 @@ public:
     /// Variance of S.
     [[nodiscard]] double variance() const noexcept;
 
-    /// log E exp(rate * S) or a little more, infinite where it may not exist:
-    /// P(|S| >= r) <= 2 exp(log_moment(rate) - rate * r).
-    [[nodiscard]] double log_moment(double rate) const noexcept;
-
-    /// A radius r with P(|S| >= r) <= probability (Chernoff's bound), and the rate that gives it.
-    struct Tail {
-        double radius;
-        double rate;
-    };
-    [[nodiscard]] Tail tail(double probability) const noexcept;
-    [[nodiscard]] double tail_radius(double probability) const noexcept {
-        return tail(probability).radius;
-    }
+    /// A radius r with P(|S| >= r) <= probability (Chernoff's bound).
+    [[nodiscard]] double tail_radius(double probability) const noexcept;
 
     /// The greatest weight: up to pi/(2 * largest_weight()) phi falls, and a longer interval than
     /// that is hardly ever worth asking supremum() for.
@@ -66,6 +55,9 @@ private:
         double inverse_sinh2; ///< 1 / sinh^2(1 / (2 scale))
         double multiplicity;
     };
+
+    /// log E exp(rate * S) or a little more, infinite where it may not exist.
+    [[nodiscard]] double log_moment(double rate) const noexcept;
 
     std::vector<Group> groups_; ///< the greatest shares of the variance first
     double lattice_;

@@ -1,12 +1,9 @@
 #include "core/accuracy/forecast.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <new>
 
-#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/bit_copy.hpp"
-#include "core/count/epochs.hpp"
 
 namespace dp_counter {
 
@@ -60,38 +57,8 @@ const ForecastReport& Forecast::report(const Request& request, int epoch) {
     return *report;
 }
 
-std::optional<std::int64_t> Forecast::hat_width(const Request& request, std::int64_t t,
-                                                double confidence) {
-    if (!(t > 0 && t <= (request.horizon == kUnbounded ? kMaxHorizon : request.horizon) &&
-          confidence > 0 && confidence <= NoiseDistribution::kMaxConfidence))
-        return {};
-    const int epoch = epochs_begun(request.horizon, t) - 1;
-    StreamError& errors = this->errors(request);
-    const ReleaseError& own = errors.epoch(epoch);
-    const HatWeights* const weights = own.weights();
-    if (weights == nullptr)
-        return {};
-    const auto found = std::find_if(hats_.begin(), hats_.end(), [&](const auto& hat) {
-        return hat && hat->confidence == confidence && hat->epoch == epoch &&
-               hat->request == request;
-    });
-    std::optional<Hat>& hat = found != hats_.end() ? *found : hats_[next_hat_];
-    if (found == hats_.end()) {
-        const NoiseSum carried = errors.noise_at(epoch == 0 ? 0 : epoch_begin(epoch));
-        hat = Hat{request, epoch, confidence,
-                  HatWidths(*weights, own.spec().unit, carried, confidence)};
-        next_hat_ = (next_hat_ + 1) % kHats;
-    }
-    return hat->widths.at(*weights, steps_of_epoch(request.horizon, epoch, t));
-}
-
 std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
                                   std::int64_t since) {
-    const bool is_kept =
-        request.horizon != kUnbounded && static_cast<std::uint64_t>(request.horizon) <= kWidths;
-    std::optional<std::int64_t> width;
-    if (since == 0 && !is_kept && (width = hat_width(request, t, confidence)))
-        return *width;
     StreamError& release = errors(request);
     const NoiseClass noise = release.noise_class(t, since);
     if (!widths_) { // pages that are not asked for take no memory
@@ -100,13 +67,8 @@ std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double
             throw std::bad_alloc();
     }
     Width& known = widths_[hash(noise, confidence) % kWidths];
-    if (!(known.confidence == confidence && known.noise == noise)) {
-        if (since == 0 && is_kept)
-            width = hat_width(request, t, confidence);
-        if (!width)
-            width = release.half_width(t, confidence, since);
-        known = {noise, confidence, *width};
-    }
+    if (!(known.confidence == confidence && known.noise == noise))
+        known = {noise, confidence, release.half_width(t, confidence, since)};
     return known.width;
 }
 

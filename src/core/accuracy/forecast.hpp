@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/accuracy/hat_widths.hpp"
 #include "core/accuracy/stream_error.hpp"
 
 namespace dp_counter {
@@ -30,10 +29,9 @@ struct ForecastReport {
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
-/// up to 64 mechanisms, 131,072 half widths (8 MB, as they are asked for) and the tables of eight
-/// HatWidths (1 to 2 MB each). A remembered answer costs 30 to 100 nanoseconds; for a horizon up to
-/// 131,072 those of all steps are. A half width of a hat's next step beyond it costs about a
-/// microsecond. References are good until a call with another request.
+/// up to 64 mechanisms and 131,072 half widths (8 MB, as they are asked for). A remembered answer
+/// costs 30 to 100 nanoseconds; for a horizon up to 131,072 those of all steps are. References are
+/// good until a call with another request.
 class Forecast {
 public:
     constexpr explicit Forecast(MechanismCache& plans) noexcept : cache_(plans) {}
@@ -44,7 +42,7 @@ public:
     /// report_of(errors(request), epoch)
     [[nodiscard]] const ForecastReport& report(const Request& request, int epoch = 0);
 
-    /// errors(request).half_width(t, confidence, since), or 1 more where HatWidths answers.
+    /// errors(request).half_width(t, confidence, since)
     [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
                                           std::int64_t since = 0);
 
@@ -63,27 +61,13 @@ private:
     struct Free {
         void operator()(Width* widths) const noexcept { std::free(widths); }
     };
-    struct Hat {
-        Request request;
-        int epoch;
-        double confidence;
-        HatWidths widths;
-    };
-
     static constexpr std::size_t kPlans = 64;
-    static constexpr std::size_t kHats = 8;
     static constexpr std::size_t kWidths = std::size_t{1} << 17;
 
     Entry& entry(const Request& request);
 
-    /// Of a release; nothing where HatWidths has no answer.
-    [[nodiscard]] std::optional<std::int64_t> hat_width(const Request& request, std::int64_t t,
-                                                        double confidence);
-
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
-    std::array<std::optional<Hat>, kHats> hats_;
-    std::size_t next_hat_ = 0;              ///< the slot that was filled first
     std::unique_ptr<Width[], Free> widths_; ///< null before the first use, then kWidths, by hashing
 };
 

@@ -35,12 +35,7 @@ Inversion::Inversion(const CharacteristicFunction& phi, const Limits& limits, do
       beta_(std::asinh(1 / (kShare * limits.tolerance))), unit_(beta_ / std::sinh(beta_)) {}
 
 Inversion Inversion::smoothed(const CharacteristicFunction& phi, double eta, const Limits& limits) {
-    return part(phi, eta, period_for(phi, limits, eta), limits);
-}
-
-Inversion Inversion::part(const CharacteristicFunction& phi, double eta, double period,
-                          const Limits& limits) {
-    Inversion result(phi, limits, period, eta);
+    Inversion result(phi, limits, period_for(phi, limits, eta), eta);
     result.add(std::max(1.0, std::floor(result.beta_ / eta / result.step_)));
     return result;
 }

@@ -37,22 +37,6 @@ public:
     static Inversion smoothed(const CharacteristicFunction& phi, double eta, const Limits& limits);
     static Inversion lattice(const CharacteristicFunction& phi, const Limits& limits);
 
-    /// The smoothed form with a period of the caller's choice, for sums of S and others that are
-    /// independent of it: each of its terms is to be multiplied by their characteristic function,
-    /// which makes those left out smaller yet. That |sum| hardly ever exceeds the period less
-    /// `reach` and eta is up to the caller.
-    static Inversion part(const CharacteristicFunction& phi, double eta, double period,
-                          const Limits& limits);
-
-    /// Calls visit(k, coefficient of sin(b theta_k)) for all terms of the sum.
-    template <class Visit>
-    void for_each_term(Visit&& visit) const {
-        const double* weight = weights_.data();
-        for (const Block& block : blocks_)
-            for (std::int32_t i = 0; i < block.count; ++i)
-                visit(block.first + i, *weight++);
-    }
-
     /// False where the budget did not suffice: then probability() must not be used.
     [[nodiscard]] bool complete() const noexcept { return spent_ <= limits_.budget; }
     [[nodiscard]] std::int64_t spent() const noexcept { return spent_; }

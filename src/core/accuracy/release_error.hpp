@@ -41,11 +41,6 @@ public:
 
     [[nodiscard]] const MechanismSpec& spec() const noexcept { return prepared_->spec(); }
 
-    /// Of bridge and hat with more levels than the steps'; else null.
-    [[nodiscard]] const HatWeights* weights() const noexcept {
-        return spec().is_fractional() ? prepared_->hats() : nullptr;
-    }
-
     /// Variance of the release at step t, rounding included.
     [[nodiscard]] double variance_at(std::int64_t t) const;
 

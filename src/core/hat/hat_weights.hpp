@@ -346,12 +346,6 @@ void hat_locate(const HatWeights& weights, std::int64_t t, bool closing, HatPosi
 template <class Emit>
 void hat_weights(const HatWeights& weights, std::int64_t t, Emit&& emit);
 
-/// The same for one level, the release not closing, with weights of the knots at hand: only those
-/// of levels l and l + 1 count.
-template <class Emit>
-void hat_weights_of_level(const HatWeights& weights, std::int64_t t, const HatPosition& position,
-                          int l, Emit&& emit);
-
 /// A node and what its noise counts, as hat_weights() says.
 struct HatTerm {
     int level;
@@ -374,13 +368,6 @@ void hat_weights(const HatWeights& weights, std::int64_t t, Emit&& emit) {
     }
     HatPosition position;
     hat_locate(weights, t, weights.is_closing(t), position);
-    for (int l = weights.is_closing(t) ? top : 0; l <= top; ++l)
-        hat_weights_of_level(weights, t, position, l, emit);
-}
-
-template <class Emit>
-void hat_weights_of_level(const HatWeights& weights, std::int64_t t, const HatPosition& position,
-                          int l, Emit&& emit) {
     const int q = weights.lattice_bits();
     const auto lambda = [&](int at, std::int64_t k) -> int128 {
         constexpr int128 one = int128{1} << 64;
@@ -391,38 +378,38 @@ void hat_weights_of_level(const HatWeights& weights, std::int64_t t, const HatPo
             return one >> (q * at);
         return k < here.first + kHatWindow ? here.weight[k - here.first] : 0;
     };
-    if (l == weights.height() - 1) {
-        const std::int64_t past = position.level[l].first + kHatWindow;
-        const std::int64_t knots = weights.level(l).knots;
-        for (std::int64_t k = 0; k < (knots < past ? knots : past); ++k)
-            if (const int128 coefficient = lambda(l, k); coefficient != 0)
-                emit(l, k, coefficient);
-        return;
-    }
-    // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window count.
-    const HatWeightsLevel& above = weights.level(l + 1);
-    const std::int64_t window = position.level[l + 1].first;
-    const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
-    const std::int64_t past = window + kHatWindow - 1;
-    const std::int64_t to = past < above.last_cell ? past : above.last_cell;
-    for (std::int64_t cell = from; cell <= to; ++cell) {
-        // The child after w others of its cell has (1 - share[w]) of the knot to its left and
-        // share[w] of the knot to its right; children at the ends belong to one knot.
-        const bool shared = above.is_shared(cell);
-        const std::int32_t* const share = weights.shares(l + 1, cell);
-        const int128 left = lambda(l + 1, cell < 0 ? 0 : cell);
-        const int128 gain = shared ? lambda(l + 1, cell + 1) - left : 0;
-        const int128 whole = left << q;
-        const std::int64_t first = above.first_child(cell);
-        const std::int64_t end = above.end_child(cell);
-        for (std::int64_t k = first; k < end; ++k) {
-            int128 coefficient = lambda(l, k) - whole;
-            if (shared)
-                coefficient -= gain * share[k - first];
-            if (coefficient != 0)
-                emit(l, k, coefficient);
+    for (int l = 0; l < top && !weights.is_closing(t); ++l) {
+        // Children of knots of weight 1 alone, or 0 alone, cancel: only those near the window
+        // count.
+        const HatWeightsLevel& above = weights.level(l + 1);
+        const std::int64_t window = position.level[l + 1].first;
+        const std::int64_t from = window - 1 < above.first_cell ? above.first_cell : window - 1;
+        const std::int64_t past = window + kHatWindow - 1;
+        const std::int64_t to = past < above.last_cell ? past : above.last_cell;
+        for (std::int64_t cell = from; cell <= to; ++cell) {
+            // The child after w others of its cell has (1 - share[w]) of the knot to its left and
+            // share[w] of the knot to its right; children at the ends belong to one knot.
+            const bool shared = above.is_shared(cell);
+            const std::int32_t* const share = weights.shares(l + 1, cell);
+            const int128 left = lambda(l + 1, cell < 0 ? 0 : cell);
+            const int128 gain = shared ? lambda(l + 1, cell + 1) - left : 0;
+            const int128 whole = left << q;
+            const std::int64_t first = above.first_child(cell);
+            const std::int64_t end = above.end_child(cell);
+            for (std::int64_t k = first; k < end; ++k) {
+                int128 coefficient = lambda(l, k) - whole;
+                if (shared)
+                    coefficient -= gain * share[k - first];
+                if (coefficient != 0)
+                    emit(l, k, coefficient);
+            }
         }
     }
+    const std::int64_t past = position.level[top].first + kHatWindow;
+    const std::int64_t knots = weights.level(top).knots;
+    for (std::int64_t k = 0; k < (knots < past ? knots : past); ++k)
+        if (const int128 coefficient = lambda(top, k); coefficient != 0)
+            emit(top, k, coefficient);
 }
 
 } // namespace dp_counter
