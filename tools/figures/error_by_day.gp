@@ -9,5 +9,4 @@ plot data using 1:6 with lines linecolor rgb c_binary title "noise per step", \
      data using 1:4 with lines linecolor rgb c_sub title "subtraction, best k", \
      data using 1:3 with lines linecolor rgb c_bridge title "bridge", \
      data using 1:2 with lines linecolor rgb c_hat linewidth 2.5 title "hat (the default)", \
-     data using 1:8 with points pointtype 7 pointsize 0.6 linecolor rgb "#222222" title "best known, any nodes", \
-     data using 1:7 with lines linecolor rgb c_floor dashtype 2 title "proven lower bound, any nodes"
+     data using 1:7 with points pointtype 7 pointsize 0.6 linecolor rgb "#222222" title "best known, any nodes"

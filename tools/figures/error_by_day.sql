@@ -6,7 +6,6 @@ SELECT horizon,
        max(mse) FILTER (WHERE mechanism = 'subtraction, best k') * 1e-6 AS subtraction,
        max(mse) FILTER (WHERE mechanism = 'subtraction, k = 19') * 1e-6 AS k19,
        max(mse) FILTER (WHERE mechanism = 'noise per step') * 1e-6 AS per_step,
-       max(mse) FILTER (WHERE guarantee IS NULL) * 1e-6 AS lower_bound,
        max(best_known) AS best_known
 FROM (SELECT DISTINCT round(7 * (1000 / 7.0) ^ (i / 160.0))::bigint AS horizon FROM generate_series(0, 160) AS i
       UNION SELECT horizon FROM (VALUES (24), (64), (256), (365)) AS v (horizon)) AS horizons

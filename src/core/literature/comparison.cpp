@@ -8,7 +8,6 @@
 
 #include "core/accuracy/release_error.hpp"
 #include "core/base/checkpoint.hpp"
-#include "core/literature/lower_bound.hpp"
 #include "core/literature/square_root_factorisation.hpp"
 #include "core/tree/tree_variance.hpp"
 
@@ -150,11 +149,6 @@ std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
     add("binary tree", Mechanism::plain, 2);
     rows.push_back(of_summary("Honaker online", Guarantee::pure, honaker_online(horizon, unit)));
     rows.push_back(of_summary("noise per step", Guarantee::pure, noise_per_step(horizon, unit)));
-    rows.push_back({"lower bound, any Laplace factorisation",
-                    {},
-                    Guarantee::none,
-                    laplace_lower_bound(horizon, unit),
-                    {}});
     if (delta)
         add_gaussian(rows, horizon, unit, *delta, contributions);
     std::stable_sort(rows.begin(), rows.end(),

@@ -11,7 +11,6 @@
 namespace dp_counter {
 
 enum class Guarantee : std::uint8_t {
-    none,        ///< not a mechanism: a bound on them
     pure,        ///< epsilon
     approximate, ///< (epsilon, delta)
 };
@@ -25,9 +24,8 @@ struct Compared {
     std::optional<double> max_variance; ///< none where only the MSE is bounded
 };
 
-/// The mechanisms of this extension and those of the literature, least MSE first, and what no
-/// Laplace factorisation does better than (laplace_lower_bound). The pure ones have discrete noise
-/// and exact errors. With a delta the Gaussian ones are added; the classic formulas only where they
+/// The mechanisms of this extension and those of the literature, least MSE first. The pure ones have
+/// discrete noise and exact errors. With a delta the Gaussian ones are added; the classic formulas only where they
 /// keep (epsilon, delta) (gaussian_is_private). The Henzinger-Upadhyay-Upadhyay row is the bound
 /// that they prove, not an exact error. One protected unit changes at most the sensitivity in l1,
 /// and no step by more than the sensitivity over `contributions`: Laplace noise follows from the

@@ -107,7 +107,7 @@ struct Comparison {
     static constexpr int kMost = 16;
 
     int count;
-    double least; ///< MSE of a mechanism
+    double least; ///< MSE
     Compared row[kMost];
 };
 
@@ -200,9 +200,7 @@ DP_FUNCTION(dp_compare) {
             checked.emplace(delta);
         const auto rows = compare(request.horizon, request.unit, checked, contributions);
         result.count = static_cast<int>(std::min<std::size_t>(rows.size(), Comparison::kMost));
-        result.least = std::find_if(rows.begin(), rows.end(), [](const Compared& row) {
-                           return row.guarantee != Guarantee::none;
-                       })->mse;
+        result.least = rows.front().mse;
         std::copy_n(rows.begin(), result.count, result.row);
         return result;
     });
@@ -223,8 +221,7 @@ DP_FUNCTION(dp_compare) {
             Float8GetDatum(row.mse == comparison.least ? 1 : row.mse / comparison.least),
         };
         bool nulls[lengthof(values)] = {
-            false, !row.radix.has_value(),       row.guarantee == Guarantee::none, false,
-            false, !row.max_variance.has_value()};
+            false, !row.radix.has_value(), false, false, false, !row.max_variance.has_value()};
         tuplestore_putvalues(rows, type, values, nulls);
     }
     return static_cast<Datum>(0);
