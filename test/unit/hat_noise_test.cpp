@@ -204,27 +204,65 @@ TEST_P(HatNoiseTest, MayBeMovedAndWrittenOutAtAnyStep) {
     }
 }
 
+/// Whether the state would be taken with `value` added to its integer number `place`.
+bool is_taken_with(HatNoise& noise, const HatWeights& weights, std::int64_t t, std::size_t place,
+                   std::int64_t value) {
+    const auto add = [&](std::int64_t addend) {
+        std::size_t at = 0;
+        noise.for_each_integer([&](std::int64_t& v) { v += at++ == place ? addend : 0; });
+    };
+    add(value);
+    const bool is_taken = noise.is_state_at(weights, t);
+    add(-value);
+    return is_taken;
+}
+
+constexpr std::size_t kSums = 7;  // step and sums, then the levels:
+constexpr std::size_t kPlace = 7; // a window, a partial knot, and then five that tell a place
+constexpr std::size_t kPlaceEnd = 12;
+
 // Every integer that tells a place, of open and of waiting levels, follows from the step.
 TEST_P(HatNoiseTest, RefusesAStateThatWasNeverThere) {
     const OwnedWeights weights(GetParam());
     Recorder draw(*weights, 5, 1);
     OwnedNoise state(*weights);
-    for (std::int64_t t = 1; t <= GetParam().horizon; ++t) {
-        (void)state.noise->advance(*weights, draw);
-        std::size_t place = 7; // step and sums, then the levels
-        for (int l = 1; l < GetParam().height; ++l) {
-            std::size_t last = 0;
-            for (const std::size_t i : {7, 8, 9, 10, 11}) {
-                last = place + i;
-                std::size_t at = 0;
-                state.noise->for_each_integer([&](std::int64_t& v) { v += at++ == last ? 1 : 0; });
-                ASSERT_FALSE(state.noise->is_state_at(*weights, t)) << t << " " << l << " " << i;
-                at = 0;
-                state.noise->for_each_integer([&](std::int64_t& v) { v -= at++ == last ? 1 : 0; });
-            }
-            place = last + 1 + static_cast<std::size_t>((*weights).level(l).queue);
-        }
+    for (std::int64_t t = 0; t <= GetParam().horizon; ++t) {
+        if (t > 0)
+            (void)state.noise->advance(*weights, draw);
         ASSERT_TRUE(state.noise->is_state_at(*weights, t));
+        ASSERT_FALSE(state.noise->is_state_at(*weights, t + 1));
+        ASSERT_FALSE(is_taken_with(*state.noise, *weights, t, 0, 1)) << t;
+        std::size_t level = kSums;
+        for (int l = 1; l < GetParam().height; ++l) {
+            for (std::size_t i = kPlace; i < kPlaceEnd; ++i)
+                for (const std::int64_t by : {-1, 1, 2})
+                    ASSERT_FALSE(is_taken_with(*state.noise, *weights, t, level + i, by))
+                        << t << " " << l << " " << i << " " << by;
+            level += kPlaceEnd + static_cast<std::size_t>((*weights).level(l).queue);
+        }
+    }
+}
+
+// Noise that no stream can have: it would leave the integers that sums of it are taken in.
+TEST_P(HatNoiseTest, RefusesNoiseBeyondItsLimits) {
+    const OwnedWeights weights(GetParam());
+    OwnedNoise state(*weights);
+    (void)state.noise->advance(*weights, [](int) { return 0; });
+    constexpr std::int64_t kLimit = std::int64_t{1} << 58;
+    if (GetParam().height == 1) { // the sum of all noise, an integer below 2^64, and nothing else
+        EXPECT_TRUE(is_taken_with(*state.noise, *weights, 1, 2, 1));
+        for (const std::size_t place : {1, 3, 4, 5, 6})
+            EXPECT_FALSE(is_taken_with(*state.noise, *weights, 1, place, 1)) << place;
+    }
+    std::size_t level = kSums;
+    for (int l = 1; l < GetParam().height; ++l) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(kHatWindow); ++i)
+            for (const int sign : {-1, 1}) {
+                EXPECT_TRUE(
+                    is_taken_with(*state.noise, *weights, 1, level + i, sign * (kLimit - 1)));
+                EXPECT_FALSE(is_taken_with(*state.noise, *weights, 1, level + i, sign * kLimit));
+            }
+        level += kPlaceEnd + static_cast<std::size_t>((*weights).level(l).queue);
     }
 }
 

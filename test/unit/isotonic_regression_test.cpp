@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 namespace dp_counter {
@@ -97,6 +98,25 @@ TEST(IsotonicRegression, NeverAddsToTheSquaredError) {
             fitted += std::pow(path[i] - static_cast<double>(truth[i]), 2);
         }
         EXPECT_LT(fitted, raw);
+    }
+}
+
+// Sums beyond 2^53 are no doubles, but their means can be.
+TEST(IsotonicRegression, RoundsMeansToTheNearestDouble) {
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 1000; ++round) {
+        std::vector<std::int64_t> numbers(3 + random() % 6);
+        mpq_class sum = 0;
+        for (std::int64_t& number : numbers) {
+            number = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 52));
+            sum += mpq_class(static_cast<long>(number));
+        }
+        std::sort(numbers.rbegin(), numbers.rend()); // one block
+        const double mean = path_of(numbers).front();
+        const mpq_class exact = sum / static_cast<long>(numbers.size());
+        const auto error = [&](double value) { return mpq_class(abs(exact - mpq_class(value))); };
+        ASSERT_LE(error(mean), error(std::nextafter(mean, -INFINITY)));
+        ASSERT_LE(error(mean), error(std::nextafter(mean, INFINITY)));
     }
 }
 

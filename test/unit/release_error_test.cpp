@@ -10,6 +10,7 @@
 
 #include "core/accuracy/forecast.hpp"
 #include "core/accuracy/noise_distribution.hpp"
+#include "core/count/epochs.hpp"
 #include "core/count/mechanism_cache.hpp"
 #include "core/count/noise_stream.hpp"
 #include "core/hat/hat_choice.hpp"
@@ -134,6 +135,38 @@ TEST(Forecast, RemembersWhatItWouldAnswerAnyway) {
     EXPECT_THROW((void)forecast.report({-1, Epsilon(1.0), {}, {}}), Error);
     EXPECT_THROW((void)forecast.half_width(kRequests[0], 2, 0.5), Error);
     EXPECT_THROW((void)forecast.half_width(kRequests[0], 1, 1.5), Error);
+}
+
+// One forecast for many requests and epochs, asked back and forth: each answer is that of the
+// request and the epoch asked about.
+TEST(Forecast, KeepsRequestsAndEpochsApart) {
+    MechanismCache cache;
+    Forecast forecast(cache);
+    const std::vector<Request> requests = {
+        {kUnbounded, Epsilon(0.5), {}, {}},
+        {kUnbounded, Epsilon(0.5), 19, {}},
+        {kUnbounded, Epsilon(0.5), 40, {}},
+        {kUnbounded, Epsilon(0.5), 19, Mechanism::bridge},
+        {kUnbounded, Epsilon(0.5), {}, Mechanism::bridge},
+        {kUnbounded, Epsilon(0.25), 19, {}},
+        {kUnbounded, PrivacyUnit(Epsilon(0.5), 3), 19, {}},
+    };
+    std::vector<StreamError> expected(requests.begin(), requests.end());
+    const auto ask = [&](std::size_t i, std::int64_t t) {
+        for (const std::int64_t since : {std::int64_t{0}, t / 2})
+            EXPECT_EQ(forecast.half_width(requests[i], t, 0.9, since),
+                      expected[i].half_width(t, 0.9, since))
+                << i << " at " << t << " since " << since;
+        const int epoch = epoch_of(t);
+        EXPECT_EQ(forecast.report(requests[i], epoch).mse, report_of(expected[i], epoch).mse)
+            << i << " at " << t;
+    };
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        for (const std::int64_t t : {50, 5, 700, 14, 15, 101, 5, 50, 700})
+            ask(i, t);
+    for (const std::int64_t t : {700, 5, 50, 14})
+        for (std::size_t i = 0; i < requests.size(); ++i)
+            ask(i, t);
 }
 
 TEST(Forecast, IntervalsCoverTheCountAsOftenAsTheySay) {

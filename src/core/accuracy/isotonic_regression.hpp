@@ -17,7 +17,7 @@ public:
     [[nodiscard]] static IsotonicBlock of(std::int64_t number) noexcept { return {number, 1}; }
     [[nodiscard]] std::int64_t count() const noexcept { return count_; }
 
-    /// The path here, rounded to a double once.
+    /// The path here: the nearest double, as good as; one of the two nearest from 2^53 on.
     [[nodiscard]] double mean() const noexcept;
 
     /// Whether the mean is at least that of the next block: then they become one. Exact.
