@@ -187,7 +187,9 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
          {Request{60, Epsilon(0.5), 5, Mechanism::subtraction},
           Request{60, Epsilon(1), 3, Mechanism::plain}, Request{150, Epsilon(0.5), {}, {}},
           Request{150, Epsilon(3), {}, Mechanism::hat},
-          Request{60, Epsilon(0.3), 7, Mechanism::bridge}}) {
+          Request{60, Epsilon(0.3), 7, Mechanism::bridge},
+          // between steps 7 and 8 two roundings make one of a change below 1/2, in 18 of 100 runs
+          Request{150, Epsilon(10), 5, Mechanism::bridge}}) {
         const PreparedMechanism& prepared = cache.prepare(request);
         StreamError errors(request);
         std::vector<uint128> block(NoiseEngine::bytes(prepared) / sizeof(uint128) + 1);

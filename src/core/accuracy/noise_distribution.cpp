@@ -182,12 +182,13 @@ std::int64_t NoiseDistribution::half_width(double confidence) const {
     if (!(radius < 4e18))
         throw_overflow();
     auto width = static_cast<std::int64_t>(std::ceil(radius)) + 1; // reaches the confidence
+    std::int64_t most = width;
     double guess = normal_guess(confidence) * std::sqrt(variance());
-    Stages stages(phi_, {static_cast<double>(width) + 1, tolerance, kBudget});
+    Stages stages(phi_, {static_cast<double>(most) + 1, tolerance, kBudget});
     double open = 1;
     while (const auto inversion = stages.next(open)) {
         const Rounded rounded(phi_, *inversion, stages.eta(), rounding_);
-        width = rounded.search(Rounded::Bound::low, confidence, guess, width);
+        width = rounded.search(Rounded::Bound::low, confidence, guess, most);
         // Is every lesser width out of the question, or short of the confidence by the margin?
         if (width == 0 || rounded.high(width - 1) < confidence + margin)
             return width;
@@ -197,7 +198,7 @@ std::int64_t NoiseDistribution::half_width(double confidence) const {
         if (rounded.low(least) >= confidence - margin)
             return least;
         open = rounded.high(width - 1) - rounded.low(width - 1);
-        ++width; // this stage's answer stays within reach of the next
+        most = width + 1; // this stage's answer stays within reach of the next
     }
     return width;
 }
