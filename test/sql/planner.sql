@@ -65,12 +65,30 @@ SELECT dp_interval(9223372036854775807, 100, 1000, 1), dp_interval(-922337203685
 SELECT dp_interval(500, 3, 730, 1) AS events, dp_interval(5, 3, 730, 1, within => '[0,)') AS counts, dp_interval(5, 3, 730, 1, within => '(,3]') AS at_most,
        dp_interval(5, 3, 730, 1, within => '(,)') AS everywhere, dp_interval(5, 3, 730, 1, within => '[4,5)') AS known;
 -- at step 0 the count is 0 for certain; a large epsilon leaves hardly any noise, a small one much
-SELECT dp_interval(0, 0, 1000, 1) AS nothing, dp_interval(70, 100, 1000, 1e9) AS exact, dp_interval(50, 100, 1000, 1e-6) AS anything;
+SELECT mechanism, dp_interval(0, 0, 1000, 1, mechanism => mechanism) AS nothing, dp_interval(0, 0, NULL, 1, mechanism => mechanism) AS of_no_horizon
+FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain', NULL]) mechanism;
+SELECT dp_interval(70, 100, 1000, 1e9) AS exact, dp_interval(50, 100, 1000, 1e-6) AS anything;
 SELECT mechanism, dp_interval(250, 500, 1000, 1e9, 0.99, NULL, mechanism) AS exact
 FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) mechanism;
 -- symmetric around the release; twice the confidence, more width
 SELECT bool_and(250 - lower(i) = upper(i) - 1 - 250) AS symmetric, bool_and(i <@ j) AS nested
 FROM generate_series(400, 600, 7) t, dp_interval(250, t, 1000, 1, 0.5) i, dp_interval(250, t, 1000, 1, 0.9) j;
+
+-- what is remembered of one request answers no other: any two that differ in one argument, one after the other and back
+WITH requests (horizon, epsilon, k, mechanism, sensitivity, t, since, confidence) AS (VALUES
+    (1000::bigint, 0.1::float8, NULL::int, NULL::text, 1::bigint, 700::bigint, 0::bigint, 0.95::float8),
+    (2000, 0.1, NULL, NULL, 1, 700, 0, 0.95), (1000, 0.11, NULL, NULL, 1, 700, 0, 0.95), (1000, 0.1, 3, NULL, 1, 700, 0, 0.95), (1000, 0.1, 19, NULL, 1, 700, 0, 0.95),
+    (1000, 0.1, 3, 'plain', 1, 700, 0, 0.95), (1000, 0.1, NULL, NULL, 2, 700, 0, 0.95), (1000, 0.1, NULL, NULL, 1, 300, 0, 0.95), (1000, 0.1, NULL, NULL, 1, 700, 500, 0.95),
+    (1000, 0.1, NULL, NULL, 1, 700, 0, 0.9),
+    (NULL, 0.1, NULL, NULL, 1, 700, 0, 0.95), (NULL, 0.11, NULL, NULL, 1, 700, 0, 0.95), (NULL, 0.1, 3, NULL, 1, 700, 0, 0.95), (NULL, 0.1, 19, NULL, 1, 700, 0, 0.95),
+    (NULL, 0.1, 3, 'plain', 1, 700, 0, 0.95), (NULL, 0.1, NULL, NULL, 2, 700, 0, 0.95), (NULL, 0.1, NULL, NULL, 1, 7, 0, 0.95), (NULL, 0.1, NULL, NULL, 1, 70000, 0, 0.95),
+    (NULL, 0.1, NULL, NULL, 1, 700, 500, 0.95), (NULL, 0.1, NULL, NULL, 1, 700, 0, 0.9))
+SELECT count(DISTINCT b) AS requests, count(DISTINCT upper(answer)) AS widths, count(DISTINCT stddev) AS stddevs, count(DISTINCT (b, answer, stddev)) AS answers
+FROM requests AS a, requests AS b, LATERAL (
+    SELECT dp_interval(0, a.t, a.horizon, a.epsilon, a.confidence, a.k, a.mechanism, a.sensitivity, a.since) AS before,
+           dp_interval(0, b.t, b.horizon, b.epsilon, b.confidence, b.k, b.mechanism, b.sensitivity, b.since) AS answer,
+           dp_stddev(b.t, b.horizon, b.epsilon, b.k, b.mechanism, b.sensitivity, b.since) AS stddev OFFSET 0) AS answers
+WHERE before IS NOT NULL;
 
 -- differences: release(t) - release(since) shares nodes with both; at since = t nothing is hidden, and nothing changes for 0
 SELECT bool_and(dp_stddev(t, 730, 1, since => 0) = dp_stddev(t, 730, 1) AND dp_stddev(t, 730, 1, since => t) = 0) AS ends,
