@@ -124,7 +124,7 @@ INSERT INTO visits SELECT * FROM copy;
 CREATE TYPE ward AS ENUM ('red', 'green');
 CREATE TABLE notes (who uuid, day date, at timestamp, code bytea, n smallint, ok boolean, place ward);
 INSERT INTO notes SELECT ('00000000-0000-0000-0000-0000000000' || lpad((i % 7)::text, 2, '0'))::uuid, '2024-12-30'::date + i % 90, timestamp '2024-12-30 12:00' + i * interval '7 hours',
-    decode(lpad(to_hex(i % 9), 2, '0'), 'hex'), i % 4, i % 2 = 0, CASE i % 3 WHEN 0 THEN 'red'::ward WHEN 1 THEN 'green' END FROM generate_series(0, 299) AS i;
+    decode(repeat('07', 100) || lpad(to_hex(i % 9), 2, '0'), 'hex'), i % 4, i % 2 = 0, CASE i % 3 WHEN 0 THEN 'red'::ward WHEN 1 THEN 'green' END FROM generate_series(0, 299) AS i;
 CREATE VIEW notes_by_day AS SELECT who, day, n, ok, place FROM notes;
 CREATE VIEW notes_by_time AS SELECT code, at, n, ok, place FROM notes WHERE ok;
 SELECT dp_source_create('notes_by_day', 'patients', 'who', 'day', time_zone => 'America/New_York');
@@ -132,12 +132,15 @@ SELECT dp_source_create('notes_by_time', 'patients', 'code', 'at', 'UTC');
 SELECT dp_counter_create('by_month', epsilon => 1e9, horizon => 3, source => 'notes_by_day', per_person => 20, by => 'n', groups => '{2,01,-5}', every => '1 month', since => '2025-01-31');
 SELECT dp_counter_create('by_ok', epsilon => 1e9, horizon => 2, source => 'notes_by_day', per_person => 1000, by => 'ok', groups => '{t,f}', every => '45 days', since => '2024-12-30');
 SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 3, source => 'notes_by_time', per_person => 1000000, by => 'place', groups => '{green,red}', every => '720 hours', since => '2024-12-30');
+-- long keys that differ in the last byte alone
+SELECT dp_counter_create('by_code', epsilon => 1e9, horizon => 1, source => 'notes_by_time', every => '90 days', since => '2024-12-30');
 CALL dp_source_tick('notes_by_day');
 CALL dp_source_tick('notes_by_time');
 SELECT period, n, step, count FROM by_month ORDER BY step, n;
 SELECT n, (SELECT count(*) FROM notes o WHERE o.n = m.n AND day >= '2025-01-31' AND day < '2025-04-30') AS truth FROM (VALUES (-5), (1), (2)) AS m (n);
 SELECT period, ok, count, count = (SELECT count(*) FROM notes n WHERE n.ok = b.ok AND day < date '2024-12-30' + 45 * step::integer) AS exact FROM by_ok b ORDER BY step, ok;
 SELECT period, place, count, count = (SELECT count(*) FROM notes n WHERE n.ok AND n.place = b.place AND at < timestamp '2024-12-30' + step * interval '720 hours') AS exact FROM by_ward b ORDER BY step, place;
+SELECT count, (SELECT count(DISTINCT code) FROM notes WHERE ok) AS truth FROM by_code;
 
 -- hours around the change of the clock: one is left out, one is twice as long; every row is counted once
 CREATE TABLE moments (who integer, at timestamptz);
