@@ -7,6 +7,7 @@
 
 #include "pg/server/backend_random.hpp"
 #include "pg/server/progress.hpp"
+#include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -132,7 +133,7 @@ void close_tallies(Tallies& tallies) {
 }
 
 void delete_tallies(std::int32_t counter) {
-    delete_secret_rows(kTallies, {number_key(counter, kNumber)});
+    without_statistics([&] { delete_secret_rows(kTallies, {number_key(counter, kNumber)}); });
 }
 
 } // namespace dp_counter::pg

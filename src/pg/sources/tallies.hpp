@@ -60,7 +60,7 @@ void write_tally(Tallies& tallies, std::int64_t used);
 
 void close_tallies(Tallies& tallies);
 
-/// Deletes all tallies of a counter.
+/// Deletes all tallies of a counter. No statistic counts them: each is a person.
 void delete_tallies(std::int32_t counter);
 
 } // namespace dp_counter::pg
