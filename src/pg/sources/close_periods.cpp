@@ -22,6 +22,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 }
@@ -127,6 +128,7 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
+    (void)GetCurrentTransactionId(); // now: at its first write pg_locks would tell of a tally read
     without_statistics([&] {
         open_tallies(collector.tallies, row.number, counter.key, row.steps == 0);
         const SourceQuery query{counter.source,
