@@ -96,6 +96,34 @@ for my $name (qw(a b c d e))
 is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen UNION ALL SELECT step FROM "Strange ""schema"."A table" UNION ALL SELECT step FROM noisy) s'),
 	0, 'the views of a dump without counters stay empty');
 
+# --- groups of an enum whose labels have changed places and names since the last tick: the rows that are restored have them too
+$node->safe_psql('postgres', 'CREATE DATABASE labels TEMPLATE template0');
+$node->safe_psql('labels', q{
+	CREATE EXTENSION dp_counter;
+	SELECT dp_budget_create('budget', 1e10);
+	CREATE TYPE ward AS ENUM ('zero', 'a', 'b', 'c');
+	CREATE TABLE visits AS SELECT day * 1000 + n AS patient, date '2024-12-31' + day AS at, (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward AS ward
+		FROM generate_series(1, 2) AS day, generate_series(1, 111 * day) AS n;
+	CREATE VIEW visits_dp AS SELECT patient, at, ward FROM visits;
+	SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
+	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}');
+	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
+	CALL dp_counter_tick('wards');
+	ALTER TYPE ward RENAME VALUE 'a' TO 'd';
+	ALTER TYPE ward RENAME VALUE 'c' TO 'a';
+	ALTER TYPE ward RENAME VALUE 'b' TO 'c';
+	ALTER TYPE ward ADD VALUE 'b' BEFORE 'd'; -- so that the OIDs have another order in a dump});
+my $labels = $node->basedir . '/labels.custom';
+command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('labels'), '-f', $labels ], 'pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE labels_restored TEMPLATE template0');
+command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $labels ], 'restored');
+for my $database (qw(labels labels_restored))
+{
+	$node->safe_psql($database, q{UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_counter_tick('wards')});
+	is($node->safe_psql($database, 'SELECT ward, count FROM wards WHERE step = 2 ORDER BY count'), "a|3\nc|30\nd|300", "$database: labels that were renamed go along");
+	is($node->safe_psql($database, 'SELECT groups FROM dp_counters'), '{d,a,c}', 'and are shown');
+}
+
 # --- rename and move
 sql(q{CREATE SCHEMA s; ALTER VIEW visits_seen RENAME TO seen; ALTER VIEW seen SET SCHEMA s});
 like(failure($node, 'INSERT INTO visits VALUES (1)'), qr/relation "public.visits_seen" does not exist.*Trigger "r" of table "visits"/s, 'a trigger that names the old name says so');

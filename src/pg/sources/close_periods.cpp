@@ -92,11 +92,12 @@ void add_event(const SourceEvent& event, void* context) {
 }
 
 /// All that the counter's stored description says, once more as it was when it was made.
-void prepare(Collector& collector, const SourceCounterRow& counter) {
+void prepare(Collector& collector, Oid releases, const SourceCounterRow& counter) {
     collector.counter = &counter;
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
     if (counter.by != InvalidAttrNumber)
-        collector.groups = read_groups(counter.groups, column_type(counter.source, counter.by));
+        collector.groups =
+            groups_of_counter(releases, counter.groups, column_type(counter.source, counter.by));
     if (counter.value != InvalidAttrNumber)
         collector.value_type = column_type(counter.source, counter.value);
 }
@@ -124,7 +125,7 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
     collector.schedule = &schedule;
     collector.due = &due;
-    prepare(collector, counter);
+    prepare(collector, releases, counter);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
@@ -148,6 +149,8 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
     close_streams(releases, row,
                   Counted{due.count, collector.groups.count, collector.cells, due.shown, called});
     mark_ended(releases, due.ended);
+    if (type_is_enum(collector.groups.type))
+        rename_groups(releases, write_groups(collector.groups));
     MemoryContextDelete(collector.context);
     return true;
 }

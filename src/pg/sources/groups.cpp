@@ -8,15 +8,21 @@
 #include "pg/server/wall.hpp"
 
 extern "C" {
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
+#include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
+
+constexpr int kGroupColumn = 2; // of a counter's view, after the period
 
 bool is_less(const Groups::Entry& a, const Groups::Entry& b) {
     return compare_plain(a.value, b.value) < 0;
@@ -37,6 +43,51 @@ char* text_of(Datum value, Oid type) {
     return OidOutputFunctionCall(output, value);
 }
 
+/// Takes `declared` over. Raises invalid_parameter_value where one comes twice.
+Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
+    Groups groups{type, count,
+                  static_cast<Groups::Entry*>(MemoryContextAllocHuge(
+                      CurrentMemoryContext, static_cast<Size>(count) * sizeof(Groups::Entry))),
+                  declared};
+    for (std::int32_t i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
+        read_plain(type, declared[i], groups.sorted[i].value);
+        groups.sorted[i].number = i + 1;
+    }
+    run([&] {
+        std::sort(groups.sorted, groups.sorted + count,
+                  [](const Groups::Entry& a, const Groups::Entry& b) {
+                      checkpoint(); // may throw
+                      return is_less(a, b);
+                  });
+    });
+    for (std::int32_t i = 1; i < count; ++i)
+        if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("group \"%s\" is declared twice",
+                                   text_of(declared[groups.sorted[i].number - 1], type))));
+    return groups;
+}
+
+/// The constant array of this type whose elements are the counter's view's groups; null where there
+/// is none.
+ArrayType* groups_in_view(Oid releases, Oid type) {
+    ArrayType* groups = nullptr;
+    Relation view = relation_open(releases, NoLock); // whoever ticks has locked it
+    const List* columns = get_view_query(view)->targetList;
+    if (list_length(columns) >= kGroupColumn) {
+        const auto* group = reinterpret_cast<const SubscriptingRef*>(
+            list_nth_node(TargetEntry, columns, kGroupColumn - 1)->expr);
+        const auto* array =
+            reinterpret_cast<const Const*>(IsA(group, SubscriptingRef) ? group->refexpr : nullptr);
+        if (array != nullptr && IsA(array, Const) && array->consttype == get_array_type(type) &&
+            !array->constisnull)
+            groups = DatumGetArrayTypePCopy(array->constvalue);
+    }
+    relation_close(view, NoLock);
+    return groups;
+}
+
 } // namespace
 
 Groups read_groups(ArrayType* written, Oid type) {
@@ -51,30 +102,33 @@ Groups read_groups(ArrayType* written, Oid type) {
     Oid input = InvalidOid;
     Oid parameter = InvalidOid;
     getTypeInputInfo(type, &input, &parameter);
-    const auto size = static_cast<Size>(count);
-    Groups groups{type, count, static_cast<Groups::Entry*>(palloc0(size * sizeof(Groups::Entry))),
-                  static_cast<Datum*>(palloc(size * sizeof(Datum)))};
+    auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
     for (int i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
         check_not_null({texts[i], nulls[i]}, "groups", "Rows without a group are not counted.");
-        groups.declared[i] =
-            OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
-        read_plain(type, groups.declared[i], groups.sorted[i].value);
-        groups.sorted[i].number = i + 1;
+        declared[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
     }
-    run([&] {
-        std::sort(groups.sorted, groups.sorted + count,
-                  [](const Groups::Entry& a, const Groups::Entry& b) {
-                      checkpoint(); // may throw
-                      return is_less(a, b);
-                  });
-    });
-    for (int i = 1; i < count; ++i)
-        if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                            errmsg("group \"%s\" is declared twice",
-                                   text_of(groups.declared[groups.sorted[i].number - 1], type))));
-    return groups;
+    return groups_of(declared, count, type);
+}
+
+Groups groups_of_counter(Oid releases, ArrayType* written, Oid type) {
+    if (!type_is_enum(type))
+        return read_groups(written, type);
+    ArrayType* labels = groups_in_view(releases, type);
+    const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
+    if (labels == nullptr || ARR_HASNULL(labels) ||
+        ArrayGetNItems(ARR_NDIM(labels), ARR_DIMS(labels)) != count)
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("view \"%s\" does not name its groups any more", get_rel_name(releases)),
+                 errdetail("It was replaced. Which labels of an enum the counter counts is "
+                           "known by its view."),
+                 errhint("Restore the view from a backup, or drop the counter.")));
+    Datum* declared = nullptr;
+    bool* nulls = nullptr;
+    int read = 0;
+    deconstruct_array(labels, type, sizeof(Oid), true, TYPALIGN_INT, &declared, &nulls, &read);
+    return groups_of(declared, read, type);
 }
 
 ArrayType* write_groups(const Groups& groups) {

@@ -29,6 +29,13 @@ struct Groups {
 /// null_value_not_allowed, and invalid_parameter_value where there is none or one comes twice.
 [[nodiscard]] Groups read_groups(ArrayType* written, Oid type);
 
+/// The groups of a counter, as they were declared; `written` is how they are stored. Of an enum
+/// they are those of the constant in the counter's view: there labels follow ALTER TYPE ... RENAME
+/// VALUE, in this database as the OIDs that rows hold, in a dump as what they are called then.
+/// Raises object_not_in_prerequisite_state where the view was replaced and does not have it any
+/// more.
+[[nodiscard]] Groups groups_of_counter(Oid releases, ArrayType* written, Oid type);
+
 /// As `read_groups` reads them again.
 [[nodiscard]] ArrayType* write_groups(const Groups& groups);
 

@@ -86,6 +86,12 @@ void mark_ended(Oid releases, TimestampTz ended) {
         raise_dropped();
 }
 
+void rename_groups(Oid releases, ArrayType* groups) {
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(releases)},
+                               {{kGroups, PointerGetDatum(groups)}}))
+        raise_dropped();
+}
+
 bool delete_source_counter(Oid releases) {
     return delete_secret_rows(kSourceCounters, {oid_key(releases)});
 }

@@ -41,6 +41,9 @@ void insert_source_counter(Oid releases, const SourceCounterRow& row);
 /// Stores when the last closed period ended.
 void mark_ended(Oid releases, TimestampTz ended);
 
+/// Stores what the groups are called now.
+void rename_groups(Oid releases, ArrayType* groups);
+
 /// Deletes the row; false if there is none.
 [[nodiscard]] bool delete_source_counter(Oid releases);
 
