@@ -156,11 +156,11 @@ sql(qq{
 		\$\$ SELECT (hashint8extended(pair * 1000 + person * 100 + n, salt) & 1048575) / 1048576.0::double precision \$\$;});
 
 my %settings = (
-	'64 kB, sort'        => q{work_mem = '64kB'; enable_hashagg = off; enable_indexscan = off; enable_bitmapscan = off},
-	'64 MB, hash'        => q{work_mem = '64MB'; enable_sort = off},
-	'index'              => q{work_mem = '1MB'; enable_seqscan = off; enable_bitmapscan = off},
-	'workers'            => q{work_mem = '4MB'; max_parallel_workers_per_gather = 4; parallel_setup_cost = 0; parallel_tuple_cost = 0; min_parallel_table_scan_size = 0; min_parallel_index_scan_size = 0},
-	'workers, 64 kB'     => q{work_mem = '64kB'; max_parallel_workers_per_gather = 3; parallel_setup_cost = 0; parallel_tuple_cost = 0; min_parallel_table_scan_size = 0; enable_indexscan = off},
+	'sort'            => q{enable_hashagg = off; enable_indexscan = off; enable_bitmapscan = off},
+	'hash'            => q{enable_sort = off},
+	'index'           => q{enable_seqscan = off; enable_bitmapscan = off},
+	'workers'         => q{max_parallel_workers_per_gather = 4; parallel_setup_cost = 0; parallel_tuple_cost = 0; min_parallel_table_scan_size = 0; min_parallel_index_scan_size = 0},
+	'workers, sorted' => q{max_parallel_workers_per_gather = 3; parallel_setup_cost = 0; parallel_tuple_cost = 0; min_parallel_table_scan_size = 0; enable_indexscan = off},
 );
 my $number = 0;
 for my $plan (sort keys %settings)

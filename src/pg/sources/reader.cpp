@@ -37,8 +37,8 @@ struct Setting {
     const char* value;
 };
 
-/// What stable functions read, what shows the work, what leaves out rows by chance, and how it is
-/// planned. Those that a major does not have are left out.
+/// What stable functions read, what shows the work (files that sorts write too), what leaves out rows
+/// by chance, and how it is planned. Those that a major does not have are left out.
 constexpr Setting kSettings[] = {
     {"search_path", "pg_catalog, pg_temp"},
     {"DateStyle", "ISO, YMD"},
@@ -67,6 +67,7 @@ constexpr Setting kSettings[] = {
     {"auto_explain.log_min_duration", "-1"},
     {"pg_stat_statements.track", "none"},
     {"gin_fuzzy_search_limit", "0"},
+    {"work_mem", "64MB"},
     {"enable_async_append", "on"},
     {"enable_bitmapscan", "on"},
     {"enable_gathermerge", "on"},
