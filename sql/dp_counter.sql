@@ -211,7 +211,8 @@ CREATE TABLE dp_counter_private.counters (
     k           pg_catalog.int4,
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
-    stddev      pg_catalog.float8
+    stddev      pg_catalog.float8,
+    every       pg_catalog.interval
 ) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
@@ -474,14 +475,15 @@ CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
     epsilon numeric,
     horizon bigint DEFAULT NULL,
+    every interval DEFAULT NULL,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL
 ) RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_event_counter_create';
 
-COMMENT ON FUNCTION dp_event_counter_create(pg_catalog.text, numeric, bigint, integer, pg_catalog.text)
-IS 'makes a counter that calls and triggers feed, and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbors that differ by one event more or less in one step';
+COMMENT ON FUNCTION dp_event_counter_create(pg_catalog.text, numeric, bigint, interval, integer, pg_catalog.text)
+IS 'makes a counter that calls and triggers feed, and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbors that differ by one event more or less in one step. Every is the least time between two steps';
 
 CREATE FUNCTION dp_counter_record(counter pg_catalog.regclass, events integer DEFAULT 1)
 RETURNS void
@@ -504,7 +506,7 @@ LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_counter_tick';
 
 COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass)
-IS 'closes the open step of a live counter and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the view of its releases';
+IS 'closes the open step of a live counter, unless it comes before its time, and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the view of its releases';
 
 CREATE FUNCTION dp_source_create(
     source pg_catalog.regclass,
@@ -601,7 +603,7 @@ SELECT c.counter,
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
        s.groups,
-       s.every,
+       COALESCE(s.every, c.every) AS every,
        s.since,
        (SELECT o.time_zone FROM dp_counter_private.sources AS o
         WHERE o.source OPERATOR(pg_catalog.=) s.source) AS time_zone,
@@ -615,7 +617,7 @@ WHERE pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT');
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, since is local to time_zone, ended is when the last released period of a counter with a source was over';
+IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, every is the length of a period, or without a source the least time between two steps, since is local to time_zone, ended is when the last released period of a counter with a source was over';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
 SELECT s.source,

@@ -27,8 +27,8 @@ SELECT set_eq(
          || 'since "any" DEFAULT NULL::unknown, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
          || 'sum text DEFAULT NULL::text, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
          || 'grace interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
-        ('dp_event_counter_create(text,numeric,bigint,integer,text)', 'f', 'regclass',
-         'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
+        ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
+         'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_source_create(regclass,regclass,text,text,text,boolean)', 'f', 'void',
          'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),

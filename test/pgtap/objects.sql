@@ -48,7 +48,7 @@ SELECT set_eq(
         ('dp_budget_spend(regclass, numeric, text)', 'p', 'void'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, text, bigint, text, text[], interval, integer, text)', 'f', 'regclass'),
-        ('dp_event_counter_create(text, numeric, bigint, integer, text)', 'f', 'regclass'),
+        ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean)', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),

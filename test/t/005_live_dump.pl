@@ -16,7 +16,7 @@ sql(q{
 	CREATE TABLE filler_1 (); CREATE TABLE filler_2 (); -- so that OIDs differ after a restore
 	SELECT dp_event_counter_create('public.visits_seen', 1e9, 1000);
 	SELECT dp_event_counter_create('"Strange ""schema"."A table"', 1e9);
-	SELECT dp_event_counter_create('noisy', 0.01, 100000);
+	SELECT dp_event_counter_create('noisy', 0.01, 100000, every => '1 microsecond');
 	DROP TABLE filler_1, filler_2;
 	CREATE TABLE visits (id integer);
 	CREATE TRIGGER r AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('visits_seen');

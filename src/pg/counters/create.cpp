@@ -91,6 +91,7 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
 
 struct Parameters {
     Argument name, epsilon, horizon, k, mechanism;
+    const Interval* every = nullptr; ///< of a counter without a source
 };
 
 /// Makes a counter and its view; with a source where one is declared.
@@ -106,7 +107,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
     const StoredState state = new_state(CurrentMemoryContext, request);
     const std::int32_t number = next_counter_number();
     const Oid counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
-    insert_counter(counter, number, epsilon, request, state.spec);
+    insert_counter(counter, number, epsilon, request, state.spec, parameters.every);
     insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
     insert_publication(number);
     if (source != nullptr)
@@ -138,5 +139,6 @@ DP_FUNCTION(dp_event_counter_create) {
     const NullableDatum* args = fcinfo->args;
     check_name(args[0]);
     PreventCommandIfReadOnly("dp_event_counter_create()");
-    PG_RETURN_OID(create({args[0], args[1], args[2], args[3], args[4]}, nullptr));
+    PG_RETURN_OID(
+        create({args[0], args[1], args[2], args[4], args[5], read_every(args[3])}, nullptr));
 }

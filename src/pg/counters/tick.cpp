@@ -50,12 +50,11 @@ void open_counter(Oid releases, CounterRow& row) {
         raise_dropped();
 }
 
-/// The first transaction's work. False where a counter with a source has no period that is over.
+/// The first transaction's work. False where no period is over, or the last step not long enough.
 bool close(Oid releases, CounterRow& row, TimestampTz called) {
     if (has_source(releases))
         return close_source_counter(releases, row, called);
-    close_event_counter(releases, row, called);
-    return true;
+    return close_event_counter(releases, row, called);
 }
 
 /// Runs the transactions until the steps that this tick has closed are published, be it by this

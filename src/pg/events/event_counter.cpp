@@ -4,17 +4,51 @@
 #include "pg/steps/closing.hpp"
 #include "pg/tables/streams_table.hpp"
 
+extern "C" {
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
 namespace dp_counter::pg {
+
+namespace {
+
+/// As if in UTC: the session's time zone must not say how long a day is.
+TimestampTz after(TimestampTz time, Interval every) {
+    return DatumGetTimestamp(DirectFunctionCall2(timestamp_pl_interval, TimestampGetDatum(time),
+                                                 IntervalPGetDatum(&every)));
+}
+
+} // namespace
+
+const Interval* read_every(const Argument& argument) {
+    if (argument.isnull)
+        return nullptr;
+    const Interval* every = DatumGetIntervalP(argument.value);
+    check_every(*every);
+    (void)after(GetCurrentTimestamp(), *every);
+    return every;
+}
 
 void declare_event_counter(Oid counter) {
     create_event_slots(counter);
 }
 
-void close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
+bool close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
+    if (row.steps > 0 && called < after(row.released_at, row.every)) {
+        ereport(NOTICE,
+                (errmsg("counter \"%s\" closes no step: its last one was closed less than %s ago",
+                        get_rel_name(counter),
+                        DatumGetCString(
+                            DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));
+        return false;
+    }
     StreamRow stored;
     read_stream(row.number, 1, stored);
     const int128 events = total_events(counter) - stored.total;
     close_streams(counter, row, Counted{1, 1, &events, nullptr, called});
+    return true;
 }
 
 void end_event_counter(Oid counter) {

@@ -7,6 +7,8 @@
 
 extern "C" {
 #include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/varbit.h"
 }
 
@@ -34,6 +36,19 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
         ereport(ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", parameter),
                  hint != nullptr ? errhint("%s", hint) : 0));
+}
+
+void check_every(const Interval& every) {
+    const int units =
+        (every.month != 0 ? 1 : 0) + (every.day != 0 ? 1 : 0) + (every.time != 0 ? 1 : 0);
+    if (units == 1 && every.month >= 0 && every.day >= 0 && every.time >= 0)
+        return;
+    Interval shown = every;
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("every must be one positive unit, not \"%s\"",
+                    DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&shown)))),
+             errhint("Months, days or a time: '1 month', '7 days', '15 minutes'.")));
 }
 
 Oid read_relation(const Argument& argument, const char* parameter) {

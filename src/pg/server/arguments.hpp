@@ -6,6 +6,10 @@
 #include "core/count/mechanism_spec.hpp"
 #include "pg/server/postgres_api.hpp"
 
+extern "C" {
+#include "datatype/timestamp.h"
+}
+
 namespace dp_counter::pg {
 
 /// One SQL argument.
@@ -34,6 +38,9 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
 [[nodiscard]] PrivacyUnit read_unit(const Argument& epsilon,
                                     const Argument& sensitivity = RequestArguments{}.sensitivity);
 [[nodiscard]] Request read_request(const RequestArguments& arguments);
+
+/// Raises invalid_parameter_value unless `every` is one positive unit: months, days or a time.
+void check_every(const Interval& every);
 
 /// The value of a boolean or bit(1) argument; NULL counts as 0. bit_from_bit raises
 /// string_data_length_mismatch for a bit string of another length.

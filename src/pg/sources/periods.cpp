@@ -3,6 +3,8 @@
 
 #include "pg/sources/periods.hpp"
 
+#include "pg/server/arguments.hpp"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -74,11 +76,6 @@ TimestampTz instant(Timestamp local, pg_tz* zone) {
     return result;
 }
 
-int units(const Interval& interval) {
-    return (interval.month != 0 ? 1 : 0) + (interval.day != 0 ? 1 : 0) +
-           (interval.time != 0 ? 1 : 0);
-}
-
 bool is_negative(const Interval& interval) {
     return interval.month < 0 || interval.day < 0 || interval.time < 0;
 }
@@ -101,11 +98,7 @@ void check_time_zone(const char* name) {
 
 void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     const bool is_date = schedule.type == DATEOID;
-    if (units(schedule.every) != 1 || is_negative(schedule.every))
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("every must be one positive unit, not \"%s\"", text_of(schedule.every)),
-                 errhint("Months, days or a time: '1 month', '7 days', '15 minutes'.")));
+    check_every(schedule.every);
     if (is_date && schedule.every.time != 0)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("every must be whole days for a date, not \"%s\"",

@@ -24,7 +24,8 @@ enum Column {
     kK,
     kSteps,
     kReleasedAt,
-    kStddev
+    kStddev,
+    kEvery
 };
 
 } // namespace
@@ -47,6 +48,7 @@ bool read_counter(Oid releases, CounterRow& row) {
             row.steps = DatumGetInt64(values[kSteps]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
             row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
+            row.every = nulls[kEvery] ? Interval{} : *DatumGetIntervalP(values[kEvery]);
         });
 }
 
@@ -56,7 +58,7 @@ std::int32_t next_counter_number() {
 }
 
 void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec& spec) {
+                    const MechanismSpec& spec, const Interval* every) {
     insert_secret_row(kCounters,
                       {{kCounter, ObjectIdGetDatum(releases)},
                        {kNumber, Int32GetDatum(number)},
@@ -66,7 +68,8 @@ void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Re
                        {kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
                        // NULL: a bridge or hats with chosen radices
                        {kK, Int32GetDatum(spec.radix), spec.radix == 0},
-                       {kSteps, Int64GetDatum(0)}});
+                       {kSteps, Int64GetDatum(0)},
+                       {kEvery, IntervalPGetDatum(every), every == nullptr}});
 }
 
 void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row) {

@@ -18,6 +18,7 @@ struct CounterRow {
     std::int32_t number;  ///< its own for ever, in the table of releases
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
+    Interval every;       ///< the least time between two steps; 0 where it has none
     // Of the last closed step; of meaning if steps > 0.
     TimestampTz released_at;
     double stddev;
@@ -37,9 +38,9 @@ void lock_counter(Oid releases);
 [[nodiscard]] std::int32_t next_counter_number();
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
-/// `epsilon` is that of the request, as it was declared.
+/// `epsilon` is that of the request, as it was declared; `every` is null where there is none.
 void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec& spec);
+                    const MechanismSpec& spec, const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.
 void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row);
