@@ -7,6 +7,7 @@
 //            a failure undoes all of it, unseen.
 //   publish  shows the stored release to everybody. Whatever happens here, the release is not drawn
 //            again: the next tick begins with publishing it.
+// Many steps are closed and published in parts, so that a tick's memory has a bound.
 // Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
 // constraint of a user's runs, and no role is changed. After a crash in between, the published
 // releases lag one step behind, until the next tick.
@@ -50,22 +51,22 @@ void open_counter(Oid releases, CounterRow& row) {
         raise_dropped();
 }
 
-/// The first transaction's work. False where no period is over, or the last step not long enough.
-bool close(Oid releases, CounterRow& row, TimestampTz called) {
-    if (has_source(releases))
-        return close_source_counter(releases, row, called);
-    return close_event_counter(releases, row, called);
+/// The first transaction's work.
+Closed close(Oid releases, CounterRow& row, TimestampTz called) {
+    return has_source(releases) ? close_source_counter(releases, row, called)
+                                : close_event_counter(releases, row, called);
 }
 
-/// Runs the transactions until the steps that this tick has closed are published, be it by this
-/// tick or by another one that came in between. Returns the last step, or 0 if there is nothing
-/// new.
+/// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
+/// are published, be it by this tick or by another one that came in between. Returns the last step,
+/// or 0 if there is nothing new.
 std::int64_t tick(Oid releases, TimestampTz called) {
-    std::int64_t closed_step = 0;
+    Closed closed = Closed::nothing;
+    std::int64_t closed_step = 0; // to be published
     std::int64_t last_step = 0;
     XLogRecPtr closed_at = InvalidXLogRecPtr;
-    bool is_published = false;
-    while (!is_published) {
+    bool is_over = false;
+    while (!is_over) {
         if (closed_step != 0)
             show_phase("publishing");
         next_transaction();
@@ -76,7 +77,8 @@ std::int64_t tick(Oid releases, TimestampTz called) {
         CounterRow row;
         open_counter(releases, row);
         PushActiveSnapshot(GetTransactionSnapshot());
-        if (published_steps(row.number) < row.steps) {
+        bool is_published = published_steps(row.number) >= row.steps;
+        if (!is_published) {
             // A step that another tick has closed was committed before the counter's lock was free.
             const bool is_own = row.steps == closed_step;
             publish(row, is_own ? closed_at : InvalidXLogRecPtr);
@@ -84,11 +86,16 @@ std::int64_t tick(Oid releases, TimestampTz called) {
             is_published = is_own;
         } else if (closed_step != 0) {
             last_step = row.steps;
-            is_published = true;
-        } else if (close(releases, row, called)) {
-            closed_step = row.steps;
         } else {
-            is_published = true;
+            closed = close(releases, row, called);
+            is_over = closed == Closed::nothing;
+            is_published = false;
+            closed_step = is_over ? 0 : row.steps;
+        }
+        if (is_published) {
+            is_over = closed == Closed::all;
+            closed_step = 0;
+            closed_at = InvalidXLogRecPtr;
         }
         PopActiveSnapshot();
     }

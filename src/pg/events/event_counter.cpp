@@ -1,7 +1,6 @@
 #include "pg/events/event_counter.hpp"
 
 #include "pg/events/events_table.hpp"
-#include "pg/steps/closing.hpp"
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
@@ -35,20 +34,20 @@ void declare_event_counter(Oid counter) {
     create_event_slots(counter);
 }
 
-bool close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
+Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     if (row.steps > 0 && called < after(row.released_at, row.every)) {
         ereport(NOTICE,
                 (errmsg("counter \"%s\" closes no step: its last one was closed less than %s ago",
                         get_rel_name(counter),
                         DatumGetCString(
                             DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));
-        return false;
+        return Closed::nothing;
     }
     StreamRow stored;
     read_stream(row.number, 1, stored);
     const int128 events = total_events(counter) - stored.total;
     close_streams(counter, row, Counted{1, 1, &events, nullptr, called});
-    return true;
+    return Closed::all;
 }
 
 void end_event_counter(Oid counter) {

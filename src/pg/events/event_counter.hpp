@@ -4,6 +4,7 @@
 
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/steps/closing.hpp"
 #include "pg/tables/counters_table.hpp"
 
 namespace dp_counter::pg {
@@ -17,8 +18,8 @@ namespace dp_counter::pg {
 void declare_event_counter(Oid counter);
 
 /// Closes one step, with all events of transactions committed by now, in the first transaction of a
-/// tick, which has locked the counter. False, with a NOTICE, where the tick was called too early.
-[[nodiscard]] bool close_event_counter(Oid counter, CounterRow& row, TimestampTz called);
+/// tick, which has locked the counter. None, with a NOTICE, where the tick was called too early.
+[[nodiscard]] Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called);
 
 /// Deletes what is kept of a counter that is dropped.
 void end_event_counter(Oid counter);

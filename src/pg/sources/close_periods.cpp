@@ -45,6 +45,16 @@ struct Collector {
     FirstEvents<> events;
 };
 
+/// A transaction closes so many cells, or one step: a tick that has years to catch up with takes
+/// no more memory than others.
+constexpr std::int64_t kMostCells = 100000;
+
+std::int64_t streams_of(const SourceCounterRow& counter) {
+    return counter.by == InvalidAttrNumber
+               ? 1
+               : ArrayGetNItems(ARR_NDIM(counter.groups), ARR_DIMS(counter.groups));
+}
+
 std::int64_t value_of(Oid type, Datum value) {
     switch (type) {
     case INT2OID:
@@ -102,9 +112,8 @@ void prepare(Collector& collector, Oid releases, const SourceCounterRow& counter
         collector.value_type = column_type(counter.source, counter.value);
 }
 
-} // namespace
-
-bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
+/// In `context`, which is the current one.
+Closed close_periods(Oid releases, CounterRow& row, TimestampTz called, MemoryContext context) {
     SourceCounterRow counter;
     if (!read_source_counter(releases, counter))
         raise_dropped();
@@ -115,14 +124,15 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
                         errhint("Its releases stay; it can take no further step.")));
     const Schedule schedule{column_type(counter.source, source.at), source.time_zone, counter.since,
                             counter.every, counter.grace};
-    const DuePeriods due = due_periods(schedule, row.steps, row.horizon, counter.ended, called);
+    const std::int64_t last = std::min(
+        row.horizon, row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(counter)));
+    const DuePeriods due = due_periods(schedule, row.steps, last, counter.ended, called);
     if (due.count == 0)
-        return false;
+        return Closed::nothing;
 
     set_progress_subject(releases, is_owner(counter.source));
     Collector collector{};
-    collector.context =
-        AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
+    collector.context = context;
     collector.schedule = &schedule;
     collector.due = &due;
     prepare(collector, releases, counter);
@@ -139,9 +149,7 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
                                 counter.by,
                                 boundary_datum(schedule, due.starts[0]),
                                 boundary_datum(schedule, due.starts[due.count])};
-        MemoryContext caller = MemoryContextSwitchTo(collector.context);
         read_persons(query, {begin_person, add_event, end_person, &collector});
-        MemoryContextSwitchTo(caller);
         show_phase("storing tallies");
         close_tallies(collector.tallies);
     });
@@ -151,8 +159,19 @@ bool close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
     mark_ended(releases, due.ended);
     if (type_is_enum(collector.groups.type))
         rename_groups(releases, write_groups(collector.groups));
-    MemoryContextDelete(collector.context);
-    return true;
+    return row.steps == last && last < row.horizon ? Closed::part : Closed::all;
+}
+
+} // namespace
+
+Closed close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    const Closed closed = close_periods(releases, row, called, context);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    return closed;
 }
 
 } // namespace dp_counter::pg

@@ -23,6 +23,7 @@ namespace {
 constexpr std::int64_t kMostPerPerson = 1000000; // as many events lie in memory
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
 constexpr std::int64_t kMostReleases = 10000000;
+constexpr int kMostGroups = 1000000; // more would hold up a cancel while the view is made
 
 [[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
                               const char* hint) {
@@ -119,7 +120,13 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
                     (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by needs groups"),
                      errhint("Which groups there are is public: declare them, also those without "
                              "rows.")));
-        const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.value), type);
+        ArrayType* written = DatumGetArrayTypeP(arguments.groups.value);
+        const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
+        if (count > kMostGroups)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("groups must be at most %d, not %d", kMostGroups, count),
+                            errhint("Count in coarser groups, or in several counters.")));
+        const Groups groups = read_groups(written, type);
         row.groups = write_groups(groups);
         declaration.streams = groups.count;
         declaration.columns[1] = {get_attname(row.source, row.by, false),

@@ -61,11 +61,13 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
                       return is_less(a, b);
                   });
     });
-    for (std::int32_t i = 1; i < count; ++i)
+    for (std::int32_t i = 1; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
         if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                             errmsg("group \"%s\" is declared twice",
                                    text_of(declared[groups.sorted[i].number - 1], type))));
+    }
     return groups;
 }
 
@@ -133,8 +135,10 @@ Groups groups_of_counter(Oid releases, ArrayType* written, Oid type) {
 
 ArrayType* write_groups(const Groups& groups) {
     auto* texts = static_cast<Datum*>(palloc(static_cast<Size>(groups.count) * sizeof(Datum)));
-    for (std::int32_t i = 0; i < groups.count; ++i)
+    for (std::int32_t i = 0; i < groups.count; ++i) {
+        CHECK_FOR_INTERRUPTS();
         texts[i] = CStringGetTextDatum(text_of(groups.declared[i], groups.type));
+    }
     return array_of(texts, groups.count, TEXTOID);
 }
 

@@ -116,7 +116,7 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     (void)instant(plus(local_end(schedule, horizon), schedule.grace), zone);
 }
 
-DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t horizon,
+DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t last,
                        TimestampTz ended, TimestampTz now) {
     pg_tz* zone = find_zone(schedule.time_zone);
     std::int64_t room = 64;
@@ -132,14 +132,14 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
         if (i >= room) {
             room *= 2;
             const Size bytes = static_cast<Size>(room) * sizeof(std::int64_t);
-            due.starts = static_cast<std::int64_t*>(repalloc_huge(due.starts, bytes));
-            due.shown = static_cast<TimestampTz*>(repalloc_huge(due.shown, bytes));
+            due.starts = static_cast<std::int64_t*>(repalloc(due.starts, bytes));
+            due.shown = static_cast<TimestampTz*>(repalloc(due.shown, bytes));
         }
         due.shown[i] = shown;
         due.starts[i] = schedule.type == DATEOID ? date_of(shown) : shown;
     };
     append(0, start(steps));
-    for (std::int64_t n = steps + 1; n <= horizon; ++n) {
+    for (std::int64_t n = steps + 1; n <= last; ++n) {
         CHECK_FOR_INTERRUPTS();
         const Timestamp local = local_end(schedule, n);
         TimestampTz end = instant(local, zone);

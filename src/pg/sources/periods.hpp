@@ -43,10 +43,10 @@ void check_time_zone(const char* name);
 /// datetime_field_overflow where the last period would end out of range.
 void check_schedule(const Schedule& schedule, std::int64_t horizon);
 
-/// The periods after step `steps` that are over at `now`, up to the horizon, in
+/// The periods after step `steps` up to step `last` that are over at `now`, in
 /// CurrentMemoryContext. `ended` is that of the last closed one.
 [[nodiscard]] DuePeriods due_periods(const Schedule& schedule, std::int64_t steps,
-                                     std::int64_t horizon, TimestampTz ended, TimestampTz now);
+                                     std::int64_t last, TimestampTz ended, TimestampTz now);
 
 /// A boundary as a datum of the schedule's type.
 [[nodiscard]] Datum boundary_datum(const Schedule& schedule, std::int64_t boundary);

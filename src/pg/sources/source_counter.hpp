@@ -6,6 +6,7 @@
 
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/declare_counter.hpp"
+#include "pg/steps/closing.hpp"
 #include "pg/tables/counters_table.hpp"
 
 namespace dp_counter::pg {
@@ -19,9 +20,9 @@ void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
 /// counter, as DROP VIEW of the source with CASCADE does: two orders could wait for each other.
 void lock_source_of(Oid counter);
 
-/// Closes all periods that were over when the tick was called, in its first transaction, which has
-/// locked the source and the counter. False if there is none.
-[[nodiscard]] bool close_source_counter(Oid counter, CounterRow& row, TimestampTz called);
+/// Closes the periods that were over when the tick was called, or the first of them, in a
+/// transaction of the tick that has locked the source and the counter.
+[[nodiscard]] Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called);
 
 /// Deletes what is kept of a counter that is dropped, and gives its epsilon back if no step of it
 /// was ever closed.

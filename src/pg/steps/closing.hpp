@@ -10,6 +10,13 @@
 
 namespace dp_counter::pg {
 
+/// What a transaction of a tick has closed.
+enum class Closed {
+    nothing, ///< no step is due
+    part,    ///< steps, and more may be due
+    all,
+};
+
 /// What the open steps have counted. The memory is the caller's.
 struct Counted {
     std::int64_t steps;
