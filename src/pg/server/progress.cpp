@@ -9,32 +9,19 @@ extern "C" {
 #include "mb/pg_wchar.h"
 #include "pgstat.h"
 #include "tcop/tcopprot.h"
-#include "utils/timeout.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
 
-constexpr int kNoticeMilliseconds = 10000;
-
 /// Of this backend. It outlives transactions, and so has memory of its own.
 struct Progress {
     bool is_open;
-    TimestampTz begin;
     const char* phase; ///< null before the first one
     char subject[512];
 };
 Progress progress;
-
-TimeoutId timer = MAX_TIMEOUTS; ///< registered when first wanted
-
-extern "C" {
-static void on_timer() {
-    is_notice_due = 1;
-}
-}
 
 /// Shows a statement as the one that runs. The identifier that the real one has stays.
 void show_statement(const char* text) {
@@ -50,20 +37,12 @@ void show_statement(const char* text) {
 } // namespace
 
 void begin_progress() {
-    progress = {true, GetCurrentTimestamp(), nullptr, {}};
-    is_notice_due = 0;
+    progress = {true, nullptr, {}};
 }
 
-void set_progress_subject(Oid relation, bool is_own) {
-    if (!progress.is_open)
-        return;
-    snprintf(progress.subject, sizeof progress.subject, "%s", quoted_name(relation));
-    if (!is_own)
-        return;
-    if (timer == MAX_TIMEOUTS)
-        timer = RegisterTimeout(USER_TIMEOUT, on_timer);
-    if (!get_timeout_active(timer))
-        enable_timeout_after(timer, kNoticeMilliseconds);
+void set_progress_subject(Oid relation) {
+    if (progress.is_open)
+        snprintf(progress.subject, sizeof progress.subject, "%s", quoted_name(relation));
 }
 
 void show_phase(const char* phase) {
@@ -84,24 +63,7 @@ void show_phase(const char* phase) {
     pfree(comment);
 }
 
-bool is_progress_told() {
-    return timer != MAX_TIMEOUTS && get_timeout_active(timer);
-}
-
-void tell_phase() {
-    is_notice_due = 0;
-    if (!progress.is_open || progress.phase == nullptr)
-        return;
-    enable_timeout_after(timer, kNoticeMilliseconds);
-    ereport(NOTICE, (errmsg("%s: %s, %lld s", progress.subject, progress.phase,
-                            static_cast<long long>((GetCurrentTimestamp() - progress.begin) /
-                                                   USECS_PER_SEC))));
-}
-
 void end_progress() {
-    if (is_progress_told())
-        disable_timeout(timer, false);
-    is_notice_due = 0;
     if (progress.phase != nullptr && debug_query_string != nullptr)
         show_statement(debug_query_string);
     progress.is_open = false;

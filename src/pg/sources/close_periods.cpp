@@ -8,7 +8,6 @@
 
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
-#include "pg/server/relations.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
@@ -130,7 +129,7 @@ Closed close_periods(Oid releases, CounterRow& row, TimestampTz called, MemoryCo
     if (due.count == 0)
         return Closed::nothing;
 
-    set_progress_subject(releases, is_owner(counter.source));
+    set_progress_subject(releases);
     Collector collector{};
     collector.context = context;
     collector.schedule = &schedule;

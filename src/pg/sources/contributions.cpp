@@ -189,7 +189,7 @@ DP_FUNCTION(dp_source_contributions) {
         cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
         0};
     with_progress([&] {
-        set_progress_subject(source, true);
+        set_progress_subject(source);
         read_persons(all_rows(source, row, event),
                      {begin_person, count_event, end_person, &histogram});
     });

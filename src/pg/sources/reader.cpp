@@ -3,7 +3,6 @@
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/server/tree_walker.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/person_wise.hpp"
 
@@ -13,7 +12,6 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "optimizer/optimizer.h"
 #include "parser/analyze.h"
@@ -241,15 +239,6 @@ static bool receive(TupleTableSlot* slot, DestReceiver* self) {
 }
 static void begin_receiving(DestReceiver*, int, TupleDesc) {}
 static void end_receiving(DestReceiver*) {}
-static TupleTableSlot* proceed(PlanState* node) {
-    check_progress();
-    return node->ExecProcNodeReal(node);
-}
-static bool tell_in(PlanState* node, void*) {
-    if (node->instrument == nullptr)
-        node->ExecProcNode = proceed;
-    return planstate_tree_walker(node, tree_walker(tell_in), nullptr);
-}
 }
 
 void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Receiver& receiver) {
@@ -259,8 +248,6 @@ void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Rece
                                        &receiver.base, bounds, nullptr, 0);
     ExecutorStart(query, 0);
     show_phase("reading the source");
-    if (is_progress_told()) // from all nodes: until a sort has read its rows, none comes out of it
-        (void)tell_in(query->planstate, nullptr);
 #if PG_VERSION_NUM >= 180000
     ExecutorRun(query, ForwardScanDirection, 0);
 #else

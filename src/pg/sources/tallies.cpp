@@ -6,7 +6,6 @@
 #include "pg/sources/tallies.hpp"
 
 #include "pg/server/backend_random.hpp"
-#include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/secret_tables.hpp"
 
@@ -47,7 +46,7 @@ void store_kept(Tallies& tallies) {
         return std::memcmp(a.digest.data, b.digest.data, UUID_LEN) < 0;
     });
     for (const NewTally* tally = tallies.kept; tally != end; ++tally) {
-        check_progress();
+        CHECK_FOR_INTERRUPTS();
         HeapTuple row = row_of(tallies, tally->digest, tally->used);
         CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
         heap_freetuple(row);

@@ -3,13 +3,13 @@
 
 #include "pg/steps/closing.hpp"
 
-#include "pg/server/progress.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
+#include "miscadmin.h"
 #include "utils/timestamp.h"
 }
 
@@ -27,7 +27,7 @@ void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
     const TimestampTz released_at = std::max(counted.called, row.released_at);
     std::optional<MechanismSpec> spec;
     for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
-        check_progress();
+        CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(stream_context);
         StreamRow stored;
         read_stream(row.number, stream, stored);

@@ -6,9 +6,12 @@
 #include "pg/steps/stored_state.hpp"
 
 #include "pg/server/backend_random.hpp"
-#include "pg/server/progress.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+}
 
 namespace dp_counter::pg {
 
@@ -89,11 +92,11 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
         failure.raise();
 
     for (std::int64_t closed = 0; closed < count;) {
-        check_progress();
+        CHECK_FOR_INTERRUPTS();
         bool is_epoch_over = false;
         if (!guarded(failure, [&] {
                 const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
-                for (; closed < count && !is_epoch_over && is_notice_due == 0; checkpoint()) {
+                for (; closed < count && !is_epoch_over; checkpoint()) {
                     const std::optional<MechanismSpec> next = state->next_epoch();
                     is_epoch_over = next.has_value();
                     if (is_epoch_over) {

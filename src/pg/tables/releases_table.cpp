@@ -1,9 +1,9 @@
 #include "pg/tables/releases_table.hpp"
 
-#include "pg/server/progress.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "miscadmin.h"
 #include "utils/timestamp.h"
 }
 
@@ -23,7 +23,7 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
                      std::int64_t count) {
     const NewSecretRows rows = begin_secret_rows(kReleasesTable);
     for (std::int64_t i = 0; i < count; ++i) {
-        check_progress();
+        CHECK_FOR_INTERRUPTS();
         const CounterRelease& release = releases[i].release;
         const ReleaseInterval& interval = releases[i].interval;
         const bool has_period = periods != nullptr;
