@@ -89,22 +89,6 @@ SELECT purpose, epsilon FROM budget WHERE purpose ~ 'noisy';
 -- a draw for each cell: with one for two of them, these would differ by their true counts, at most 1. Right noise does so
 -- with a probability below 10 pairs * 3 differences * 1e-9 / 4, 1e-8
 SELECT count(*), min(abs(a.persons - b.persons)) > 1 AS differ FROM noisy_cells a JOIN noisy_cells b ON a.events < b.events;
--- a function of the view that waits for the table, to show what is stored there and undo it with its charge
-CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '% have %', NEW.persons, NEW.events; END $$;
-CREATE FUNCTION lie_in_wait() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
-    IF to_regclass('source_budgets.awaited') IS NOT NULL THEN
-        CREATE TRIGGER tell BEFORE INSERT ON source_budgets.awaited FOR EACH ROW EXECUTE FUNCTION source_budgets.tell();
-    END IF;
-    RETURN true;
-END $$;
-CREATE FUNCTION seems_stable() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN source_budgets.lie_in_wait(); END $$;
-CREATE VIEW waiting_dp AS SELECT person, at FROM visits WHERE seems_stable();
-SELECT dp_source_create('waiting_dp', 'budget', 'person', 'at', person_wise => true);
-CALL dp_source_contributions('waiting_dp', 'awaited', 1e9, most => 1);
-SELECT count(*) FROM awaited;
-SELECT purpose, epsilon FROM budget ORDER BY spent_at DESC LIMIT 1;
-SELECT dp_source_drop('waiting_dp');
-
 -- changes: the events of the last periods
 SELECT make('exact', 1e9);
 CALL dp_counter_tick('exact');

@@ -10,6 +10,9 @@ SET ROLE source_steward;
 SELECT dp_budget_create('people', 1.5);
 CREATE TABLE facts (person integer, at timestamptz, day date, name text, amount integer, money numeric, yes boolean, words text COLLATE "C", doc json, xs integer[]);
 CREATE VIEW facts_dp AS SELECT person, at, day, name, amount, money, yes, doc, xs FROM facts;
+-- a collation that takes for one what others tell apart
+CREATE COLLATION same (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+CREATE VIEW ci_dp AS SELECT name COLLATE same AS person, at FROM facts;
 CREATE VIEW joined AS SELECT f.person, f.at FROM facts f JOIN facts g USING (person);
 CREATE VIEW random_dp AS SELECT person, at FROM facts WHERE random() < 2;
 CREATE VIEW nested_dp AS SELECT * FROM random_dp;
@@ -30,6 +33,7 @@ SELECT dp_source_create('facts_dp', 'people', 'Person', 'at');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'ctid');
 SELECT dp_source_create('facts_dp', 'people', 'money', 'at');
 SELECT dp_source_create('facts_dp', 'people', 'doc', 'at');
+SELECT dp_source_create('ci_dp', 'people', 'person', 'at');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'name');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'Europe/Nowhere');
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', '');

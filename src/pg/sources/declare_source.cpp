@@ -90,7 +90,7 @@ DP_FUNCTION(dp_source_create) {
                                             : text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone));
     check_time_zone(row.time_zone);
     row.person_wise = !PG_ARGISNULL(kPersonWise) && PG_GETARG_BOOL(kPersonWise);
-    check_source_is_stable(source); // first: there the other check's hint would not help
+    check_source_calls(source, row); // first: there the other check's hint would not help
     if (!row.person_wise)
         check_person_wise(source);
     lock_source(source, true);

@@ -42,13 +42,13 @@ struct PersonConsumer {
     void* context;
 };
 
-/// Raises object_not_in_prerequisite_state where a function is volatile in the view, or in one that
-/// it reads.
-void check_source_is_stable(Oid source);
+/// Raises feature_not_supported where the view, one that it reads or a policy of its tables calls
+/// what is not accepted (view_calls.hpp). read_persons asks again.
+void check_source_calls(Oid source, const SourceRow& row);
 
 /// Hands all persons that have a row to the consumer, one after the other, as of the active
 /// snapshot. Raises object_not_in_prerequisite_state where the view does not keep the guarantee by
-/// itself any more, or in a session with temporary objects.
+/// itself any more, calls what is not accepted, or in a session with temporary objects.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
 } // namespace dp_counter::pg

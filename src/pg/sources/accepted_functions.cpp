@@ -1,0 +1,187 @@
+#include <cstring>
+#include <initializer_list>
+
+#include "pg/sources/accepted_functions.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+bool is_time(Oid type) {
+    return type == DATEOID || type == TIMEOID || type == TIMETZOID || type == TIMESTAMPOID ||
+           type == TIMESTAMPTZOID || type == INTERVALOID;
+}
+
+bool is_one_of(const char* name, std::initializer_list<const char*> names) {
+    for (const char* other : names)
+        if (std::strcmp(name, other) == 0)
+            return true;
+    return false;
+}
+
+/// Functions of pg_catalog that are stable because the output functions of their arguments may be.
+/// They are as good as these.
+bool makes_text(const char* function) {
+    return is_one_of(function, {"concat", "concat_ws", "format", "textanycat", "anytextcat"});
+}
+
+/// Of the stable functions of pg_catalog some read tables, statistics or transactions. Those of
+/// dates and times do not, nor do the ones that make text of values; all else is left out.
+bool reads_no_data(const FormData_pg_proc* function) {
+    const char* name = NameStr(function->proname);
+    if (std::strncmp(name, "pg_", 3) == 0)
+        return false;
+    const Oid* arguments = function->proargtypes.values;
+    const int count = function->proargtypes.dim1;
+    const bool from_text = count > 0 && arguments[0] == CSTRINGOID; // an input function
+    bool has_time = is_time(function->prorettype);
+    for (int i = 0; i < count; ++i) {
+        has_time = has_time || is_time(arguments[i]);
+        if (!from_text && (arguments[i] == OIDOID || arguments[i] == REGCLASSOID ||
+                           arguments[i] == XIDOID || arguments[i] == NAMEOID))
+            return false;
+    }
+    return has_time || is_one_of(name, {"enum_in", "enum_out"});
+}
+
+/// Whether all that an extension's aggregate calls is accepted.
+bool is_accepted_aggregate(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto* row = reinterpret_cast<const FormData_pg_aggregate*>(GETSTRUCT(tuple));
+    bool accepted = OidIsValid(getExtensionOfObject(ProcedureRelationId, aggregate));
+    for (const Oid function :
+         {row->aggtransfn, row->aggfinalfn, row->aggcombinefn, row->aggserialfn, row->aggdeserialfn,
+          row->aggmtransfn, row->aggminvtransfn, row->aggmfinalfn})
+        accepted =
+            accepted && (!OidIsValid(function) || is_accepted(function, Strictness::immutable));
+    ReleaseSysCache(tuple);
+    return accepted;
+}
+
+/// The arguments of a node that makes text of them; NIL if it is no such node.
+const List* arguments_made_text(Node* node) {
+    Oid function = InvalidOid;
+    const List* arguments = NIL;
+    if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<FuncExpr*>(node)->funcid;
+        arguments = reinterpret_cast<FuncExpr*>(node)->args;
+    } else if (IsA(node, OpExpr)) {
+        function = get_opcode(reinterpret_cast<OpExpr*>(node)->opno);
+        arguments = reinterpret_cast<OpExpr*>(node)->args;
+    }
+    const bool is_made = OidIsValid(function) && function < FirstNormalObjectId &&
+                         makes_text(get_func_name(function));
+    return is_made ? arguments : NIL;
+}
+
+/// Of the value's type or, where it is an array, of its elements'.
+Oid output_function(Node* value) {
+    const Oid type = getBaseType(exprType(value));
+    const Oid element = get_element_type(type);
+    Oid function = InvalidOid;
+    bool has_length = false;
+    getTypeOutputInfo(OidIsValid(element) ? element : type, &function, &has_length);
+    return function;
+}
+
+struct Search {
+    Strictness strictness;
+    Oid function;
+};
+
+/// For check_functions_in_node, which stops at the first one.
+bool is_unaccepted(Oid function, void* context) {
+    auto* search = static_cast<Search*>(context);
+    search->function = function;
+    return !is_accepted(function, search->strictness);
+}
+
+/// What PostgreSQL compares values of an extension's type with.
+bool has_accepted_comparisons(Oid type) {
+    const TypeCacheEntry* entry = lookup_type_cache(
+        type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR | TYPECACHE_GT_OPR | TYPECACHE_CMP_PROC |
+                  TYPECACHE_HASH_PROC | TYPECACHE_HASH_EXTENDED_PROC);
+    for (const Oid function :
+         {get_opcode(entry->eq_opr), get_opcode(entry->lt_opr), get_opcode(entry->gt_opr),
+          entry->cmp_proc, entry->hash_proc, entry->hash_extended_proc})
+        if (OidIsValid(function) && !is_accepted(function, Strictness::immutable))
+            return false;
+    return true;
+}
+
+} // namespace
+
+/// Whether what the function says follows from dictionaries too: those of text search are called
+/// immutable, but are loaded once a session, by names that a path leads to.
+bool reads_dictionaries(const FormData_pg_proc* function) {
+    const Oid* arguments = function->proargtypes.values;
+    return function->proargtypes.dim1 > 0 &&
+           (arguments[0] == REGCONFIGOID || arguments[0] == REGDICTIONARYOID);
+}
+
+bool is_accepted(Oid function, Strictness strictness) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto* row = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
+    const bool is_immutable = row->provolatile == PROVOLATILE_IMMUTABLE;
+    bool accepted = is_immutable;
+    if (function < FirstNormalObjectId) // whatever a superuser has put into pg_catalog is not
+        accepted =
+            row->pronamespace == PG_CATALOG_NAMESPACE &&
+            (strictness == Strictness::immutable
+                 ? is_immutable && !reads_dictionaries(row)
+                 : is_immutable || (row->provolatile == PROVOLATILE_STABLE && reads_no_data(row)));
+    else if (row->prokind == PROKIND_AGGREGATE)
+        accepted = is_immutable && is_accepted_aggregate(function);
+    else // stable ones read settings, or run SQL; a few in C bear the name of one of PostgreSQL's
+        accepted = is_immutable &&
+                   (row->prolang == ClanguageId || row->prolang == INTERNALlanguageId) &&
+                   OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
+    ReleaseSysCache(tuple);
+    return accepted;
+}
+
+Oid unaccepted_function(Node* node, Strictness strictness) {
+    const List* arguments = arguments_made_text(node);
+    ListCell* cell = nullptr;
+    foreach (cell, arguments) {
+        const Oid output = output_function(static_cast<Node*>(lfirst(cell)));
+        if (!is_accepted(output, strictness))
+            return output;
+    }
+    Search search{strictness, InvalidOid};
+    return arguments == NIL && check_functions_in_node(node, is_unaccepted, &search)
+               ? search.function
+               : InvalidOid;
+}
+
+bool is_accepted_type(Oid type) {
+    Oid base = getBaseType(type);
+    const Oid element = get_element_type(base);
+    if (OidIsValid(element))
+        base = getBaseType(element);
+    if (base < FirstNormalObjectId || get_typtype(base) == TYPTYPE_ENUM)
+        return true;
+    return get_typtype(base) == TYPTYPE_BASE &&
+           OidIsValid(getExtensionOfObject(TypeRelationId, base)) && has_accepted_comparisons(base);
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,108 @@
+#include <initializer_list>
+
+#include "pg/sources/planned_calls.hpp"
+
+#include "pg/server/tree_walker.hpp"
+#include "pg/sources/accepted_functions.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_partitioned_table.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_statistic_ext.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+bool is_sql(Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const bool is =
+        reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang == SQLlanguageId;
+    ReleaseSysCache(tuple);
+    return is;
+}
+
+/// For a walk: stops at a function that is not accepted and has no column among its arguments, or
+/// is in SQL, which the planner puts in, whatever that calls.
+bool find_call(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+    const Oid function = unaccepted_function(node, Strictness::fixed);
+    if (OidIsValid(function) && (!contain_var_clause(node) || is_sql(function))) {
+        *static_cast<Oid*>(context) = function;
+        return true;
+    }
+    return expression_tree_walker(node, tree_walker(find_call), context);
+}
+
+/// Of the expressions that the catalog's row holds in a column. Releases the row.
+const char* why_not(int cache, HeapTuple tuple, std::initializer_list<AttrNumber> columns,
+                    const char* name) {
+    Oid function = InvalidOid;
+    for (const AttrNumber column : columns) {
+        bool is_null = false;
+        const Datum tree = SysCacheGetAttr(cache, tuple, column, &is_null);
+        if (!is_null && !OidIsValid(function))
+            (void)find_call(static_cast<Node*>(stringToNode(TextDatumGetCString(tree))), &function);
+    }
+    ReleaseSysCache(tuple);
+    return OidIsValid(function) ? psprintf("PostgreSQL calls %s for \"%s\" as it plans the query.",
+                                           format_procedure(function), name)
+                                : nullptr;
+}
+
+const char* why_not_index(Oid index) {
+    HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+    return HeapTupleIsValid(tuple)
+               ? why_not(INDEXRELID, tuple, {Anum_pg_index_indexprs, Anum_pg_index_indpred},
+                         get_rel_name(index))
+               : nullptr;
+}
+
+const char* why_not_partitions(Oid table) {
+    HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
+    return HeapTupleIsValid(tuple)
+               ? why_not(PARTRELID, tuple, {Anum_pg_partitioned_table_partexprs},
+                         get_rel_name(table))
+               : nullptr;
+}
+
+const char* why_not_statistics([[maybe_unused]] Oid statistics) {
+#if PG_VERSION_NUM >= 140000
+    HeapTuple tuple = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(statistics));
+    if (HeapTupleIsValid(tuple))
+        return why_not(
+            STATEXTOID, tuple, {Anum_pg_statistic_ext_stxexprs},
+            pstrdup(NameStr(
+                reinterpret_cast<const FormData_pg_statistic_ext*>(GETSTRUCT(tuple))->stxname)));
+#endif
+    return nullptr;
+}
+
+} // namespace
+
+const char* why_not_planned(Relation table) {
+    const char* reason = why_not_partitions(RelationGetRelid(table));
+    ListCell* cell = nullptr;
+    foreach (cell, RelationGetIndexList(table))
+        if (reason == nullptr)
+            reason = why_not_index(lfirst_oid(cell));
+    foreach (cell, RelationGetStatExtList(table))
+        if (reason == nullptr)
+            reason = why_not_statistics(lfirst_oid(cell));
+    return reason;
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,207 @@
+#include "pg/sources/view_calls.hpp"
+
+#include "pg/server/tree_walker.hpp"
+#include "pg/sources/accepted_functions.hpp"
+#include "pg/sources/column_origin.hpp"
+#include "pg/sources/planned_calls.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/rel.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+bool find_call(Node* node, void* context);
+
+/// A foreign table makes its values of text, by input functions, and checks domains.
+const char* why_not_foreign(Relation table) {
+    const TupleDesc row = RelationGetDescr(table);
+    for (int i = 0; i < row->natts; ++i) {
+        const FormData_pg_attribute* column = TupleDescAttr(row, i);
+        if (!column->attisdropped && (get_typtype(column->atttypid) == TYPTYPE_DOMAIN ||
+                                      !is_accepted_type(column->atttypid)))
+            return psprintf("Column \"%s\" of foreign table \"%s\" is of type %s, which may call "
+                            "functions when it is read.",
+                            NameStr(column->attname), RelationGetRelationName(table),
+                            format_type_be(column->atttypid));
+    }
+    return nullptr;
+}
+
+const char* why_not_table(Oid relation) {
+    const char* reason = nullptr;
+    ListCell* cell = nullptr;
+    foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
+        Relation table = table_open(lfirst_oid(cell), NoLock);
+        if (reason == nullptr)
+            reason = table->rd_rel->relkind == RELKIND_FOREIGN_TABLE ? why_not_foreign(table)
+                                                                     : why_not_planned(table);
+        table_close(table, NoLock);
+    }
+    return reason;
+}
+
+/// Of an entry of the range table, whose expressions are looked at afterwards, but for the columns
+/// of a join: most of these are handed on as they are.
+bool find_in_entry(const RangeTblEntry* entry, const char** reason) {
+    if (entry->rtekind == RTE_RELATION && entry->relkind != RELKIND_VIEW)
+        *reason = why_not_table(entry->relid);
+    ListCell* cell = nullptr;
+    foreach (cell, entry->joinaliasvars) {
+        auto* column = static_cast<Node*>(lfirst(cell));
+        if (*reason == nullptr && column != nullptr && !IsA(column, Var))
+            (void)find_call(column, reason);
+    }
+    return *reason != nullptr;
+}
+
+/// Of a column of a view or subquery. One that is handed on as it is may have any type.
+bool find_in_column(const TargetEntry* column, const char** reason) {
+    const auto* value = reinterpret_cast<const Var*>(column->expr);
+    return !(IsA(value, Var) && value->varattno > 0 && column->ressortgroupref == 0) &&
+           find_call(reinterpret_cast<Node*>(column->expr), reason);
+}
+
+bool find_in_query(const Query* query, const char** reason) {
+    check_stack_depth();
+    ListCell* cell = nullptr;
+    foreach (cell, query->targetList)
+        if (find_in_column(static_cast<const TargetEntry*>(lfirst(cell)), reason))
+            return true;
+    Query rest = *query;
+    rest.targetList = NIL;
+    return query_tree_walker(&rest, tree_walker(find_call), reason,
+                             QTW_IGNORE_JOINALIASES | QTW_EXAMINE_RTES_BEFORE |
+                                 QTW_EXAMINE_SORTGROUP | QTW_DONT_COPY_QUERY);
+}
+
+const char* of_function(Oid function) {
+    if (!OidIsValid(function))
+        return nullptr;
+    const char volatility = func_volatile(function);
+    return psprintf("It calls %s, which is %s.", format_procedure(function),
+                    volatility == PROVOLATILE_VOLATILE ? "volatile"
+                    : volatility == PROVOLATILE_STABLE ? "stable, and may read data or settings"
+                                                       : "neither PostgreSQL's own nor, in C, an "
+                                                         "extension's");
+}
+
+/// Of what an order or a window compares with.
+const char* of_comparison(Oid function) {
+    return !OidIsValid(function) || is_accepted(function, Strictness::fixed)
+               ? nullptr
+               : of_function(function);
+}
+
+/// Of GROUP BY, ORDER BY, DISTINCT and windows.
+const char* of_order(const SortGroupClause* order) {
+    const char* reason = of_comparison(get_opcode(order->eqop));
+    return reason != nullptr ? reason : of_comparison(get_opcode(order->sortop));
+}
+
+const char* of_window(const WindowClause* window) {
+    const char* reason = of_comparison(window->startInRangeFunc);
+    return reason != nullptr ? reason : of_comparison(window->endInRangeFunc);
+}
+
+/// UNION and the like, which compare whole rows unless they are ALL.
+const char* of_set_operation(const SetOperationStmt* operation) {
+    ListCell* cell = nullptr;
+    foreach (cell, operation->groupClauses == NIL ? NIL : operation->colTypes)
+        if (!is_accepted_type(lfirst_oid(cell)))
+            return psprintf("It compares values of type %s.", format_type_be(lfirst_oid(cell)));
+    return nullptr;
+}
+
+/// SQL's JSON and XML expressions cast values by what a type's owner has made for that, and check
+/// domains; those of XML read settings.
+bool hides_calls([[maybe_unused]] Node* node) {
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr))
+        return true;
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr))
+        return exprType(node) >= FirstNormalObjectId;
+    if (IsA(node, TableFunc))
+        return reinterpret_cast<TableFunc*>(node)->functype != TFT_JSON_TABLE;
+#else
+    if (IsA(node, TableFunc))
+        return true;
+#endif
+    return IsA(node, XmlExpr);
+}
+
+/// Values that follow from the session. Those of the time do not.
+bool is_of_session(const SQLValueFunction* value) {
+    return value->op > SVFOP_LOCALTIMESTAMP_N;
+}
+
+/// What is in the way in a node itself; null if nothing is.
+const char* why_not_node(Node* node) {
+    if (IsA(node, Var) && reinterpret_cast<const Var*>(node)->varattno == 0)
+        return "It uses a whole row as a value.";
+    if (IsA(node, CoerceToDomain))
+        return psprintf("It casts to domain %s, whose constraints may call anything.",
+                        format_type_be(exprType(node)));
+    if (IsA(node, SQLValueFunction) &&
+        is_of_session(reinterpret_cast<const SQLValueFunction*>(node)))
+        return "It uses current_user, session_user or the like, which follow from the session.";
+    if (IsA(node, SortGroupClause))
+        return of_order(reinterpret_cast<const SortGroupClause*>(node));
+    if (IsA(node, WindowClause))
+        return of_window(reinterpret_cast<const WindowClause*>(node));
+    if (IsA(node, SetOperationStmt))
+        return of_set_operation(reinterpret_cast<const SetOperationStmt*>(node));
+    const char* reason = of_function(unaccepted_function(node, Strictness::fixed));
+    if (reason != nullptr)
+        return reason;
+    if (hides_calls(node))
+        return "It makes JSON or XML, or takes a type out of it that is not PostgreSQL's own.";
+    if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
+         IsA(node, ArrayCoerceExpr) || IsA(node, RowExpr) || IsA(node, ConvertRowtypeExpr)) &&
+        !is_accepted_type(exprType(node)))
+        return psprintf("It computes with type %s, which is neither PostgreSQL's own nor a base "
+                        "type of an extension.",
+                        format_type_be(exprType(node)));
+    return nullptr;
+}
+
+/// The walk stops, with the reason, at the first part that may not be there.
+bool find_call(Node* node, void* context) {
+    auto* reason = static_cast<const char**>(context);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, Query))
+        return find_in_query(reinterpret_cast<const Query*>(node), reason);
+    if (IsA(node, RangeTblEntry))
+        return find_in_entry(reinterpret_cast<const RangeTblEntry*>(node), reason);
+    *reason = why_not_node(node);
+    return *reason != nullptr || expression_tree_walker(node, tree_walker(find_call), context);
+}
+
+} // namespace
+
+const char* why_not_accepted(Query* query, AttrNumber person, AttrNumber at) {
+    const char* reason = nullptr;
+    if (find_in_query(query, &reason))
+        return reason;
+    reason = why_not_immutable(query, person);
+    return reason != nullptr ? reason : why_not_immutable(query, at);
+}
+
+} // namespace dp_counter::pg
