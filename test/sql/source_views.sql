@@ -113,6 +113,16 @@ CREATE INDEX constant ON indexed (person) WHERE person > mine(1);
 CREATE TABLE indexed_fine (person integer, at timestamptz);
 CREATE FUNCTION norm(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 CREATE INDEX varying ON indexed_fine (norm(person)) WHERE person > 0;
+-- an order by a class that is not the type's own
+CREATE FUNCTION odd_lt(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 < $2';
+CREATE FUNCTION odd_cmp(integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT btint4cmp($1, $2)';
+CREATE FUNCTION odd_range(integer, integer, integer, boolean, boolean) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT in_range($1, $2, $3, $4, $5)';
+CREATE OPERATOR <<< (LEFTARG = integer, RIGHTARG = integer, FUNCTION = odd_lt);
+CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq, MERGES, HASHES);
+CREATE OPERATOR CLASS odd FOR TYPE integer USING btree AS OPERATOR 1 <<<, OPERATOR 3 ===, FUNCTION 1 odd_cmp(integer, integer), FUNCTION 3 (integer, integer) odd_range(integer, integer, integer, boolean, boolean);
+CREATE TABLE ordered (person integer, at timestamptz);
+CREATE INDEX oddly ON ordered (person odd);
+CREATE TABLE divided (person integer, at timestamptz) PARTITION BY RANGE (person odd);
 -- a superuser's function in pg_catalog is not PostgreSQL's own
 SET allow_system_table_mods = on;
 CREATE FUNCTION pg_catalog.dp_test_mine(integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT $1';
@@ -172,6 +182,13 @@ SELECT query, try(query, true) FROM (VALUES
     (47, 'SELECT dp_test_mine(person) AS person, at FROM visits'),
     (48, 'SELECT person, at, (SELECT small FROM (SELECT cents::small AS small) s) AS s FROM visits'),
     (49, 'SELECT person, at, dp_laplace(cents, 1.0, 1) AS noisy FROM visits'),
+    (61, 'SELECT person, at FROM visits ORDER BY person USING <<<'),
+    (62, 'SELECT person, at, sum(cents) OVER (ORDER BY id USING <<< RANGE 1 PRECEDING) AS n FROM visits'),
+    (63, 'SELECT person, min(at) AS at, string_agg(text_at, '','' ORDER BY cents USING <<<) AS t FROM visits GROUP BY person'),
+    (64, 'SELECT v.person, v.at FROM visits v JOIN visits w ON v.id === w.id'),
+    (65, 'SELECT person, at FROM visits WHERE NOT (id = ANY (ARRAY[1, 2])) AND id === ANY (ARRAY[1, 2])'),
+    (66, 'SELECT person, at FROM ordered'),
+    (67, 'SELECT person, at FROM divided'),
     (50, 'SELECT * FROM aged'),
     (51, 'SELECT v.person, a.seen AS at FROM visits v JOIN aged a USING (person)'),
     (52, 'WITH a AS (SELECT * FROM aged) SELECT person, seen AS at FROM a'),

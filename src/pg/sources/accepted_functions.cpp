@@ -8,11 +8,14 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
@@ -57,6 +60,10 @@ bool reads_no_data(const FormData_pg_proc* function) {
             return false;
     }
     return has_time || is_one_of(name, {"enum_in", "enum_out"});
+}
+
+bool is_in_c(Oid language) {
+    return language == ClanguageId || language == INTERNALlanguageId;
 }
 
 /// Whether all that an extension's aggregate calls is accepted.
@@ -113,17 +120,13 @@ bool is_unaccepted(Oid function, void* context) {
     return !is_accepted(function, search->strictness);
 }
 
-/// What PostgreSQL compares values of an extension's type with.
-bool has_accepted_comparisons(Oid type) {
-    const TypeCacheEntry* entry = lookup_type_cache(
-        type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR | TYPECACHE_GT_OPR | TYPECACHE_CMP_PROC |
-                  TYPECACHE_HASH_PROC | TYPECACHE_HASH_EXTENDED_PROC);
-    for (const Oid function :
-         {get_opcode(entry->eq_opr), get_opcode(entry->lt_opr), get_opcode(entry->gt_opr),
-          entry->cmp_proc, entry->hash_proc, entry->hash_extended_proc})
-        if (OidIsValid(function) && !is_accepted(function, Strictness::immutable))
-            return false;
-    return true;
+Oid language_of(Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return InvalidOid;
+    const Oid language = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang;
+    ReleaseSysCache(tuple);
+    return language;
 }
 
 } // namespace
@@ -152,8 +155,7 @@ bool is_accepted(Oid function, Strictness strictness) {
     else if (row->prokind == PROKIND_AGGREGATE)
         accepted = is_immutable && is_accepted_aggregate(function);
     else // stable ones read settings, or run SQL; a few in C bear the name of one of PostgreSQL's
-        accepted = is_immutable &&
-                   (row->prolang == ClanguageId || row->prolang == INTERNALlanguageId) &&
+        accepted = is_immutable && is_in_c(row->prolang) &&
                    OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
     ReleaseSysCache(tuple);
     return accepted;
@@ -173,6 +175,31 @@ Oid unaccepted_function(Node* node, Strictness strictness) {
                : InvalidOid;
 }
 
+Oid unaccepted_support_of_family(Oid family) {
+    CatCList* members = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
+    Oid found = InvalidOid;
+    for (int i = 0; i < members->n_members; ++i) {
+        const Oid function =
+            reinterpret_cast<const FormData_pg_amproc*>(GETSTRUCT(&members->members[i]->tuple))
+                ->amproc;
+        if (!is_in_c(language_of(function)))
+            found = function;
+    }
+    ReleaseSysCacheList(members);
+    return found;
+}
+
+Oid unaccepted_support(Oid operation) {
+    CatCList* families = SearchSysCacheList1(AMOPOPID, ObjectIdGetDatum(operation));
+    Oid found = InvalidOid;
+    for (int i = 0; i < families->n_members && !OidIsValid(found); ++i)
+        found = unaccepted_support_of_family(
+            reinterpret_cast<const FormData_pg_amop*>(GETSTRUCT(&families->members[i]->tuple))
+                ->amopfamily);
+    ReleaseSysCacheList(families);
+    return found;
+}
+
 bool is_accepted_type(Oid type) {
     Oid base = getBaseType(type);
     const Oid element = get_element_type(base);
@@ -180,8 +207,12 @@ bool is_accepted_type(Oid type) {
         base = getBaseType(element);
     if (base < FirstNormalObjectId || get_typtype(base) == TYPTYPE_ENUM)
         return true;
+    const TypeCacheEntry* entry =
+        lookup_type_cache(base, TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
     return get_typtype(base) == TYPTYPE_BASE &&
-           OidIsValid(getExtensionOfObject(TypeRelationId, base)) && has_accepted_comparisons(base);
+           OidIsValid(getExtensionOfObject(TypeRelationId, base)) &&
+           !OidIsValid(unaccepted_support_of_family(entry->btree_opf)) &&
+           !OidIsValid(unaccepted_support_of_family(entry->hash_opf));
 }
 
 } // namespace dp_counter::pg

@@ -22,6 +22,11 @@ enum class Strictness {
 /// InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_function(Node* node, Strictness strictness);
 
+/// Indexes, sorts, joins and groups call what supports an operator's family, and this may be a
+/// superuser's. The first such function that is not in C; InvalidOid if there is none.
+[[nodiscard]] Oid unaccepted_support(Oid operation);
+[[nodiscard]] Oid unaccepted_support_of_family(Oid family);
+
 /// Whether functions of pg_catalog that take the type run no function that is not accepted: those
 /// that compare arrays, say, call what their elements' type brings along.
 [[nodiscard]] bool is_accepted_type(Oid type);

@@ -6,6 +6,7 @@
 #include "pg/sources/accepted_functions.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_language.h"
@@ -47,6 +48,13 @@ bool find_call(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(find_call), context);
 }
 
+const char* calls(Oid function, const char* name) {
+    return OidIsValid(function)
+               ? psprintf("PostgreSQL may call %s for \"%s\" as it plans or reads.",
+                          format_procedure(function), name)
+               : nullptr;
+}
+
 /// Of the expressions that the catalog's row holds in a column. Releases the row.
 const char* why_not(int cache, HeapTuple tuple, std::initializer_list<AttrNumber> columns,
                     const char* name) {
@@ -58,12 +66,19 @@ const char* why_not(int cache, HeapTuple tuple, std::initializer_list<AttrNumber
             (void)find_call(static_cast<Node*>(stringToNode(TextDatumGetCString(tree))), &function);
     }
     ReleaseSysCache(tuple);
-    return OidIsValid(function) ? psprintf("PostgreSQL calls %s for \"%s\" as it plans the query.",
-                                           format_procedure(function), name)
-                                : nullptr;
+    return calls(function, name);
 }
 
+/// Of an index: what its columns are compared with, and its expressions.
 const char* why_not_index(Oid index) {
+    Relation opened = index_open(index, AccessShareLock);
+    Oid function = InvalidOid;
+    for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(opened); ++i)
+        if (!OidIsValid(function))
+            function = unaccepted_support_of_family(opened->rd_opfamily[i]);
+    index_close(opened, NoLock);
+    if (OidIsValid(function))
+        return calls(function, get_rel_name(index));
     HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
     return HeapTupleIsValid(tuple)
                ? why_not(INDEXRELID, tuple, {Anum_pg_index_indexprs, Anum_pg_index_indpred},
@@ -71,12 +86,20 @@ const char* why_not_index(Oid index) {
                : nullptr;
 }
 
+/// Of a partition key: what bounds are compared with, and its expressions.
 const char* why_not_partitions(Oid table) {
     HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
-    return HeapTupleIsValid(tuple)
-               ? why_not(PARTRELID, tuple, {Anum_pg_partitioned_table_partexprs},
-                         get_rel_name(table))
-               : nullptr;
+    if (!HeapTupleIsValid(tuple))
+        return nullptr;
+    bool is_null = false;
+    const auto* classes = reinterpret_cast<const oidvector*>(DatumGetPointer(
+        SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partclass, &is_null)));
+    Oid function = InvalidOid;
+    for (int i = 0; i < classes->dim1 && !OidIsValid(function); ++i)
+        function = unaccepted_support_of_family(get_opclass_family(classes->values[i]));
+    const char* reason =
+        why_not(PARTRELID, tuple, {Anum_pg_partitioned_table_partexprs}, get_rel_name(table));
+    return OidIsValid(function) ? calls(function, get_rel_name(table)) : reason;
 }
 
 const char* why_not_statistics([[maybe_unused]] Oid statistics) {

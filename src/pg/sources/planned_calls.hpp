@@ -1,6 +1,6 @@
-// What the planner itself calls as it plans a query over a table: with constants for arguments, an
-// immutable function in an index, a partition key or extended statistics is evaluated there, as
-// whoever plans. (CHECK constraints are not looked at where constraint_exclusion is off.)
+// What PostgreSQL itself calls as it plans or reads a table: what compares the columns of an index,
+// and, with constants for arguments, an immutable function in an index, a partition key or extended
+// statistics. (CHECK constraints are not looked at where constraint_exclusion is off.)
 #pragma once
 
 #include "pg/server/postgres_api.hpp"

@@ -100,22 +100,19 @@ const char* of_function(Oid function) {
                                                          "extension's");
 }
 
-/// Of what an order or a window compares with.
-const char* of_comparison(Oid function) {
-    return !OidIsValid(function) || is_accepted(function, Strictness::fixed)
-               ? nullptr
-               : of_function(function);
-}
-
-/// Of GROUP BY, ORDER BY, DISTINCT and windows.
-const char* of_order(const SortGroupClause* order) {
-    const char* reason = of_comparison(get_opcode(order->eqop));
-    return reason != nullptr ? reason : of_comparison(get_opcode(order->sortop));
-}
-
-const char* of_window(const WindowClause* window) {
-    const char* reason = of_comparison(window->startInRangeFunc);
-    return reason != nullptr ? reason : of_comparison(window->endInRangeFunc);
+/// Of what a node, or an order, compares with.
+const char* of_operators(Node* node) {
+    if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr))
+        return of_function(unaccepted_support(reinterpret_cast<const OpExpr*>(node)->opno));
+    if (IsA(node, ScalarArrayOpExpr))
+        return of_function(
+            unaccepted_support(reinterpret_cast<const ScalarArrayOpExpr*>(node)->opno));
+    if (IsA(node, SortGroupClause)) {
+        const auto* order = reinterpret_cast<const SortGroupClause*>(node);
+        const Oid function = unaccepted_support(order->sortop);
+        return of_function(OidIsValid(function) ? function : unaccepted_support(order->eqop));
+    }
+    return nullptr;
 }
 
 /// UNION and the like, which compare whole rows unless they are ALL.
@@ -161,13 +158,11 @@ const char* why_not_node(Node* node) {
     if (IsA(node, SQLValueFunction) &&
         is_of_session(reinterpret_cast<const SQLValueFunction*>(node)))
         return "It uses current_user, session_user or the like, which follow from the session.";
-    if (IsA(node, SortGroupClause))
-        return of_order(reinterpret_cast<const SortGroupClause*>(node));
-    if (IsA(node, WindowClause))
-        return of_window(reinterpret_cast<const WindowClause*>(node));
     if (IsA(node, SetOperationStmt))
         return of_set_operation(reinterpret_cast<const SetOperationStmt*>(node));
     const char* reason = of_function(unaccepted_function(node, Strictness::fixed));
+    if (reason == nullptr)
+        reason = of_operators(node);
     if (reason != nullptr)
         return reason;
     if (hides_calls(node))
