@@ -59,7 +59,10 @@ build/unit/%.o: test/unit/%.cpp
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
 
-.PHONY: unit structure pgtap readme tap test
+# Every suite, in the order of `make test`; ./quickstart test asks for the list.
+SUITES = unit structure installcheck pgtap readme audit-small faults-small upgrade tap
+
+.PHONY: unit structure pgtap readme tap test list-suites
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
 
@@ -79,8 +82,11 @@ readme:
 tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
 
-test: unit structure
-	$(MAKE) installcheck pgtap readme tap audit-small faults-small upgrade
+test:
+	for suite in $(SUITES); do $(MAKE) $$suite || exit 1; done
+
+list-suites:
+	@echo $(SUITES)
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the chart, gnuplot -----------------
 # A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes, and
