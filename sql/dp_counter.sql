@@ -424,22 +424,21 @@ REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.tallies
 IS 'dp_counter: how many events of each person each counter with a source has counted';
 
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters_number_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.counters', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.streams', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.releases', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.publications', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.sources', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.source_counters', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.tallies', '');
--- Without what recorders left that committed after their counter was dropped: a dump has the OID of what is gone as a
--- number, which in the database restored may be that of another counter.
-SELECT pg_catalog.pg_extension_config_dump(
-    'dp_counter_private.events',
-    'WHERE counter IN (SELECT counter FROM dp_counter_private.counters)'
-);
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budgets', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_counter_private.budget_entries', '');
+-- pg_dump takes the rows of all these from the first counter or budget on: before, whoever owns the
+-- database dumps it without a right to read them. A restored dump brings rows by COPY.
+CREATE FUNCTION dp_counter_private.kept_in_dumps() RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_kept_in_dumps';
+
+REVOKE ALL ON FUNCTION dp_counter_private.kept_in_dumps() FROM PUBLIC;
+
+COMMENT ON FUNCTION dp_counter_private.kept_in_dumps()
+IS 'dp_counter: true; and from now on dumps have the rows of counters and budgets';
+
+ALTER TABLE dp_counter_private.counters
+    ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
+ALTER TABLE dp_counter_private.budgets
+    ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
 
 -- Live counters: functions ------------------------------------------------------------------------
 --

@@ -37,6 +37,7 @@ SELECT set_eq(
         ('dp_count_transition(internal, boolean, double precision)', 'f', 'internal'),
         ('dp_count_final(internal)', 'f', 'bigint'),
         ('dp_repair()', 'f', 'bigint'),
+        ('kept_in_dumps()', 'f', 'boolean'),
         ('dp_plan(bigint, double precision, integer, text, bigint)', 'f', 'record'),
         ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
@@ -97,8 +98,8 @@ SELECT is_empty('SELECT signature FROM functions WHERE proname = ''dp_running_co
 SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
-SELECT is_empty('SELECT signature FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may use them, by default');
-SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal'' OR prorettype = ''event_trigger''::regtype)',
+SELECT set_eq('SELECT signature FROM functions WHERE proacl IS NOT NULL', ARRAY['kept_in_dumps()'], 'PUBLIC may use them, by default');
+SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|kept_in_dumps'' OR prorettype = ''event_trigger''::regtype)',
                 'what PostgreSQL alone calls is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions WHERE prokind = 'a' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name: two with different numbers of arguments invite mistakes (opr_sanity)');

@@ -30,6 +30,7 @@ SELECT set_eq(
         ('function', 'public.dp_event_counter_create(pg_catalog.text,numeric,bigint,interval,integer,pg_catalog.text)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_gaussian_stddev(double precision,double precision,double precision,boolean)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_interval(bigint,bigint,bigint,double precision,double precision,integer,pg_catalog.text,bigint,bigint,pg_catalog.int8range)', 'immutable parallel safe acl default'),
+        ('function', 'dp_counter_private.kept_in_dumps()', 'volatile parallel unsafe acl owner=execute'),
         ('function', 'public.dp_laplace(bigint,double precision,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_laplace_epsilon(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_laplace_scale(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),

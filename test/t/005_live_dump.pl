@@ -54,12 +54,26 @@ my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_cou
 my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step});
 my $events = sql(q{SELECT counter::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (counter) GROUP BY 1 ORDER BY 1});
 
-for my $way (qw(psql pg_restore))
+# What a dump has of the extension's tables.
+sub secrets
+{
+	my ($dump) = @_;
+	return join '', $dump =~ /^(COPY dp_counter_private\..*?^\\\.\n|SELECT pg_catalog\.setval\('dp_counter_private.*?\n)/msg;
+}
+my $secrets = secrets(slurp_file($file));
+is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 11, 'all ten tables and a sequence');
+
+my %restore = (
+	psql       => [ [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file ] ],
+	pg_restore => [ [ 'pg_restore', '-e', '-j', 2, $archive ] ],
+	parts      => [ [ 'pg_restore', '-e', '--schema-only', $archive ], [ 'pg_restore', '-e', '--data-only', '--disable-triggers', '-j', 2, $archive ] ]);
+for my $way (sort keys %restore)
 {
 	$node->safe_psql('postgres', "CREATE DATABASE by_$way TEMPLATE template0");
-	command_ok($way eq 'psql'
-		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr("by_$way"), '-f', $file ]
-		: [ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr("by_$way"), $archive ], "restore by $way");
+	command_ok([ @$_, '-d', $node->connstr("by_$way") ], "restore by $way") for @{ $restore{$way} };
+	my $again = $node->basedir . "/again.$way.sql";
+	command_ok([ 'pg_dump', '-d', $node->connstr("by_$way"), '-f', $again ], 'a dump of what was restored');
+	is(secrets(slurp_file($again)), $secrets, 'has the same state');
 	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
 	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number}), $state, 'the same counters');
 	is($q->(q{SELECT counter::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');

@@ -38,6 +38,23 @@ is(as('curator', q{
 		UNION SELECT evtowner, 0 FROM pg_event_trigger) AS owners}),
 	$node->safe_psql('hospital', 'SELECT current_user'), 'a superuser owns all that is in it');
 
+# --- dumped and restored by the same role, as long as nobody has made a counter or a budget
+my $connection = $node->connstr('hospital') . ' user=curator';
+sub dumps_and_restores
+{
+	my ($name) = @_;
+	my $file = $node->basedir . '/empty.sql';
+	command_ok([ 'pg_dump', '-d', $connection, '-f', $file ], "the owner of the database dumps it $name");
+	$node->safe_psql('postgres', 'CREATE DATABASE empty OWNER curator');
+	command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, '-d', $node->connstr('empty') . ' user=curator' ], '... and restores it');
+	$node->safe_psql('postgres', 'DROP DATABASE empty');
+	return;
+}
+as('curator', 'CREATE TABLE staff AS SELECT 1 AS id');
+dumps_and_restores('without counters');
+as('curator', q{BEGIN; SELECT dp_budget_create('b', 1); SELECT dp_counter_create('c', 1); ROLLBACK});
+dumps_and_restores('after a first counter that was rolled back');
+
 # --- used: nobody in it is a superuser
 as('curator', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)});
 as('curator', q{SELECT dp_counter_record('er_flu', 3)});
@@ -78,7 +95,6 @@ is(as('stranger', 'SELECT dp_repair()'), $lost, 'and a member of the owner');
 $node->safe_psql('hospital', 'REVOKE curator FROM stranger');
 
 # --- a dump has to leave the secrets out
-my $connection = $node->connstr('hospital') . ' user=curator';
 command_fails([ 'pg_dump', '-d', $connection, '-f', $node->basedir . '/all.sql' ], 'the owner of the database does not dump the secrets');
 command_ok([ 'pg_dump', '-N', 'dp_counter_private', '-d', $connection, '-f', $node->basedir . '/rest.sql' ], 'but all the rest');
 unlike(slurp_file($node->basedir . '/rest.sql'), qr/COPY dp_counter_private|setval/, 'which has none');

@@ -12,7 +12,7 @@ $$;
 
 CREATE TEMP VIEW dp_listing AS
 WITH extension AS (
-    SELECT oid, extowner, extconfig FROM pg_extension WHERE extname = 'dp_counter'
+    SELECT oid, extowner FROM pg_extension WHERE extname = 'dp_counter'
 ), members AS (
     SELECT classid, objid FROM pg_depend, extension
     WHERE refclassid = 'pg_extension'::regclass AND refobjid = extension.oid AND deptype = 'e'
@@ -35,9 +35,8 @@ WITH extension AS (
     SELECT 'pg_class'::regclass, c.oid, 0, c.relowner,
            concat_ws(' ', CASE WHEN c.relrowsecurity THEN 'row security' END, CASE WHEN c.relforcerowsecurity THEN 'forced' END,
                      nullif(array_to_string(c.reloptions, ', '), ''), 'acl ' || pg_temp.privileges(c.relacl, c.relowner)),
-           concat_ws(' | ', c.relkind, c.relpersistence, c.relreplident,
-                     CASE WHEN c.oid = ANY (extension.extconfig) THEN 'dumped' END)
-    FROM relations c, extension
+           concat_ws(' | ', c.relkind, c.relpersistence, c.relreplident)
+    FROM relations c
   UNION ALL
     SELECT 'pg_class'::regclass, c.oid, a.attnum, c.relowner,
            'acl ' || pg_temp.privileges(a.attacl, c.relowner),

@@ -2,6 +2,7 @@
 
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/tables/dumps.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -61,6 +62,7 @@ void check_budget_usable(Oid budget) {
 }
 
 void insert_budget(Oid budget, std::int32_t number, Numeric epsilon) {
+    keep_in_dumps();
     insert_secret_row(kBudgets, {{kBudget, ObjectIdGetDatum(budget)},
                                  {kNumber, Int32GetDatum(number)},
                                  {kEpsilon, NumericGetDatum(epsilon)}});

@@ -1,6 +1,7 @@
 #include "pg/tables/counters_table.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/dumps.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -59,6 +60,7 @@ std::int32_t next_counter_number() {
 
 void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec, const Interval* every) {
+    keep_in_dumps();
     insert_secret_row(kCounters,
                       {{kCounter, ObjectIdGetDatum(releases)},
                        {kNumber, Int32GetDatum(number)},

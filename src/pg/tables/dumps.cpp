@@ -1,0 +1,107 @@
+#include "pg/tables/dumps.hpp"
+
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+struct Dumped {
+    const char* name;
+    const char* condition = "";
+};
+
+constexpr Dumped kDumped[] = {
+    {"counters_number_seq"},
+    {"counters"},
+    {"streams"},
+    {"releases"},
+    {"publications"},
+    {"sources"},
+    {"source_counters"},
+    {"tallies"},
+    // Without what recorders left that committed after their counter was dropped: a dump has the
+    // OID of what is gone as a number, which in the database restored may be that of another one.
+    {"events", "WHERE counter IN (SELECT counter FROM dp_counter_private.counters)"},
+    {"budgets"},
+    {"budget_entries"},
+};
+
+/// All of them: an older version may have had fewer.
+bool is_declared(HeapTuple extension, Relation extensions) {
+    bool is_null = false;
+    const Datum tables = heap_getattr(extension, Anum_pg_extension_extconfig,
+                                      RelationGetDescr(extensions), &is_null);
+    return !is_null && ARR_DIMS(DatumGetArrayTypeP(tables))[0] == lengthof(kDumped);
+}
+
+void declare(HeapTuple extension, Relation extensions) {
+    Datum tables[lengthof(kDumped)];
+    Datum conditions[lengthof(kDumped)];
+    for (std::size_t i = 0; i < lengthof(kDumped); ++i) {
+        tables[i] = ObjectIdGetDatum(secret_relation(kDumped[i].name));
+        conditions[i] = CStringGetTextDatum(kDumped[i].condition);
+    }
+    Datum values[Natts_pg_extension] = {};
+    bool nulls[Natts_pg_extension] = {};
+    bool replaced[Natts_pg_extension] = {};
+    values[Anum_pg_extension_extconfig - 1] = PointerGetDatum(
+        construct_array(tables, lengthof(kDumped), OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+    values[Anum_pg_extension_extcondition - 1] = PointerGetDatum(
+        construct_array(conditions, lengthof(kDumped), TEXTOID, -1, false, TYPALIGN_INT));
+    replaced[Anum_pg_extension_extconfig - 1] = true;
+    replaced[Anum_pg_extension_extcondition - 1] = true;
+    HeapTuple row =
+        heap_modify_tuple(extension, RelationGetDescr(extensions), values, nulls, replaced);
+    CatalogTupleUpdate(extensions, &row->t_self, row);
+    CommandCounterIncrement(); // a COPY of many rows asks for each
+}
+
+/// Says whether that was done; if not, does it where `declares`.
+bool visit_extension(Oid oid, bool declares) {
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+    const LOCKMODE lock = declares ? RowExclusiveLock : AccessShareLock;
+    Relation extensions = table_open(ExtensionRelationId, lock);
+    SysScanDesc scan = systable_beginscan(extensions, ExtensionOidIndexId, true, nullptr, 1, &key);
+    HeapTuple row = systable_getnext(scan);
+    if (!HeapTupleIsValid(row))
+        elog(ERROR, "extension %u does not exist", oid);
+    const bool was_declared = is_declared(row, extensions);
+    if (declares && !was_declared)
+        declare(row, extensions);
+    systable_endscan(scan);
+    table_close(extensions, lock);
+    return was_declared;
+}
+
+} // namespace
+
+void keep_in_dumps() {
+    const Oid extension = get_extension_oid("dp_counter", false);
+    if (visit_extension(extension, false))
+        return;
+    // Two first counters at once: the second one waits, and looks again.
+    LockDatabaseObject(ExtensionRelationId, extension, 0, ShareUpdateExclusiveLock);
+    visit_extension(extension, true);
+}
+
+} // namespace dp_counter::pg
+
+/// The check of counters and budgets, for rows that come by SQL: those of a restored dump. Unlike a
+/// trigger it runs with pg_restore --disable-triggers too.
+DP_FUNCTION(dp_counter_kept_in_dumps) {
+    dp_counter::pg::keep_in_dumps();
+    PG_RETURN_BOOL(true);
+}
