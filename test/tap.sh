@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/009_marks.pl") with prove. Their servers refuse to run as root, so root becomes
-# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy.
+# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy. What never comes about is waited
+# for half an hour: on a busy machine PostgreSQL's 3 minutes may be too short.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -21,6 +22,7 @@ cd "$work"
 	PATH="$("$pg_config" --bindir):$PATH" \
 	PERL5LIB="$pgxs_test/perl" \
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
+	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
 	prove "$@" ${PROVE_TESTS:-t/*.pl}
 ! grep -r 'TRAP: ' . >&2 # of a server with assertions

@@ -101,7 +101,20 @@ SET plan_cache_mode = force_custom_plan;
 SELECT pg_temp.counted(1e8, 20), pg_temp.counted(1e8, 0);
 RESET plan_cache_mode;
 
--- Many groups without rows: evaluated once a query, compiled never. With JIT on, 10,000 of them took 6 s and 130 MB.
+-- Many groups without rows: evaluated once a query, compiled never. With JIT on, 10,000 of them took 6 s and 130 MB, a hundred
+-- times as long as without; 5 to 10 times is what it takes to compile the rest.
+CREATE FUNCTION pg_temp.best_time(query text) RETURNS interval LANGUAGE plpgsql AS $$
+DECLARE
+    start timestamptz;
+    best interval;
+BEGIN
+    FOR i IN 1 .. 3 LOOP
+        start := clock_timestamp();
+        EXECUTE query;
+        best := least(best, clock_timestamp() - start);
+    END LOOP;
+    RETURN best;
+END $$;
 SET jit = on;
 SET jit_above_cost = 0;
 SET jit_inline_above_cost = 0;
@@ -109,9 +122,11 @@ SET jit_optimize_above_cost = 0;
 PREPARE empty (numeric) AS
     SELECT count(n), min(n), max(n) FROM (SELECT (SELECT dp_count(flu, $1 / 2) FROM visits WHERE t < -g) AS n FROM generate_series(1, 10000) g OFFSET 0) s;
 SET plan_cache_mode = force_generic_plan;
-SELECT clock_timestamp() AS started \gset
 EXECUTE empty (2e9);
-SELECT clock_timestamp() - :'started' < interval '4 s' AS fast;
+SELECT pg_temp.best_time('EXECUTE empty (2e9)') AS compiled \gset
+SET jit = off;
+SELECT :'compiled' < 30 * pg_temp.best_time('EXECUTE empty (2e9)') AS fast;
+SET jit = on;
 -- and a cancel works
 SET statement_timeout = '200ms';
 SELECT count(n) FROM (SELECT (SELECT dp_count(flu, 1e9) FROM visits WHERE t < -g) AS n FROM generate_series(1, 100000000) g OFFSET 0) s;

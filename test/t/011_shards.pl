@@ -95,7 +95,7 @@ like(shipped($by_server, q{UPDATE pg_proc SET provolatile = 'i' WHERE proname = 
 	'... because it is VOLATILE: marked IMMUTABLE it would be');
 
 # A view over there that draws is a query there: each scan of the foreign table is a release, one of what was stored is none.
-$shard{north}->safe_psql('postgres', 'CREATE VIEW noisy AS SELECT dp_laplace(5, 1e-6, 1) AS n; CREATE TABLE stored AS TABLE noisy');
+$shard{north}->safe_psql('postgres', 'CREATE VIEW noisy AS SELECT dp_laplace(5, 1e-9, 1) AS n; CREATE TABLE stored AS TABLE noisy');
 sql("CREATE FOREIGN TABLE $_ (n bigint) SERVER north") for qw(noisy stored);
 is(sql("SELECT count(DISTINCT r.n) FROM generate_series(1, 3) AS g, LATERAL (SELECT n FROM $_->[0] WHERE n <> g OFFSET 0) AS r"), $_->[1], "a foreign table over $_->[2]")
 	for ['noisy', 3, 'a view that draws: three scans, three releases'], ['stored', 1, 'what it gave: one'];

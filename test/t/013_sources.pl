@@ -1,7 +1,8 @@
 # What counters with a source count: exactly the capped SQL query, whatever happens to the rows between ticks; and never
 # more for one person than the bound, in pairs of databases that differ in one person, under several plans.
 #
-# SOURCE_ROWS (10000), SOURCE_DAYS (30) and SOURCE_PAIRS (200 a plan) make it larger. Epsilon 1e9 takes the noise away.
+# SOURCE_ROWS (10000), SOURCE_DAYS (30) and SOURCE_PAIRS (200 a plan) make it larger. Epsilon 1e9 takes the noise away
+# (test/README.md), at a sensitivity of at most 500,000.
 # The test holds the clock by the counter's grace: so many periods are over as it says.
 use strict;
 use warnings;
@@ -85,7 +86,7 @@ my @plans = (
 	[ 'once',        1, 'NULL',    '1 day',  $days, int($days / 4) ],
 	[ 'sums',        3, "'value'", '1 day',  $days, 7 ],
 	[ 'sums_month',  2, "'value'", '1 mon',  2,     1 ],
-	[ 'all_of_them', 1_000_000, "'value'", '1 day', $days, 5 ],
+	[ 'all_of_them', 5000, "'value'", '1 day', $days, 5 ],
 );
 for my $plan (@plans)
 {
@@ -132,7 +133,7 @@ for my $plan (@plans[ 2 .. $#plans ])
 	is(sql("SELECT differences('$name')"), 0, "$name: exact with late, updated, deleted and backdated rows");
 }
 is(sql(q{SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number)
-	WHERE t.used > CASE c.counter::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 1000000 ELSE 3 END}), 0, 'no tally is above its bound');
+	WHERE t.used > CASE c.counter::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 5000 ELSE 3 END}), 0, 'no tally is above its bound');
 
 # --- sensitivity: pairs of small databases that differ in one person, laid into one table in different orders. A database is
 # three groups of its own and persons of its own, so that the counter takes each for itself.
@@ -199,8 +200,9 @@ for my $plan (sort keys %settings)
 }
 
 # --- accuracy: thousands of groups are as many replays. Their errors are those of dp_plan and dp_stddev, and as often as said the
-# bounded count lies between low and high. Groups are independent; a mean of squares has a relative standard deviation below
-# 0.041, a coverage one of 0.004: five of them are less than a false alarm in a million runs.
+# bounded count lies between low and high. Groups are independent; a mean of squares has a relative standard deviation of at most
+# 0.041 (of one Laplace variable: a skewness of 6.6), a coverage one of 0.004. 7.3 and 6.2 of them, over 20 steps, with a correction
+# for the skewness: a false alarm in 50 million runs.
 my $replays = 3000;
 sql(qq{
 	CREATE TABLE replays AS SELECT g AS who, 'g' || g AS place, date '2024-01-01' + (g * n) % 20 AS day FROM generate_series(1, $replays) g, generate_series(1, 6) n;
@@ -217,8 +219,8 @@ my ($ratio, $worst, $least, $greatest, $same) = split /\|/, sql(q{
 	)
 	SELECT (SELECT avg(error ^ 2) FROM errors) / (dp_plan(20, 0.5, sensitivity => 4)).mse, max(abs(ratio - 1)), min(coverage), max(coverage), bool_and(same) FROM by_step});
 note(sprintf('mean squared error to dp_plan %.3f, a step\'s off by at most %.3f, coverage %.3f to %.3f', $ratio, $worst, $least, $greatest));
-cmp_ok(abs($ratio - 1), '<', 0.21, 'the mean squared error is that of dp_plan');
-cmp_ok($worst,          '<', 0.21, 'that of every step is that of dp_stddev');
-cmp_ok($least,          '>', 0.93,  'low and high hold the bounded count as often as they say');
+cmp_ok(abs($ratio - 1), '<', 0.3, 'the mean squared error is that of dp_plan');
+cmp_ok($worst,          '<', 0.3, 'that of every step is that of dp_stddev');
+cmp_ok($least,          '>', 0.925, 'low and high hold the bounded count as often as they say');
 is($same, 't', 'stddev is dp_stddev');
 done_testing();
