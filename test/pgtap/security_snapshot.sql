@@ -11,7 +11,7 @@ SELECT plan(5);
 
 SELECT set_eq(
     $$ SELECT kind, replace(identity, (SELECT quote_ident(nspname) || '.' FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter'), 'public.'), security
-       FROM dp_listing WHERE kind = 'event trigger' OR kind !~ 'column|constraint|trigger|definition' $$,
+       FROM dp_listing WHERE kind = 'event trigger' OR kind !~ 'column|constraint|trigger|index' $$,
     $$ VALUES
         ('aggregate', 'public.dp_count(boolean,double precision)', 'volatile parallel restricted acl default'),
         ('aggregate', 'public.dp_running_count(boolean,double precision,integer,bigint)', 'volatile parallel restricted acl default'),

@@ -1,7 +1,7 @@
 -- Everything that the installed extension consists of, a row an object, for comparison: of an update with a fresh
 -- install, of a release with its checked-in listing, and (column security) for the snapshot in test/pgtap.
--- Makes the temporary view dp_listing. The rows of kind 'definition' hold texts that PostgreSQL formats, which
--- differ from one major version to the next; the others do not.
+-- Makes the temporary view dp_listing. The text of a view is listed without blanks and names of columns, which PostgreSQL formats
+-- otherwise from one major version to the next; the columns have rows of their own.
 
 CREATE FUNCTION pg_temp.privileges(acl aclitem[], owner oid) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(entry, ' ' ORDER BY entry COLLATE "C"), 'default')
@@ -35,8 +35,12 @@ WITH extension AS (
     SELECT 'pg_class'::regclass, c.oid, 0, c.relowner,
            concat_ws(' ', CASE WHEN c.relrowsecurity THEN 'row security' END, CASE WHEN c.relforcerowsecurity THEN 'forced' END,
                      nullif(array_to_string(c.reloptions, ', '), ''), 'acl ' || pg_temp.privileges(c.relacl, c.relowner)),
-           concat_ws(' | ', c.relkind, c.relpersistence, c.relreplident)
+           concat_ws(' | ', c.relkind, c.relpersistence, c.relreplident,
+                     CASE WHEN c.relkind = 'v' THEN trim(regexp_replace(regexp_replace(pg_get_viewdef(c.oid), ' AS "?\w+"?', '', 'g'), '\s+', ' ', 'g')) END)
     FROM relations c
+  UNION ALL
+    SELECT 'pg_class'::regclass, i.indexrelid, 0, c.relowner, '', pg_get_indexdef(i.indexrelid)
+    FROM relations c JOIN pg_index i ON i.indrelid = c.oid
   UNION ALL
     SELECT 'pg_class'::regclass, c.oid, a.attnum, c.relowner,
            'acl ' || pg_temp.privileges(a.attacl, c.relowner),
@@ -71,8 +75,4 @@ WITH extension AS (
            concat_ws(' | ', nullif(detail, ''), '"' || CASE part WHEN 0 THEN obj_description(objid, classid::regclass::name) ELSE col_description(objid, part) END || '"') AS detail
     FROM described, extension, LATERAL pg_identify_object(classid, objid, part) o
 )
-SELECT * FROM named
-UNION ALL
-SELECT 'definition', c.oid::regclass::text COLLATE "C", '', CASE c.relkind WHEN 'i' THEN pg_get_indexdef(c.oid) ELSE pg_get_viewdef(c.oid) END
-FROM (SELECT oid, relkind FROM relations WHERE relkind = 'v'
-      UNION SELECT i.indexrelid, 'i' FROM pg_index i WHERE i.indrelid IN (SELECT oid FROM relations)) c;
+SELECT * FROM named;
