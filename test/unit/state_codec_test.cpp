@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -107,6 +109,94 @@ TEST(StateCodec, AReadCounterGoesOnAsTheWrittenOneWould) {
             }
             ASSERT_EQ(stored->encode(), straight.encode());
         }
+    }
+}
+
+/// A state of an earlier day, as test/unit/data/states-1.txt describes it.
+struct StoredState {
+    Request request;
+    std::int64_t step;
+    Bytes bytes;
+    std::vector<std::int64_t> next; ///< releases
+};
+
+std::vector<StoredState> stored_states() {
+    std::ifstream file("test/unit/data/states-1.txt");
+    std::vector<StoredState> states;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        if (line.empty() || line[0] == '#')
+            continue;
+        if (line[0] == '=') {
+            words.ignore(1);
+            for (std::int64_t count = 0; words >> count;)
+                states.back().next.push_back(count);
+        } else if (line.find(' ') != std::string::npos) {
+            std::int64_t horizon = 0, sensitivity = 0, step = 0;
+            std::int32_t k = 0;
+            double epsilon = 0;
+            std::string mechanism;
+            words >> horizon >> epsilon >> sensitivity >> k >> mechanism >> step;
+            Request request{horizon, PrivacyUnit(Epsilon(epsilon), sensitivity), {}, {}};
+            if (k != 0)
+                request.radix = k;
+            if (mechanism != "chosen")
+                request.mechanism = mechanism_from_name(mechanism);
+            states.push_back({request, step, {}, {}});
+        } else {
+            for (std::size_t i = 0; i + 1 < line.size(); i += 2)
+                states.back().bytes.push_back(
+                    static_cast<unsigned char>(std::stoi(line.substr(i, 2), nullptr, 16)));
+        }
+    }
+    return states;
+}
+
+// Bytes that were written once and stay as they are: whoever changes the format, or what an integer
+// of an engine means, turns this red and has to give the format another version.
+TEST(StateCodec, ReadsAndGoesOnFromWhatAnEarlierDayStored) {
+    const std::vector<StoredState> states = stored_states();
+    ASSERT_EQ(states.size(), 9U);
+    for (const StoredState& state : states) {
+        Counter counter(state.bytes);
+        EXPECT_TRUE(counter.state().request() == state.request) << state.step;
+        EXPECT_EQ(counter.state().step(), state.step);
+        EXPECT_EQ(counter.encode(), state.bytes) << state.step;
+        std::int64_t z = 0;
+        std::int64_t step = state.step;
+        for (const std::int64_t count : state.next)
+            EXPECT_EQ(
+                counter
+                    .advance_with(3 * ++step, [&](int) { return (z = (z * 31 + 7) % 1009) - 504; })
+                    .count,
+                count)
+                << state.request.horizon << ": " << step;
+        EXPECT_FALSE(state.next.empty());
+    }
+}
+
+// The table in state_codec.hpp, byte by byte.
+TEST(StateCodec, LengthIsThatOfTheTable) {
+    for (const StoredState& state : stored_states()) {
+        const Counter counter(state.bytes);
+        const MechanismSpec& spec = counter.prepared().spec();
+        std::size_t integers = 0;
+        std::size_t mechanism = 48;
+        if (spec.is_tree()) {
+            const auto height = static_cast<std::size_t>(spec.height);
+            const auto s = static_cast<std::size_t>(-spec.digits().lowest());
+            integers = 1 + height * 2 + (height - 1) * s;
+        } else {
+            const auto levels = static_cast<std::size_t>(spec.height - 1);
+            mechanism = 51 + 16 * levels;
+            integers = 7 + 12 * levels;
+            for (int l = 1; l < spec.height; ++l)
+                integers += static_cast<std::size_t>(counter.prepared().hats()->level(l).queue);
+        }
+        EXPECT_EQ(state.bytes.size(), mechanism + 72 + 8 * integers + 32);
+        std::int64_t step = -1;
+        std::memcpy(&step, state.bytes.data() + mechanism, sizeof step);
+        EXPECT_EQ(step, state.step);
     }
 }
 

@@ -1,21 +1,47 @@
 // The state of a live counter as a string of bytes, for storage.
 //
-// Format, version 1; all numbers little-endian:
-//   4 bytes  "DPCS"            2 bytes  version
-//   the request: horizon i64 (0: none), epsilon as its IEEE double, radix i32 (0: chosen),
-//     mechanism u8 (255: chosen)
-//   the mechanism of the epoch: mechanism u8, radix i32 (0: chosen radices), horizon i64; for
-//   bridge and
-//     hat also the end u8 (0: level, 1: fading), lattice bits u8, levels above the steps u8, and
-//     each one's radix i32, offset i32, knots i64
-//   step, number of the epoch, steps before it: i64 each; noise, carried noise: i128 each;
-//     variance and carried variance: double each
-//   the engine's integers, i64 each: the number and order follow from the mechanism
-//   32 bytes BLAKE2b of all that comes before
-// The length follows from public parameters alone: it tells nothing about the noise.
+// Format, version 1. Numbers are little-endian two's complement of the size that the type says, f64
+// is an IEEE double; byte, type, content:
+//     0  4 bytes  "DPCS"
+//     4  u16      version: 1
+//   the request:
+//     6  i64      horizon; 0: none
+//    14  f64      epsilon
+//    22  i64      sensitivity
+//    30  i32      radix (k); 0: chosen
+//    34  u8       mechanism: 0 subtraction, 1 plain, 2 bridge, 3 hat; 255: chosen
+//   the mechanism of the epoch (of the counter, where it has a horizon):
+//    35  u8       mechanism, as above
+//    36  i32      radix; 0: that of each level is its own
+//    40  i64      horizon: steps of the epoch
+//   only where that is a bridge or a hat:
+//    48  u8       end: 0 level, 1 fading
+//    49  u8       lattice bits
+//    50  u8       levels above the steps
+//    51           for each of them 16 bytes: radix i32, offset i32, knots i64
+//   from here on after these, at P = 48, or 51 + 16 * levels:
+//     P  i64      step
+//   + 8  i64      number of the epoch
+//   +16  i64      steps before the epoch
+//   +24  i128     noise of the last release, in units of 2^-64
+//   +40  i128     noise of the last release before the epoch, likewise
+//   +56  f64      variance of the former
+//   +64  f64      variance of the latter
+//   +72           the engine's integers, i64 each
+//   at the end:
+//        32 bytes BLAKE2b-256 of all that comes before
 //
-// The mechanism is kept whole, so that a release of dp_counter that would choose another one goes
-// on with this. An engine whose integers or weights change their meaning needs a new version here.
+// The engine's integers, levels from the steps up, with -s the lowest digit (plain: s = 0):
+//   trees: the sum of the live nodes; for each level its digit, the sum of its nodes, and but for
+//     the top level s nodes to be subtracted (0: none)
+//   bridge, hat: the step; of settled_, held_ and slope_ (hat_noise.hpp) the upper and then the
+//     lower 64 bits; for each level above the steps the 6 knots of its window, the partial knot,
+//     cell, tick, ticks, head, tail, and the children that wait, as many as its queue has room for
+//
+// The length follows from public parameters alone: it says nothing about the noise. The mechanism
+// is stored whole, so that a release of dp_counter that would choose another one goes on with this.
+// An engine whose integers or weights change their meaning needs a new version here;
+// test/unit/data/states-1.txt has states of this one.
 #pragma once
 
 #include <cstddef>
