@@ -84,7 +84,7 @@ SELECT t, dp_running_count(flu, 1e9, horizon => 5) OVER (ORDER BY t) FROM visits
 -- the smallest stream
 SELECT dp_running_count(true, 1e9) OVER (), dp_running_count(false, 1e9, 65535, 'plain', 1) OVER ();
 
--- LIMIT stops a stream early; with a horizon nothing is read ahead
+-- LIMIT stops a stream early; with a horizon no bit is read ahead
 SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits ORDER BY t LIMIT 3;
 SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) FROM visits ORDER BY t OFFSET 8;
 CREATE TEMP SEQUENCE rows_read;

@@ -4,17 +4,21 @@
 // state inside a partition. A rescan is a new evaluation: a new release.
 //
 // The order of rows within a tie is the plan's choice: an index that ends in the bit, or the heap
-// after an UPDATE of the true rows, sorts them by the secret. So ties are refused. Whether rows tie
-// is public, as the rows and their order are.
+// after an UPDATE of the true rows, sorts them by the secret. So ties are refused: a row is
+// compared with the next before it is released, since a LIMIT may end the stream at it. Whether
+// rows tie is public, as the rows and their order are.
 //
 // A sum over GROUP BY is the planner's own aggregate, partial and parallel as any, below this.
 #include <cstdint>
 
 #include "pg/query/streams.hpp"
-#include "pg/query/tie_check.hpp"
 #include "pg/query/volatility.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "windowapi.h"
+}
 
 namespace dp_counter::pg {
 namespace {
@@ -50,7 +54,6 @@ struct Partition {
     Stream stream;
     bool rows_are_spooled; ///< by WinGetPartitionRowCount
     bool may_vary;         ///< some parameter is neither a constant nor a query parameter
-    std::int64_t row;      ///< the next, 0 for the first
     Request request;
 };
 
@@ -74,10 +77,7 @@ Request read_current_request(WindowObject window) {
 // Not inlined: what is rare must not burden the frame of what happens at every row.
 template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
-    if (function->fn_extra == nullptr) { // once a query
-        check_volatile(function->fn_oid);
-        function->fn_extra = open_tie_check(window, function->fn_mcxt);
-    }
+    check_volatile_once(function);
     partition->request = read_current_request<Form>(window);
     for (int i = Form::kEpsilon; i < Form::kArguments; ++i)
         partition->may_vary |= !get_fn_expr_arg_stable(function, i);
@@ -95,6 +95,18 @@ pg_noinline void check_same_request(WindowObject window, const Partition* partit
         request.horizon = partition->request.horizon;
     if (!(request == partition->request))
         Form::raise_varying();
+}
+
+/// Whether row number `row` of the partition, from 0, is its last. Spools one row more.
+template <class Form>
+bool is_last(WindowObject window, const Partition* partition, std::int64_t row) {
+    if (partition->rows_are_spooled)
+        return row + 1 == partition->request.horizon;
+    bool is_null = false;
+    bool is_out = false; // evaluates an argument at the next row: that which is cheapest
+    (void)WinGetFuncArgInPartition(window, Form::kEpsilon, 1, WINDOW_SEEK_CURRENT, false, &is_null,
+                                   &is_out);
+    return is_out;
 }
 
 [[noreturn]] pg_noinline void raise_tie() {
@@ -115,9 +127,9 @@ Datum running_total(FunctionCallInfo fcinfo) {
     } else if (partition->may_vary) {
         check_same_request<Form>(window, partition);
     }
-    const std::int64_t row = partition->row++;
-    auto* check = static_cast<TieCheck*>(fcinfo->flinfo->fn_extra);
-    if (ties_with_previous(check, row)) [[unlikely]]
+    const std::int64_t row = WinGetCurrentPosition(window);
+    if (!is_last<Form>(window, partition, row) && WinRowsArePeers(window, row, row + 1))
+        [[unlikely]]
         raise_tie();
     const std::int64_t release = advance(partition->stream, partition->request,
                                          Form::addend(current(window, Form::kAddend)));
