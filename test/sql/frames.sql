@@ -62,6 +62,28 @@ SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) FROM visits;
 
+-- the window function, which PostgreSQL gives no frame: the same, whatever is beside it, planned once or anew
+CREATE FUNCTION pg_temp.answer(query text, OUT answer text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE query INTO answer;
+EXCEPTION WHEN OTHERS THEN
+    answer := SQLSTATE || ': ' || SQLERRM;
+END $$;
+SELECT clause, beside, pg_temp.answer(format('SELECT %s dp_running_count(t > 0, 1e9) OVER w FROM visits WINDOW w AS (ORDER BY t %s)', beside, clause))
+FROM unnest(ARRAY['ROWS BETWEEN 27 PRECEDING AND CURRENT ROW', 'ROWS -1 PRECEDING', 'RANGE 2 PRECEDING', 'GROUPS CURRENT ROW',
+                  'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW',
+                  'GROUPS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES', 'ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING',
+                  'RANGE BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING']) clause,
+     unnest(ARRAY['', 'sum(t) OVER w,', 'row_number() OVER w,', 'dp_monotone(t) OVER w,']) beside
+ORDER BY beside COLLATE "C", clause COLLATE "C";
+SELECT dp_running_sum(t, 1e9, 1) OVER (ORDER BY t ROWS 27 PRECEDING) FROM visits;
+SELECT dp_running_count(flu::integer::bit, 1e9) OVER (ORDER BY t ROWS 27 PRECEDING) FROM visits WHERE false;
+PREPARE moving(integer) AS SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t ROWS $1 PRECEDING) FROM visits;
+EXECUTE moving(27);
+CREATE TEMP VIEW moving AS SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t ROWS 27 PRECEDING) FROM visits;
+SELECT * FROM moving;
+EXPLAIN SELECT * FROM moving;
+
 -- FILTER, where PostgreSQL would let it through
 SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE flu) OVER (ORDER BY t) FROM visits;
 \echo SQLSTATE :LAST_ERROR_SQLSTATE

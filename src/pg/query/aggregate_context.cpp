@@ -56,13 +56,7 @@ bool is_made_of(Oid aggregate, Oid function) {
 void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
     const auto* state = reinterpret_cast<const WindowAggState*>(fcinfo->context);
     const int frame = state->frameOptions;
-    if ((frame & FRAMEOPTION_EXCLUSION) != 0)
-        refuse("EXCLUDE is not supported for a private count",
-               "PostgreSQL would count again, with fresh noise, for every row. Remove EXCLUDE.");
-    if ((frame & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0)
-        refuse("a frame that moves is not supported for a private count",
-               "PostgreSQL would count again, with fresh noise, for every row. Start the frame at "
-               "UNBOUNDED PRECEDING.");
+    check_frame_grows(frame);
     if (rule == FrameRule::whole) {
         const auto* plan = reinterpret_cast<const WindowAgg*>(state->ss.ps.plan);
         const bool peers_are_all = (frame & FRAMEOPTION_ROWS) == 0 && plan->ordNumCols == 0 &&
@@ -90,6 +84,16 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
 }
 
 } // namespace
+
+void check_frame_grows(int frame) {
+    if ((frame & FRAMEOPTION_EXCLUSION) != 0)
+        refuse("EXCLUDE is not supported for a private count",
+               "Each row would be counted again, with fresh noise. Remove EXCLUDE.");
+    if ((frame & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0)
+        refuse("a frame that moves is not supported for a private count",
+               "Each row would be counted again, with fresh noise. Start the frame at UNBOUNDED "
+               "PRECEDING; the count of a moving frame is the difference of two releases.");
+}
 
 AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule) {
     switch (AggCheckCallContext(fcinfo, nullptr)) {

@@ -29,6 +29,10 @@ enum class FrameRule {
 /// and may be sorted by the bit).
 [[nodiscard]] AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule);
 
+/// Raises feature_not_supported for a window whose frame, as PostgreSQL's FRAMEOPTION_ bits have
+/// it, does not start at UNBOUNDED PRECEDING, or that has EXCLUDE.
+void check_frame_grows(int frame);
+
 /// What `open` finds out about the call, found out once a query.
 template <class Call, Call (*open)(FunctionCallInfo)>
 [[nodiscard]] const Call* once(FunctionCallInfo fcinfo) {
