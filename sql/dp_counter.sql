@@ -22,7 +22,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_running_count_support';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_support(internal)
-IS 'internal: tells the planner that the window functions ignore the frame';
+IS 'internal: has the planner refuse frames that move and calls of window functions that would be drawn more than once';
 
 CREATE FUNCTION dp_running_count(
     "bit" boolean,
@@ -165,9 +165,17 @@ SELECT @extschema@.dp_repair();
 
 -- One exact number -------------------------------------------------------------------------------
 
+CREATE FUNCTION dp_counter_private.dp_laplace_support(internal)
+RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_laplace_support';
+
+COMMENT ON FUNCTION dp_counter_private.dp_laplace_support(internal)
+IS 'internal: has the planner refuse a call of dp_laplace that the query would draw more than once';
+
 CREATE FUNCTION dp_laplace(value bigint, epsilon double precision, sensitivity bigint)
 RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL RESTRICTED COST 10
+LANGUAGE c VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_laplace_support
 AS 'MODULE_PATHNAME', 'dp_laplace';
 
 COMMENT ON FUNCTION dp_laplace(bigint, double precision, bigint)

@@ -29,6 +29,7 @@ SELECT set_eq(
         ('dp_running_count(boolean, double precision, integer, bigint)', 'a', 'bigint'),
         ('dp_running_sum(bigint, double precision, bigint, bigint, integer, text)', 'w', 'bigint'),
         ('dp_laplace(bigint, double precision, bigint)', 'f', 'bigint'),
+        ('dp_laplace_support(internal)', 'f', 'internal'),
         ('dp_monotone(bigint)', 'w', 'double precision'),
         ('dp_running_count_transition(internal, boolean, double precision, integer, bigint)', 'f', 'internal'),
         ('dp_running_count_final(internal)', 'f', 'bigint'),
@@ -114,8 +115,9 @@ SELECT is_empty('SELECT signature FROM counting WHERE proparallel <> ''r''',
 SELECT is_empty('SELECT signature FROM counting WHERE provolatile <> ''v''',
                 'counts are VOLATILE, the aggregates too: the planner copies no call, and none is computed before the query');
 SELECT is_empty($$ SELECT signature FROM functions
-                   WHERE prosupport <> CASE WHEN prokind = 'w' AND signature !~ 'count.(bigint|text)' THEN (SELECT oid FROM functions WHERE proname = 'dp_running_count_support') ELSE 0 END $$,
-                'the window functions alone have a support function, but for those that only refuse');
+                   WHERE prosupport <> CASE WHEN prokind = 'w' AND signature !~ 'count.(bigint|text)' THEN (SELECT oid FROM functions WHERE proname = 'dp_running_count_support')
+                                              WHEN signature = 'dp_laplace(bigint, double precision, bigint)' THEN (SELECT oid FROM functions WHERE proname = 'dp_laplace_support') ELSE 0 END $$,
+                'the window functions have a support function, but for those that only refuse, and dp_laplace has one');
 CREATE FUNCTION pg_temp.plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;

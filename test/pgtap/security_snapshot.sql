@@ -34,6 +34,7 @@ SELECT set_eq(
         ('function', 'public.dp_laplace(bigint,double precision,bigint)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_laplace_epsilon(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_laplace_scale(double precision,double precision,double precision,double precision)', 'immutable parallel safe strict acl default'),
+        ('function', 'dp_counter_private.dp_laplace_support(pg_catalog.internal)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_monotone(bigint)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_plan(bigint,double precision,integer,pg_catalog.text,bigint)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_repair()', 'volatile parallel unsafe acl default'),

@@ -5,6 +5,7 @@
 // search for the peers of every row. Any other question is left without an answer, above all
 // whether results are monotone: noisy counts are not, and a window must not end at one.
 #include "pg/query/aggregate_context.hpp"
+#include "pg/query/drawn_once.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -65,6 +66,8 @@ void answer_cost(const SupportRequestCost* question, Oid support) {
     const Query* query = question->root->parse;
     const auto* call = reinterpret_cast<const WindowFunc*>(question->node);
     const bool draws = draws_noise(call->winfnoid);
+    if (draws)
+        check_not_copied(query, call->winfnoid);
     ListCell* cell = nullptr;
     foreach (cell, query->windowClause) {
         auto* window = lfirst_node(WindowClause, cell);

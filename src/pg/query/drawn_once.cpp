@@ -1,0 +1,170 @@
+#include "pg/query/drawn_once.hpp"
+
+#include "pg/server/tree_walker.hpp"
+
+extern "C" {
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "nodes/supportnodes.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// What a walk looks for.
+struct Search {
+    const Query* query;
+    Oid function;
+};
+
+/// The calls of a function in an expression. Subqueries are queries of their own.
+struct Calls {
+    Oid function;
+    List* found;
+};
+
+[[noreturn]] void refuse(const Search* search, const char* message, const char* hint) {
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg(message, get_func_name(search->function)), errhint("%s", hint)));
+    pg_unreachable();
+}
+
+bool collect_calls(Node* node, void* context) {
+    auto* calls = static_cast<Calls*>(context);
+    if (node == nullptr || IsA(node, Query))
+        return false;
+    if ((IsA(node, FuncExpr) &&
+         reinterpret_cast<const FuncExpr*>(node)->funcid == calls->function) ||
+        (IsA(node, WindowFunc) &&
+         reinterpret_cast<const WindowFunc*>(node)->winfnoid == calls->function))
+        calls->found = lappend(calls->found, node);
+    return expression_tree_walker(node, tree_walker(collect_calls), context);
+}
+
+List* calls_in(Node* node, Oid function) {
+    Calls calls{function, NIL};
+    (void)collect_calls(node, &calls);
+    return calls.found;
+}
+
+/// The place of an operator in the text, -1 if it is not known.
+int place(const Node* node) {
+    if (IsA(node, OpExpr))
+        return reinterpret_cast<const OpExpr*>(node)->location;
+    if (IsA(node, ScalarArrayOpExpr))
+        return reinterpret_cast<const ScalarArrayOpExpr*>(node)->location;
+    return IsA(node, BoolExpr) ? reinterpret_cast<const BoolExpr*>(node)->location : -1;
+}
+
+/// What the parser makes of BETWEEN, IN and comparisons of rows: AND or OR of operators in one
+/// place of the text, with equal operands.
+bool find_copy(Node* node, void* context) {
+    const auto* search = static_cast<Search*>(context);
+    if (node == nullptr || IsA(node, Query))
+        return false;
+    if (IsA(node, BoolExpr)) {
+        List* terms = reinterpret_cast<BoolExpr*>(node)->args;
+        for (int i = 1; i < list_length(terms); ++i) {
+            auto* one = static_cast<Node*>(list_nth(terms, i - 1));
+            auto* next = static_cast<Node*>(list_nth(terms, i));
+            if (place(one) >= 0 && place(one) == place(next) &&
+                list_intersection(calls_in(one, search->function),
+                                  calls_in(next, search->function)) != NIL)
+                refuse(search, "one call of %s would be drawn more than once",
+                       "BETWEEN, IN and comparisons of rows repeat what they compare. Call the "
+                       "function in a subquery and compare its column, or write = ANY (ARRAY[...]) "
+                       "instead of IN.");
+        }
+    }
+    return expression_tree_walker(node, tree_walker(find_copy), context);
+}
+
+/// An aggregate over a frame that grows reads each row once; other window functions read as they
+/// like.
+bool reads_each_row_once(const WindowFunc* call, const Query* query) {
+    const ListCell* cell = nullptr;
+    foreach (cell, query->windowClause) {
+        const auto* window = lfirst_node(WindowClause, cell);
+        if (window->winref == call->winref)
+            return call->winagg &&
+                   (window->frameOptions & FRAMEOPTION_START_UNBOUNDED_PRECEDING) != 0 &&
+                   (window->frameOptions & FRAMEOPTION_EXCLUSION) == 0;
+    }
+    return false;
+}
+
+bool find_window(Node* node, void* context) {
+    const auto* search = static_cast<Search*>(context);
+    if (node == nullptr || IsA(node, Query))
+        return false;
+    if (IsA(node, WindowFunc) &&
+        !reads_each_row_once(reinterpret_cast<const WindowFunc*>(node), search->query) &&
+        calls_in(node, search->function) != NIL)
+        refuse(search, "%s among the arguments of this window function is not supported",
+               "The window function may read the arguments of a row more than once, with fresh "
+               "noise each time. Call the one in a subquery and the other above it.");
+    return expression_tree_walker(node, tree_walker(find_window), context);
+}
+
+/// Of a target list beside a set-returning function. Those functions read their own arguments once,
+/// unless there is another set among them; aggregates and windows are computed below.
+bool find_beside_set(Node* node, void* context) {
+    const auto* search = static_cast<Search*>(context);
+    if (node == nullptr || IsA(node, Query) || IsA(node, Aggref) || IsA(node, WindowFunc))
+        return false;
+    List* arguments = nullptr;
+    if (IsA(node, FuncExpr)) {
+        const auto* call = reinterpret_cast<const FuncExpr*>(node);
+        if (call->funcid == search->function)
+            refuse(search, "%s beside a set-returning function is not supported",
+                   "It would be drawn again for every row of the set. Call it in a subquery, or "
+                   "the set-returning function in FROM.");
+        if (call->funcretset)
+            arguments = call->args;
+    } else if (IsA(node, OpExpr) && reinterpret_cast<const OpExpr*>(node)->opretset) {
+        arguments = reinterpret_cast<const OpExpr*>(node)->args;
+    }
+    if (arguments != nullptr && !expression_returns_set(reinterpret_cast<Node*>(arguments)))
+        return false;
+    return expression_tree_walker(node, tree_walker(find_beside_set), context);
+}
+
+} // namespace
+
+void check_not_copied(const Query* query, Oid function) {
+    Search search{query, function};
+    (void)query_tree_walker(const_cast<Query*>(query), tree_walker(find_copy), &search,
+                            QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES |
+                                QTW_IGNORE_JOINALIASES);
+}
+
+void check_not_repeated(const Query* query, Oid function) {
+    Search search{query, function};
+    auto* columns = reinterpret_cast<Node*>(query->targetList);
+    (void)find_window(columns, &search);
+    if (query->hasTargetSRFs)
+        (void)find_beside_set(columns, &search);
+}
+
+} // namespace dp_counter::pg
+
+/// Of dp_laplace. The planner asks how to simplify a call before anything is copied or inlined, and
+/// what it costs when functions that hold one have been inlined.
+DP_FUNCTION(dp_laplace_support) {
+    using namespace dp_counter::pg;
+    auto* question = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+    if (IsA(question, SupportRequestSimplify)) {
+        const auto* request = reinterpret_cast<const SupportRequestSimplify*>(question);
+        if (request->root != nullptr) {
+            check_not_copied(request->root->parse, request->fcall->funcid);
+            check_not_repeated(request->root->parse, request->fcall->funcid);
+        }
+    } else if (IsA(question, SupportRequestCost)) {
+        const auto* request = reinterpret_cast<const SupportRequestCost*>(question);
+        if (request->root != nullptr)
+            check_not_repeated(request->root->parse, request->funcid);
+    }
+    PG_RETURN_POINTER(nullptr);
+}

@@ -1,0 +1,22 @@
+// What would draw one written call more than once, as far as the planner sees it.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "nodes/parsenodes.h"
+}
+
+namespace dp_counter::pg {
+
+/// Raises feature_not_supported if the query holds a call of `function`, a window function or a
+/// plain one, that the parser copied: BETWEEN, IN and comparisons of rows repeat what they compare.
+/// (Not in a view, which forgets the places in the text by which copies are known.)
+void check_not_copied(const Query* query, Oid function);
+
+/// Raises feature_not_supported if the query holds a call of the plain function `function` where it
+/// is drawn again: among the arguments of a window function that may read a row's arguments more
+/// than once, or beside a set-returning function, for each row of the set.
+void check_not_repeated(const Query* query, Oid function);
+
+} // namespace dp_counter::pg
