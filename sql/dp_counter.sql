@@ -50,7 +50,7 @@ AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
 IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
 
--- Everybody's first tries; they tell the way out. PostgreSQL takes a bare NULL or '1' for text, where text is offered.
+-- Everybody's first tries (mistakes.cpp), for an error that shows the way out. PostgreSQL takes a bare NULL or '1' for text, where text is offered.
 CREATE FUNCTION dp_running_count(
     "bit" pg_catalog.text,
     epsilon double precision,
@@ -65,17 +65,26 @@ COMMENT ON FUNCTION dp_running_count(pg_catalog.text, double precision, integer,
 IS 'always an error, whose hint leads to a condition or a cast: a running count has bits, each of which is epsilon-DP';
 
 CREATE FUNCTION dp_running_count(
-    "bit" bigint,
+    "bit" double precision,
     epsilon double precision,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'dp_running_count_bigint';
+AS 'MODULE_PATHNAME', 'dp_running_count_number';
 
-COMMENT ON FUNCTION dp_running_count(bigint, double precision, integer, pg_catalog.text, bigint)
+COMMENT ON FUNCTION dp_running_count(double precision, double precision, integer, pg_catalog.text, bigint)
 IS 'always an error, whose hint leads to dp_running_sum: a running count of numbers would not be epsilon-DP without their sensitivity';
+
+-- Without the arguments that have no default. "any" takes no literal away from the others, which have more arguments.
+CREATE FUNCTION dp_running_count("bit" "any" DEFAULT NULL)
+RETURNS bigint
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_running_count_missing';
+
+COMMENT ON FUNCTION dp_running_count("any")
+IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without an epsilon';
 
 CREATE FUNCTION dp_running_sum(
     addend bigint,
@@ -90,6 +99,14 @@ AS 'MODULE_PATHNAME', 'dp_running_sum';
 
 COMMENT ON FUNCTION dp_running_sum(bigint, double precision, bigint, bigint, integer, pg_catalog.text)
 IS 'window function: differentially private running sum, a release for every row, in an order without ties; the query as a whole is epsilon-DP for neighbours whose addends differ by at most sensitivity in l1, over all rows of all partitions together. Over GROUP BY a row is a period: dp_running_sum(count(*) FILTER (WHERE late), 1.0, 1) OVER (ORDER BY day)';
+
+CREATE FUNCTION dp_running_sum(addend "any" DEFAULT NULL, epsilon "any" DEFAULT NULL)
+RETURNS bigint
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_running_sum_missing';
+
+COMMENT ON FUNCTION dp_running_sum("any", "any")
+IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without a sensitivity';
 
 -- Aggregates ------------------------------------------------------------------------------------
 
@@ -150,6 +167,49 @@ CREATE AGGREGATE dp_count("bit" boolean, epsilon double precision)
 COMMENT ON AGGREGATE dp_count(boolean, double precision)
 IS 'one differentially private count of the rows whose bit is true, discrete Laplace noise of scale 1/epsilon; epsilon-DP for neighbours that differ in one bit, or in one row of a group that exists anyway. With GROUP BY the existence of a group is not protected: it shows';
 
+-- Everybody's first tries again. A boolean, or a literal before a number, is never taken for "any". opr_sanity dislikes
+-- aggregates of one name with different numbers of arguments, since a call with ORDER BY may reach the wrong one:
+-- here that is an error.
+
+CREATE FUNCTION dp_counter_private.dp_count_mistake(state bigint)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_count_mistake';
+
+COMMENT ON FUNCTION dp_counter_private.dp_count_mistake(bigint)
+IS 'internal: always an error, for dp_count(*)';
+
+CREATE FUNCTION dp_counter_private.dp_count_mistake(state bigint, VARIADIC arguments "any")
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_count_mistake';
+
+COMMENT ON FUNCTION dp_counter_private.dp_count_mistake(bigint, "any")
+IS 'internal: always an error, for dp_count with other arguments than it has';
+
+CREATE AGGREGATE dp_count(*)
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_count(*)
+IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without an epsilon';
+
+CREATE AGGREGATE dp_count(VARIADIC arguments "any")
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    FINALFUNC_EXTRA,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_count(VARIADIC "any")
+IS 'always an error, whose hint leads to a condition and epsilon: a count of anything but bits would not be epsilon-DP';
+
 -- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another mark.
 
 CREATE FUNCTION dp_repair()
@@ -180,6 +240,14 @@ AS 'MODULE_PATHNAME', 'dp_laplace';
 
 COMMENT ON FUNCTION dp_laplace(bigint, double precision, bigint)
 IS 'the Laplace mechanism: value plus discrete Laplace noise of scale sensitivity/epsilon; epsilon-DP for neighbours whose values differ by at most sensitivity in l1, over all rows together. A NULL value is 0. Call it above a subquery with the GROUP BY, which then stays parallel';
+
+CREATE FUNCTION dp_laplace(value "any", epsilon "any" DEFAULT NULL)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_laplace_missing';
+
+COMMENT ON FUNCTION dp_laplace("any", "any")
+IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without a sensitivity';
 
 -- Post-processing --------------------------------------------------------------------------------
 

@@ -156,27 +156,3 @@ DP_FUNCTION(dp_running_count_bit) {
 DP_FUNCTION(dp_running_sum) {
     return dp_counter::pg::running_total<dp_counter::pg::Sum>(fcinfo);
 }
-
-/// What everybody writes first, dp_running_count(count(*), epsilon): the way out.
-DP_FUNCTION(dp_running_count_bigint) {
-    (void)fcinfo;
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("dp_running_count counts bits, not numbers of type bigint"),
-             errhint("Numbers by period are for dp_running_sum(count(*), epsilon, sensitivity): "
-                     "sensitivity is the most that one protected unit can change, 1 where it is "
-                     "counted once.")));
-    pg_unreachable();
-}
-
-/// A text, or what PostgreSQL takes for one: a bare NULL, a bare literal.
-DP_FUNCTION(dp_running_count_text) {
-    (void)fcinfo;
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_DATATYPE_MISMATCH),
-         errmsg("dp_running_count counts bits, not values of type text"),
-         errhint("Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A constant or "
-                 "NULL needs its type: NULL::boolean.")));
-    pg_unreachable();
-}
