@@ -17,6 +17,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "windowapi.h"
 }
 
@@ -74,6 +75,19 @@ Request read_current_request(WindowObject window) {
     return read_request(arguments);
 }
 
+/// What was meant by dp_running_count(b, 1.0, 1000) may be a horizon. Public: k and the number of
+/// rows are. Once a statement of the client's, whatever it calls.
+void notice_radix(int k, std::int64_t rows) {
+    static TimestampTz noticed = 0;
+    if (k < rows || noticed == GetCurrentStatementStartTimestamp())
+        return;
+    noticed = GetCurrentStatementStartTimestamp();
+    ereport(NOTICE, (errmsg("k = %d, the radix, is not below the number of rows", k),
+                     errhint("If %d is meant as a horizon, write horizon => %d; without k the best "
+                             "radix is chosen.",
+                             k, k)));
+}
+
 // Not inlined: what is rare must not burden the frame of what happens at every row.
 template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
@@ -86,6 +100,11 @@ pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partiti
         partition->rows_are_spooled = true;
     }
     partition->stream = open_stream(GetMemoryChunkContext(partition), partition->request);
+    if constexpr (Form::kK < Form::kHorizon) {
+        if (partition->rows_are_spooled && partition->request.radix &&
+            !partition->request.mechanism)
+            notice_radix(*partition->request.radix, partition->request.horizon);
+    }
 }
 
 template <class Form>
