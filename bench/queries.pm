@@ -93,7 +93,7 @@ sub groups
         { name => 'error bars', rows => 1_000_000, from => 'generate_series(1, 1000000) AS t', head => 't <= PART', lines => [
             ['dp_interval, k = 19',  'dp_interval(t, t, N, 1.0, 0.95, 19)'],
             ['streams of 730 days', 'dp_interval(t, t % 730 + 1, 730, 1.0)', 'dp_interval, k = 19'],
-            ['the same, since a week before', 'dp_interval(t, t % 730 + 1, 730, 1.0, since => greatest(t % 730 - 6, 0))', 'dp_interval, k = 19'],
+            ['the same, since a week before', 'dp_interval(t, t % 730 + 1, 730, 1.0, since_step => greatest(t % 730 - 6, 0))', 'dp_interval, k = 19'],
         ] },
         { name => 'partitions of 100', rows => $rows, from => 'stream', head => 'p100 < PART / 100', columns => $columns, lines => [
             ['sum',            "sum(b::int) $p100"],

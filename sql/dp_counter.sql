@@ -831,30 +831,30 @@ COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision, bigin
 IS 'the errors of this extension''s mechanisms and of those in the literature, least mean squared error first, known beforehand and at no privacy cost; ratio is that to the best. With a delta the Gaussian mechanisms are added, whose guarantee (approximate) is weaker, so equal errors are no draw; contributions is the number of steps that the change of a unit (sensitivity) is spread over, by which they alone gain';
 
 CREATE FUNCTION dp_stddev(
-    t bigint,
+    step bigint,
     horizon bigint,
     epsilon double precision,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL,
     sensitivity bigint DEFAULT 1,
-    since bigint DEFAULT 0
+    since_step bigint DEFAULT 0
 ) RETURNS double precision
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'dp_stddev';
 
 COMMENT ON FUNCTION dp_stddev(bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
-IS 'the standard deviation of the release of dp_running_count or dp_running_sum after t rows, or of its difference to that after since rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12 each. One number (dp_count, dp_laplace) is t = horizon = 1';
+IS 'the standard deviation of the release of dp_running_count or dp_running_sum after step rows, or of its difference to that after since_step rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12 each. One number (dp_count, dp_laplace) is step = horizon = 1';
 
 CREATE FUNCTION dp_interval(
     released bigint,
-    t bigint,
+    step bigint,
     horizon bigint,
     epsilon double precision,
     confidence double precision DEFAULT 0.95,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL,
     sensitivity bigint DEFAULT 1,
-    since bigint DEFAULT 0,
+    since_step bigint DEFAULT 0,
     within pg_catalog.int8range DEFAULT NULL
 ) RETURNS pg_catalog.int8range
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
@@ -863,7 +863,7 @@ AS 'MODULE_PATHNAME', 'dp_interval';
 COMMENT ON FUNCTION dp_interval(
     bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint, bigint,
     pg_catalog.int8range)
-IS 'the shortest interval, or one wider by 1 at each end, around a release of dp_running_count or dp_running_sum after t rows, or around its difference to that after since rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is t = horizon = 1';
+IS 'the shortest interval, or one wider by 1 at each end, around a release of dp_running_count or dp_running_sum after step rows, or around its difference to that after since_step rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is step = horizon = 1';
 
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,

@@ -91,15 +91,15 @@ FROM requests AS a, requests AS b, LATERAL (
 WHERE before IS NOT NULL;
 
 -- differences: release(t) - release(since) shares nodes with both; at since = t nothing is hidden, and nothing changes for 0
-SELECT bool_and(dp_stddev(t, 730, 1, since => 0) = dp_stddev(t, 730, 1) AND dp_stddev(t, 730, 1, since => t) = 0) AS ends,
-       round(avg(dp_stddev(t, 730, 1, since => t - 7))::numeric, 1) AS week, round(avg(sqrt(dp_stddev(t, 730, 1) ^ 2 + dp_stddev(t - 7, 730, 1) ^ 2))::numeric, 1) AS independent,
-       bool_and(dp_interval(50, t, 730, 1, since => t) = '[50,51)') AS certain
+SELECT bool_and(dp_stddev(t, 730, 1, since_step => 0) = dp_stddev(t, 730, 1) AND dp_stddev(t, 730, 1, since_step => t) = 0) AS ends,
+       round(avg(dp_stddev(t, 730, 1, since_step => t - 7))::numeric, 1) AS week, round(avg(sqrt(dp_stddev(t, 730, 1) ^ 2 + dp_stddev(t - 7, 730, 1) ^ 2))::numeric, 1) AS independent,
+       bool_and(dp_interval(50, t, 730, 1, since_step => t) = '[50,51)') AS certain
 FROM generate_series(7, 730) t;
 -- one node each: noise per step is that of the steps between
-SELECT round(dp_stddev(9, 10, 1, 100, 'plain', since => 5)::numeric, 9) = round(2 * dp_stddev(1, 10, 1, 100, 'plain')::numeric, 9) AS four_steps,
-       round(dp_stddev(700, 730, 1, since => 699)::numeric, 1) AS day, round(dp_stddev(700, 730, 1, since => 693)::numeric, 1) AS week,
-       dp_stddev(700, NULL, 1, since => 650) < 0.8 * sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(650, NULL, 1) ^ 2) AS without_horizon,
-       dp_stddev(700, NULL, 1, since => 20) BETWEEN 1 AND sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(20, NULL, 1) ^ 2) AS across_epochs;
+SELECT round(dp_stddev(9, 10, 1, 100, 'plain', since_step => 5)::numeric, 9) = round(2 * dp_stddev(1, 10, 1, 100, 'plain')::numeric, 9) AS four_steps,
+       round(dp_stddev(700, 730, 1, since_step => 699)::numeric, 1) AS day, round(dp_stddev(700, 730, 1, since_step => 693)::numeric, 1) AS week,
+       dp_stddev(700, NULL, 1, since_step => 650) < 0.8 * sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(650, NULL, 1) ^ 2) AS without_horizon,
+       dp_stddev(700, NULL, 1, since_step => 20) BETWEEN 1 AND sqrt(dp_stddev(700, NULL, 1) ^ 2 + dp_stddev(20, NULL, 1) ^ 2) AS across_epochs;
 -- sensitivity: where noise is not small, it multiplies the error; a sum of cents has the intervals of dollars, a hundred times as wide
 SELECT sensitivity, round((dp_stddev(100, 365, 0.1, sensitivity => sensitivity) / dp_stddev(100, 365, 0.1) / sensitivity)::numeric, 2) AS stddev,
        round((max_stddev / sensitivity)::numeric, 1) AS max_stddev, round((rmse / sensitivity)::numeric, 1) AS rmse, mechanism,
@@ -127,7 +127,7 @@ SELECT horizon, count(plan) FROM (SELECT horizon, dp_plan(horizon, 1) AS plan FR
 SELECT (dp_plan(horizon, 1, 19)).last_step FROM unnest(ARRAY[10, 20]) horizon;
 
 -- NULL: a missing release or step has no interval; a missing parameter is an error
-SELECT dp_stddev(5, 10, 1, since => NULL) IS NULL AND dp_interval(5, 5, 10, 1, since => NULL) IS NULL AS no_since, dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
+SELECT dp_stddev(5, 10, 1, since_step => NULL) IS NULL AND dp_interval(5, 5, 10, 1, since_step => NULL) IS NULL AS no_since, dp_interval(NULL, 5, 10, 1) IS NULL AS no_release, dp_interval(5, NULL, 10, 1) IS NULL AS no_step, dp_stddev(NULL, 10, 1) IS NULL AS no_stddev;
 \pset tuples_only on
 CREATE FUNCTION pg_temp.answer(call text, OUT answer text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -149,8 +149,8 @@ FROM unnest(ARRAY[
     'dp_interval(1, 1, 10, 1, 0.9999999999)', 'dp_interval(1, 1, 10, 1, ''NaN'')', 'dp_interval(NULL, 1, 10, NULL)',
     'dp_plan(10, 1, sensitivity => 0)', 'dp_plan(10, 1, sensitivity => NULL)', 'dp_compare(10, 1, NULL, -1)', 'dp_compare(10, 1, NULL, NULL)', 'dp_compare(10, 1, NULL, 9223372036854775807)',
     'dp_compare(10, 1, NULL, 5, 0)', 'dp_compare(10, 1, 1e-6, 5, -1)', 'dp_compare(10, 1, 1e-6, 5, NULL)', 'dp_compare(10, 1, 1e-6, 12, 11)', 'dp_compare(10, 1, 1e-6, contributions => 2)',
-    'dp_stddev(5, 10, 1, since => 6)', 'dp_stddev(5, 10, 1, since => -1)', 'dp_stddev(5, 10, 1, sensitivity => 0)', 'dp_stddev(5, 10, 1, sensitivity => 68719476737)',
-    'dp_interval(1, 5, 10, 1, since => 6)', 'dp_interval(1, 5, 10, 1, sensitivity => NULL)', 'dp_interval(1, 5, 10, 1, within => ''empty'')',
+    'dp_stddev(5, 10, 1, since_step => 6)', 'dp_stddev(5, 10, 1, since_step => -1)', 'dp_stddev(5, 10, 1, sensitivity => 0)', 'dp_stddev(5, 10, 1, sensitivity => 68719476737)',
+    'dp_interval(1, 5, 10, 1, since_step => 6)', 'dp_interval(1, 5, 10, 1, sensitivity => NULL)', 'dp_interval(1, 5, 10, 1, within => ''empty'')',
     'dp_laplace_scale(1, 1e-5, 1, 2)', 'dp_laplace_scale(1, 0, 1, 1)', 'dp_laplace_epsilon(0, 1e-5, 1, 1)', 'dp_gaussian_stddev(10, 1e-6, 1, false)', 'dp_gaussian_stddev(1, 1e-6, -1)'
 ]) call;
 \pset tuples_only off

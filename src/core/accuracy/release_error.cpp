@@ -14,15 +14,15 @@ namespace dp_counter {
 void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
     if (t < 0 || t > last)
         throw Error(Fault::parameter,
-                    "t must be between 0 and " +
+                    "step must be between 0 and " +
                         std::string(last == kMaxHorizon ? "" : "the horizon of ") +
                         std::to_string(last) + ", not " + std::to_string(t),
-                    "t is the number of rows counted so far.");
+                    "step is the number of rows counted so far.");
     if (since < 0 || since > t)
         throw Error(Fault::parameter,
-                    "since must be between 0 and t, which is " + std::to_string(t) + ", not " +
+                    "since_step must be between 0 and step, which is " + std::to_string(t) + ", not " +
                         std::to_string(since),
-                    "since is the number of rows counted at the earlier release.");
+                    "since_step is the number of rows counted at the earlier release.");
 }
 
 ReleaseError::ReleaseError(std::shared_ptr<const PreparedMechanism> prepared)
