@@ -100,7 +100,7 @@ pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partiti
         partition->rows_are_spooled = true;
     }
     partition->stream = open_stream(GetMemoryChunkContext(partition), partition->request);
-    if constexpr (Form::kK < Form::kHorizon) {
+    if constexpr (Form::kSensitivity < 0) { // of a count k is the third argument
         if (partition->rows_are_spooled && partition->request.radix &&
             !partition->request.mechanism)
             notice_radix(*partition->request.radix, partition->request.horizon);
