@@ -27,13 +27,13 @@ SELECT step, count FROM "With ""quotes"" and spaces" :last;
 TABLE flu LIMIT 0;
 
 -- error bars are a counter's own, whichever has ticked before it in the session
-SELECT dp_counter_create('wide', 1e-3), dp_counter_create('wider', 1e-4), dp_counter_create('planned', 1e-3, 10), dp_counter_create('plain', 1e-3, 10, 3, 'plain');
+SELECT dp_event_counter_create('wide', 1e-3), dp_event_counter_create('wider', 1e-4), dp_event_counter_create('planned', 1e-3, 10), dp_event_counter_create('plain', 1e-3, 10, k => 3, mechanism => 'plain');
 DO $$ BEGIN FOR tick IN 0 .. 11 LOOP CALL dp_counter_tick((ARRAY['wide', 'wider', 'planned', 'plain'])[tick % 4 + 1]); END LOOP; END $$;
-SELECT releases, count(*), bool_and(abs(stddev / dp_stddev(step, horizon, epsilon, k, mechanism) - 1) < 1e-9) AS stddev, bool_and(abs(low - lower(i)) <= 1 AND abs(high + 1 - upper(i)) <= 1) AS "interval"
-FROM (VALUES ('wide', NULL::bigint, 1e-3::float8, NULL::int, NULL::text), ('wider', NULL, 1e-4, NULL, NULL), ('planned', 10, 1e-3, NULL, NULL), ('plain', 10, 1e-3, 3, 'plain')) AS c (releases, horizon, epsilon, k, mechanism)
-     JOIN (SELECT 'wide' AS releases, * FROM wide UNION ALL SELECT 'wider', * FROM wider UNION ALL SELECT 'planned', * FROM planned UNION ALL SELECT 'plain', * FROM plain) AS r USING (releases),
+SELECT counter, count(*), bool_and(abs(stddev / dp_stddev(step, horizon, epsilon, k, mechanism) - 1) < 1e-9) AS stddev, bool_and(abs(low - lower(i)) <= 1 AND abs(high + 1 - upper(i)) <= 1) AS "interval"
+FROM (VALUES ('wide', NULL::bigint, 1e-3::float8, NULL::int, NULL::text), ('wider', NULL, 1e-4, NULL, NULL), ('planned', 10, 1e-3, NULL, NULL), ('plain', 10, 1e-3, 3, 'plain')) AS c (counter, horizon, epsilon, k, mechanism)
+     JOIN (SELECT 'wide' AS counter, * FROM wide UNION ALL SELECT 'wider', * FROM wider UNION ALL SELECT 'planned', * FROM planned UNION ALL SELECT 'plain', * FROM plain) AS r USING (counter),
      dp_interval(count, step, horizon, epsilon, 0.95, k, mechanism, within => '[0,)') AS i
-GROUP BY releases ORDER BY releases COLLATE "C";
+GROUP BY counter ORDER BY counter COLLATE "C";
 DROP VIEW wide, wider, planned, plain;
 
 -- recording by triggers

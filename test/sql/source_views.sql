@@ -209,7 +209,7 @@ CREATE OR REPLACE VIEW moved_dp AS SELECT mine(person) AS person, at FROM visits
 CALL dp_counter_tick('moved');
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, date_trunc('day', at) AS at FROM visits;
 CALL dp_counter_tick('moved');
-CALL dp_source_contributions('moved_dp', 1, 'report');
+CALL dp_source_contributions('moved_dp', 'report', 1);
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, at FROM visits LIMIT 1;
 CALL dp_counter_tick('moved');
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, at FROM visits;

@@ -61,7 +61,7 @@ sub source
 		CREATE VIEW $schema.$name AS SELECT $columns FROM hospital.visits;
 		SELECT dp_source_create('$schema.$name', '$schema.b', 'person', 'at', 'UTC', person_wise => }
 		. ($options{person_wise} // 'true') . qq{);
-		SELECT dp_counter_create('$schema.c$number', 1e9, 8, source => '$schema.$name', event => 'event', per_person => 1, every => '1 day', since => '2024-01-01');
+		SELECT dp_counter_create('$schema.c$number', epsilon => 1e9, horizon => 8, source => '$schema.$name', event => 'event', per_person => 1, every => '1 day', since => '2024-01-01');
 		GRANT UPDATE ON $schema.c$number TO clock, stranger;
 		CREATE OR REPLACE VIEW $schema.$name AS $query}, $owner);
 	return "$schema.c$number";
@@ -196,7 +196,7 @@ for my $case (@settings, [ 'row_security', 'off', 'true', 'guarded' ])
 	sql(qq{
 		CREATE VIEW hospital.view_$name AS SELECT person, at, $event AS event FROM hospital.$table;
 		SELECT dp_source_create('hospital.view_$name', 'hospital.b', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('$counter', 1e9, 1, source => 'hospital.view_$name', event => 'event', every => '1 day', since => '2024-01-01');
+		SELECT dp_counter_create('$counter', epsilon => 1e9, horizon => 1, source => 'hospital.view_$name', event => 'event', every => '1 day', since => '2024-01-01');
 		GRANT UPDATE ON $counter TO clock}, 'steward');
 	is(failure($node, qq{SET TimeZone = 'UTC'; SET $name = '$value'; DO 'BEGIN ASSERT (SELECT count(*) FROM hospital.view_$name WHERE event) = 10; END'}, user => 'steward') eq '' ? 1 : 0, 0, "$name matters");
 	is(session('clock', "SET $name = '$value'", "CALL dp_counter_tick('$counter')"), '', 'a clock sets it');

@@ -52,7 +52,7 @@ sub dumps_and_restores
 }
 as('curator', 'CREATE TABLE staff AS SELECT 1 AS id');
 dumps_and_restores('without counters');
-as('curator', q{BEGIN; SELECT dp_budget_create('b', 1); SELECT dp_counter_create('c', 1); ROLLBACK});
+as('curator', q{BEGIN; SELECT dp_budget_create('b', 1); SELECT dp_event_counter_create('c', 1); ROLLBACK});
 dumps_and_restores('after a first counter that was rolled back');
 
 # --- used: nobody in it is a superuser
