@@ -57,7 +57,7 @@ build/unit/%.o: test/unit/%.cpp
 	$(CXX) $(CXXFLAGS) -Itest -c -o $@ $<
 
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
-	$(CXX) $(CXXFLAGS) -o $@ $^ $(UNIT_LIBS)
+	$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS)
 
 # Every suite, in the order of `make test`; ./quickstart test asks for the list.
 SUITES = unit structure installcheck pgtap readme audit-small faults-small upgrade tap
