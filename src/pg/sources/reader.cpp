@@ -295,6 +295,8 @@ bool is_interrupt(int sqlstate) {
 }
 
 /// Settings and user are put back by whoever catches what `work` raises: the transaction's abort.
+/// Nothing that is accepted needs the operation to be restricted; foreign-data wrappers and C
+/// functions are not looked into.
 template <class Work>
 void as_owner(Oid source, const SourceRow& row, bool is_own, const Work& work) {
     Oid caller = InvalidOid;
