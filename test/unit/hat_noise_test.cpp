@@ -323,6 +323,38 @@ TEST(HatNoise, ThrowsWhereNoiseLeavesItsInteger) {
     EXPECT_THROW(sums.noise->advance(*flat, draw), Error);
 }
 
+// Chernoff's bound for a knot less its share of the children: neither this nor the noise of the
+// knot itself gets to 2^58, where a stored state is refused, whatever k and epsilon are.
+TEST(HatNoise, StaysFarBelowItsLimits) {
+    const auto log_probability = [](double scale, double radix) {
+        double best = 0;
+        for (double rate = 0.02; rate < 1; rate += 0.02) { // times the scale
+            double log_moment = -std::log1p(-rate * rate); // of the knot, then of two cells
+            for (double share = 0.5 / radix; share < 1; share += 1 / radix)
+                log_moment -= 2 * std::log1p(-rate * rate * share * share);
+            best = std::min(best, std::log(2) + log_moment - rate * 0x1p58 / scale);
+        }
+        return best;
+    };
+    int seen = 0;
+    for (const std::int32_t k : {2, 16, 40, 64, 65, 256, 1024, 4096})
+        for (const double epsilon : {Epsilon::kMin, 1e-8, 1e-7, 1e-6, 1e-3, 1.0})
+            for (std::size_t levels = 1; levels <= 4; ++levels) {
+                const std::vector<HatShape> shapes(levels, HatShape{k, k / 2});
+                const HatLevels spec =
+                    fitted_hat_levels(kMaxHorizon, shapes, PrivacyUnit(Epsilon(epsilon)));
+                if (!hat_fits(spec, PrivacyUnit(Epsilon(epsilon))))
+                    continue; // refused
+                ++seen;
+                for (int l = 1; l < spec.height; ++l)
+                    EXPECT_LT(log_probability(
+                                  hat_scale(spec, PrivacyUnit(Epsilon(epsilon)), l).value(), k),
+                              -140)
+                        << k << " " << epsilon << " level " << l << " of " << levels;
+            }
+    EXPECT_GT(seen, 150);
+}
+
 double in_units(FixedPoint noise) {
     return std::ldexp(static_cast<double>(noise), -64);
 }

@@ -147,9 +147,15 @@ bool hat_fits(const HatLevels& spec, PrivacyUnit unit) noexcept {
         const double spread = 20 * std::sqrt(2 * static_cast<double>(spec.horizon));
         return hat_scale(spec, unit, 0).value() * spread <= kMaxTotal;
     }
-    // Above, sums are taken modulo 2^128 and only the release's noise has to fit: some 2^5 scales
-    // of level 0, which are at most kMaxHeight / Epsilon::kMin < 2^36.
-    return hat_scale(spec, unit, spec.height - 1).value() <= kMaxNodeScale;
+    // Sums over levels are taken modulo 2^128 and only the release's noise has to fit: some 2^5
+    // scales of level 0, which are at most kMaxHeight / Epsilon::kMin < 2^36. A knot of the window
+    // less its share of the children, below 2^58, has a deviation of sqrt(2 + 4 radix / 3) scales.
+    for (int l = 1; l < spec.height; ++l)
+        if (hat_scale(spec, unit, l).value() *
+                std::max(8.0, std::sqrt(static_cast<double>(spec.level[l - 1].radix))) >
+            8 * kMaxNodeScale)
+            return false;
+    return true;
 }
 
 void require_hat_fits(const HatLevels& spec, PrivacyUnit unit) {

@@ -128,7 +128,7 @@ inline constexpr int kLeastLatticeBits = 2;
 }
 
 /// True if every noise value and every sum of them fits the integers of HatNoise, except with
-/// probability below exp(-100).
+/// probability below exp(-140) each.
 [[nodiscard]] bool hat_fits(const HatLevels& spec, PrivacyUnit unit) noexcept;
 
 /// Throws Error (parameter) unless hat_fits.
