@@ -33,6 +33,7 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT day FROM dp_days WHERE dp_laplace(n, 1e9, 1) NOT IN (10, 20, n)',
     'SELECT day FROM dp_days WHERE (dp_laplace(n, 1e9, 1), 1) IN ((10, 1), (20, 1))',
     'SELECT day FROM dp_days GROUP BY day HAVING dp_laplace(sum(n), 1e9, 1) BETWEEN 20 AND 30',
+    'SELECT sum(dp_laplace(n, 1e9, 1)) BETWEEN 20 AND 30 FROM dp_days',
     'SELECT dp_running_count(true, 1e9) OVER (ORDER BY day) BETWEEN 2 AND 3 FROM dp_days',
     'SELECT dp_running_sum(n, 1e9, 1) OVER (ORDER BY day) IN (30, n) FROM dp_days']) query;
 -- in a function that is inlined, too
@@ -50,6 +51,7 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'WITH c AS (SELECT day, dp_laplace(n, 1e9, 1) AS m FROM dp_days) SELECT day FROM c WHERE m BETWEEN 20 AND 30 OR m IN (10, day)',
     'SELECT day, i, m FROM (SELECT day, dp_laplace(n, 1e9, 1) AS m FROM dp_days) s, generate_series(1, 2) i WHERE day = 1',
     'SELECT sum(dp_laplace(n, 1e9, 1)) OVER (ORDER BY day), sum(dp_laplace(n, 1e9, 1)) OVER () FROM dp_days',
+    'SELECT first_value(sum(dp_laplace(n, 1e9, 1))) OVER (ORDER BY day % 2) FROM dp_days GROUP BY day % 2 ORDER BY day % 2',
     'SELECT row_number() OVER (ORDER BY day), dp_laplace(n, 1e9, 1), dp_laplace(n, 1e9, 1) FROM dp_days',
     'SELECT generate_series(1, dp_laplace(3, 1e9, 1)), sum(dp_laplace(n, 1e9, 1)) FROM dp_days',
     'SELECT unnest(ARRAY[dp_laplace(1, 1e9, 1), dp_laplace(2, 1e9, 1)])',

@@ -22,6 +22,7 @@ struct Search {
 /// The calls of a function in an expression. Subqueries are queries of their own.
 struct Calls {
     Oid function;
+    bool in_aggregates; ///< those among the arguments of aggregates, too
     List* found;
 };
 
@@ -33,7 +34,7 @@ struct Calls {
 
 bool collect_calls(Node* node, void* context) {
     auto* calls = static_cast<Calls*>(context);
-    if (node == nullptr || IsA(node, Query))
+    if (node == nullptr || IsA(node, Query) || (IsA(node, Aggref) && !calls->in_aggregates))
         return false;
     if ((IsA(node, FuncExpr) &&
          reinterpret_cast<const FuncExpr*>(node)->funcid == calls->function) ||
@@ -43,8 +44,8 @@ bool collect_calls(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(collect_calls), context);
 }
 
-List* calls_in(Node* node, Oid function) {
-    Calls calls{function, NIL};
+List* calls_in(Node* node, Oid function, bool in_aggregates) {
+    Calls calls{function, in_aggregates, NIL};
     (void)collect_calls(node, &calls);
     return calls.found;
 }
@@ -70,8 +71,8 @@ bool find_copy(Node* node, void* context) {
             auto* one = static_cast<Node*>(list_nth(terms, i - 1));
             auto* next = static_cast<Node*>(list_nth(terms, i));
             if (place(one) >= 0 && place(one) == place(next) &&
-                list_intersection(calls_in(one, search->function),
-                                  calls_in(next, search->function)) != NIL)
+                list_intersection(calls_in(one, search->function, true),
+                                  calls_in(next, search->function, true)) != NIL)
                 refuse(search, "one call of %s would be drawn more than once",
                        "BETWEEN, IN and comparisons of rows repeat what they compare. Call the "
                        "function in a subquery and compare its column, or write = ANY (ARRAY[...]) "
@@ -101,7 +102,7 @@ bool find_window(Node* node, void* context) {
         return false;
     if (IsA(node, WindowFunc) &&
         !reads_each_row_once(reinterpret_cast<const WindowFunc*>(node), search->query) &&
-        calls_in(node, search->function) != NIL)
+        calls_in(node, search->function, false) != NIL) // aggregates are computed below
         refuse(search, "%s among the arguments of this window function is not supported",
                "The window function may read the arguments of a row more than once, with fresh "
                "noise each time. Call the one in a subquery and the other above it.");
