@@ -55,7 +55,14 @@ void add_gaussian(std::vector<Compared>& rows, std::int64_t horizon, PrivacyUnit
     const double classic = classic_gaussian_stddev(epsilon, delta);
     if (gaussian_is_private(classic, epsilon, delta))
         add("square root, classic Gaussian", classic);
-    add("square root, analytic Gaussian", analytic_gaussian_stddev(epsilon, delta));
+    const double analytic = analytic_gaussian_stddev(epsilon, delta);
+    add("square root, analytic Gaussian", analytic);
+    if (contributions == 1)
+        rows.push_back({"normalized square root, analytic Gaussian",
+                        {},
+                        Guarantee::approximate,
+                        step * step * analytic * analytic * normalized_square_root_mean(horizon),
+                        {}});
 }
 
 void check_contributions(std::int64_t contributions, std::int64_t horizon, PrivacyUnit unit) {

@@ -21,16 +21,18 @@ struct Compared {
     std::optional<std::int32_t> radix; ///< k, where there is one
     Guarantee guarantee;
     double mse;
-    std::optional<double> max_variance; ///< none where only the MSE is bounded
+    std::optional<double> max_variance; ///< none where only the MSE is known
 };
 
-/// The mechanisms of this extension and those of the literature, least MSE first. The pure ones have
-/// discrete noise and exact errors. With a delta the Gaussian ones are added; the classic formulas only where they
-/// keep (epsilon, delta) (gaussian_is_private). The Henzinger-Upadhyay-Upadhyay row is the bound
-/// that they prove, not an exact error. One protected unit changes at most the sensitivity in l1,
-/// and no step by more than the sensitivity over `contributions`: Laplace noise follows from the
-/// former alone, Gaussian noise from the l2 sensitivity, whose worst case are the first steps next
-/// to each other. Throws Error (parameter) for a horizon, a unit or contributions out of range.
+/// The mechanisms of this extension and those of the literature, least MSE first. The pure ones
+/// have discrete noise and exact errors. With a delta the Gaussian ones are added; the classic
+/// formulas only where they keep (epsilon, delta) (gaussian_is_private), the normalized
+/// factorization only where a unit contributes to one step. The Henzinger-Upadhyay-Upadhyay row is
+/// the bound that they prove, not an exact error. One protected unit changes at most the
+/// sensitivity in l1, and no step by more than the sensitivity over `contributions`: Laplace noise
+/// follows from the former alone, Gaussian noise from the l2 sensitivity, whose worst case are the
+/// first steps next to each other. Throws Error (parameter) for a horizon, a unit or contributions
+/// out of range.
 [[nodiscard]] std::vector<Compared> compare(std::int64_t horizon, PrivacyUnit unit,
                                             const std::optional<Delta>& delta,
                                             std::int64_t contributions = 1);
