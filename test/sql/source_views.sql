@@ -110,6 +110,8 @@ CREATE TYPE pair_range AS RANGE (SUBTYPE = pair);
 CREATE TABLE pairs (person integer, at timestamptz, place pair, ward ward);
 CREATE TABLE indexed (person integer, at timestamptz);
 CREATE INDEX constant ON indexed (person) WHERE person > mine(1);
+CREATE TABLE indexed_by_sql (person integer, at timestamptz);
+CREATE INDEX inlined ON indexed_by_sql (mine(person));
 CREATE TABLE indexed_fine (person integer, at timestamptz);
 CREATE FUNCTION norm(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 CREATE INDEX varying ON indexed_fine (norm(person)) WHERE person > 0;
@@ -189,6 +191,7 @@ SELECT query, try(query, true) FROM (VALUES
     (65, 'SELECT person, at FROM visits WHERE NOT (id = ANY (ARRAY[1, 2])) AND id === ANY (ARRAY[1, 2])'),
     (66, 'SELECT person, at FROM ordered'),
     (67, 'SELECT person, at FROM divided'),
+    (68, 'SELECT person, at FROM indexed_by_sql'),
     (50, 'SELECT * FROM aged'),
     (51, 'SELECT v.person, a.seen AS at FROM visits v JOIN aged a USING (person)'),
     (52, 'WITH a AS (SELECT * FROM aged) SELECT person, seen AS at FROM a'),

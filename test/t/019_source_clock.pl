@@ -214,13 +214,15 @@ is(sql("SELECT count FROM $counter"), 1, 'and count');
 
 # What of an extension is taken: what is immutable, in C.
 sql(q{CREATE TABLE hospital.notes AS SELECT 1 AS person, timestamp '2024-01-01' AS at, 'Flu'::citext AS note, 'a=>1'::hstore AS doc; CREATE AGGREGATE public.my_max(citext) (SFUNC = citext_larger, STYPE = citext);
+	CREATE FUNCTION public.own_soundex(pg_catalog.text) RETURNS pg_catalog.text AS '$libdir/fuzzystrmatch', 'soundex' LANGUAGE c IMMUTABLE;
 	CREATE INDEX ON hospital.notes (note)}, 'postgres');
 sql('ALTER TABLE hospital.notes OWNER TO steward');
 is(refusal($_), '', "taken: $_") for map { "SELECT $_ FROM hospital.notes" } q{person, at, note = 'flu' AS flu, doc -> 'a' AS a}, q{person, at, similarity(note::text, 'flu') > 0.5 AS flu},
 	q{person || '-' || note AS person, at}, q{DISTINCT ON (note) person, at, note, doc}, q{person, at, max(note) OVER (PARTITION BY person) AS note}, q{person, at, concat(note) AS note};
 for my $case (
 	[ q{person, at, note::text % 'flu' AS flu}, 'similarity_op' ], [ q{person, at, regexp_match(note, 'flu') AS flu}, 'regexp_match' ], [ q{person, at, my_max(note) OVER (PARTITION BY person) AS note}, 'my_max' ],
-	[ q{person, at, (SELECT count(*) FROM crosstab('SELECT 1, 2, 3') AS c(a int, b int)) > 1 AS flu}, 'crosstab' ], [ q{person, at, unaccent(note) AS flu}, 'unaccent' ])
+	[ q{person, at, (SELECT count(*) FROM crosstab('SELECT 1, 2, 3') AS c(a int, b int)) > 1 AS flu}, 'crosstab' ], [ q{person, at, unaccent(note) AS flu}, 'unaccent' ],
+	[ q{person, at, own_soundex(note::text) AS flu}, 'own_soundex' ])
 {
 	like(refusal("SELECT $case->[0] FROM hospital.notes"), qr/DETAIL:  It calls (public\.)?$case->[1]\(/, "refused: $case->[1]");
 }

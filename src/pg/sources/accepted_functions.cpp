@@ -72,7 +72,7 @@ bool is_accepted_aggregate(Oid aggregate) {
     if (!HeapTupleIsValid(tuple))
         return false;
     const auto* row = reinterpret_cast<const FormData_pg_aggregate*>(GETSTRUCT(tuple));
-    bool accepted = OidIsValid(getExtensionOfObject(ProcedureRelationId, aggregate));
+    bool accepted = true;
     for (const Oid function :
          {row->aggtransfn, row->aggfinalfn, row->aggcombinefn, row->aggserialfn, row->aggdeserialfn,
           row->aggmtransfn, row->aggminvtransfn, row->aggmfinalfn})
@@ -108,6 +108,32 @@ Oid output_function(Node* value) {
     return function;
 }
 
+/// Whether what the function says follows from dictionaries too: those of text search are called
+/// immutable, but are loaded once a session, by names that a path leads to.
+bool reads_dictionaries(const FormData_pg_proc* function) {
+    const Oid* arguments = function->proargtypes.values;
+    return function->proargtypes.dim1 > 0 &&
+           (arguments[0] == REGCONFIGOID || arguments[0] == REGDICTIONARYOID);
+}
+
+/// What is PostgreSQL's own: not whatever a superuser has put into pg_catalog.
+bool is_accepted_builtin(const FormData_pg_proc* function, Strictness strictness) {
+    if (function->pronamespace != PG_CATALOG_NAMESPACE)
+        return false;
+    if (function->provolatile == PROVOLATILE_IMMUTABLE)
+        return strictness == Strictness::fixed || !reads_dictionaries(function);
+    return strictness == Strictness::fixed && function->provolatile == PROVOLATILE_STABLE &&
+           reads_no_data(function);
+}
+
+/// What is an extension's. Stable functions read settings, or run SQL.
+bool is_accepted_extension(Oid oid, const FormData_pg_proc* function) {
+    return function->provolatile == PROVOLATILE_IMMUTABLE &&
+           OidIsValid(getExtensionOfObject(ProcedureRelationId, oid)) &&
+           (function->prokind == PROKIND_AGGREGATE ? is_accepted_aggregate(oid)
+                                                   : is_in_c(function->prolang));
+}
+
 struct Search {
     Strictness strictness;
     Oid function;
@@ -131,32 +157,13 @@ Oid language_of(Oid function) {
 
 } // namespace
 
-/// Whether what the function says follows from dictionaries too: those of text search are called
-/// immutable, but are loaded once a session, by names that a path leads to.
-bool reads_dictionaries(const FormData_pg_proc* function) {
-    const Oid* arguments = function->proargtypes.values;
-    return function->proargtypes.dim1 > 0 &&
-           (arguments[0] == REGCONFIGOID || arguments[0] == REGDICTIONARYOID);
-}
-
 bool is_accepted(Oid function, Strictness strictness) {
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple))
         return false;
     const auto* row = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
-    const bool is_immutable = row->provolatile == PROVOLATILE_IMMUTABLE;
-    bool accepted = is_immutable;
-    if (function < FirstNormalObjectId) // whatever a superuser has put into pg_catalog is not
-        accepted =
-            row->pronamespace == PG_CATALOG_NAMESPACE &&
-            (strictness == Strictness::immutable
-                 ? is_immutable && !reads_dictionaries(row)
-                 : is_immutable || (row->provolatile == PROVOLATILE_STABLE && reads_no_data(row)));
-    else if (row->prokind == PROKIND_AGGREGATE)
-        accepted = is_immutable && is_accepted_aggregate(function);
-    else // stable ones read settings, or run SQL; a few in C bear the name of one of PostgreSQL's
-        accepted = is_immutable && is_in_c(row->prolang) &&
-                   OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
+    const bool accepted = function < FirstNormalObjectId ? is_accepted_builtin(row, strictness)
+                                                         : is_accepted_extension(function, row);
     ReleaseSysCache(tuple);
     return accepted;
 }

@@ -31,9 +31,7 @@ struct Trace {
 bool varies(Node* node, void* context);
 
 const Scope* up(const Scope* scope, Index levels) {
-    for (; levels > 0; --levels)
-        scope = scope->outer;
-    return scope;
+    return levels == 0 ? scope : up(scope->outer, levels - 1);
 }
 
 /// `node`, which stands in `scope`.

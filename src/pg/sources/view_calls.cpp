@@ -29,7 +29,7 @@ bool find_call(Node* node, void* context);
 
 /// A foreign table makes its values of text, by input functions, and checks domains.
 const char* why_not_foreign(Relation table) {
-    const TupleDesc row = RelationGetDescr(table);
+    TupleDesc row = RelationGetDescr(table);
     for (int i = 0; i < row->natts; ++i) {
         const FormData_pg_attribute* column = TupleDescAttr(row, i);
         if (!column->attisdropped && (get_typtype(column->atttypid) == TYPTYPE_DOMAIN ||
