@@ -15,7 +15,7 @@ CREATE FUNCTION mine(integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 
 CREATE FUNCTION mine_eq(pair, pair) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR ~~~ (LEFTARG = pair, RIGHTARG = pair, FUNCTION = mine_eq);
 CREATE MATERIALIZED VIEW stored AS SELECT person, at FROM visits;
-SELECT dp_budget_create('budget', 1e6);
+SELECT dp_budget_create('budget', 1e7);
 
 -- says whether a source over this SELECT is taken
 CREATE FUNCTION try(query text, person_wise boolean DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
@@ -125,6 +125,11 @@ CREATE OPERATOR CLASS odd FOR TYPE integer USING btree AS OPERATOR 1 <<<, OPERAT
 CREATE TABLE ordered (person integer, at timestamptz);
 CREATE INDEX oddly ON ordered (person odd);
 CREATE TABLE divided (person integer, at timestamptz) PARTITION BY RANGE (person odd);
+-- a column that a join makes of two, by a cast that the comparison does without
+CREATE TABLE vectors (x tsvector); CREATE TABLE queries (x tsquery, person integer, at timestamptz);
+CREATE OPERATOR = (LEFTARG = tsvector, RIGHTARG = tsquery, FUNCTION = ts_match_vq);
+CREATE FUNCTION vector_of(tsquery) RETURNS tsvector IMMUTABLE LANGUAGE sql AS 'SELECT NULL::tsvector';
+CREATE CAST (tsquery AS tsvector) WITH FUNCTION vector_of(tsquery) AS IMPLICIT;
 -- a superuser's function in pg_catalog is not PostgreSQL's own
 SET allow_system_table_mods = on;
 CREATE FUNCTION pg_catalog.dp_test_mine(integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT $1';
@@ -192,6 +197,7 @@ SELECT query, try(query, true) FROM (VALUES
     (66, 'SELECT person, at FROM ordered'),
     (67, 'SELECT person, at FROM divided'),
     (68, 'SELECT person, at FROM indexed_by_sql'),
+    (69, 'SELECT r.person, r.at, x FROM vectors l RIGHT JOIN queries r USING (x)'),
     (50, 'SELECT * FROM aged'),
     (51, 'SELECT v.person, a.seen AS at FROM visits v JOIN aged a USING (person)'),
     (52, 'WITH a AS (SELECT * FROM aged) SELECT person, seen AS at FROM a'),
