@@ -37,6 +37,9 @@ SELECT step, count FROM century ORDER BY step;
 UPDATE dp_counter_private.counters SET released_at = now() + interval '1 hour' WHERE counter = 'instant'::regclass;
 CALL dp_counter_tick('instant');
 SELECT steps FROM dp_counters WHERE counter = 'instant'::regclass;
+UPDATE dp_counter_private.counters SET released_at = now() + interval '1 hour' WHERE counter = 'whenever'::regclass;
+CALL dp_counter_tick('whenever');
+SELECT step, released_at > now() AS later FROM whenever ORDER BY step;
 -- a day has 24 hours
 SELECT dp_event_counter_create('daily', 1e9, every => '1 day');
 CALL dp_counter_tick('daily');

@@ -49,7 +49,9 @@ bool read_counter(Oid releases, CounterRow& row) {
             row.steps = DatumGetInt64(values[kSteps]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
             row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
-            row.every = nulls[kEvery] ? Interval{} : *DatumGetIntervalP(values[kEvery]);
+            row.has_every = !nulls[kEvery];
+            if (row.has_every)
+                row.every = *DatumGetIntervalP(values[kEvery]);
         });
 }
 

@@ -18,7 +18,8 @@ struct CounterRow {
     std::int32_t number;  ///< its own for ever, in the table of releases
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
-    Interval every;       ///< the least time between two steps; 0 where it has none
+    bool has_every;
+    Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; of meaning if steps > 0.
     TimestampTz released_at;
     double stddev;
