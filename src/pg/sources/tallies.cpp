@@ -12,6 +12,7 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/sysattr.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
@@ -45,13 +46,18 @@ void store_kept(Tallies& tallies) {
     std::sort(tallies.kept, end, [](const NewTally& a, const NewTally& b) {
         return std::memcmp(a.digest.data, b.digest.data, UUID_LEN) < 0;
     });
-    for (const NewTally* tally = tallies.kept; tally != end; ++tally) {
+    for (const NewTally* tally = tallies.kept; tally != end;) {
         CHECK_FOR_INTERRUPTS();
-        HeapTuple row = row_of(tallies, tally->digest, tally->used);
+        const pg_uuid_t& digest = tally->digest;
+        std::int64_t used = 0;
+        for (; tally != end && std::memcmp(tally->digest.data, digest.data, UUID_LEN) == 0; ++tally)
+            used += tally->used; // of persons who share a digest
+        HeapTuple row = row_of(tallies, digest, used);
         CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
         heap_freetuple(row);
     }
     tallies.kept_count = 0;
+    tallies.is_fresh = false;
 }
 
 } // namespace
@@ -72,13 +78,12 @@ void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool
     tallies.table = open_secret(kTallies);
     tallies.index = index_open(secret_relation(kTallies.index), AccessShareLock);
     tallies.slot = table_slot_create(tallies.table, nullptr);
-    // Under the counter's lock: the last committed tallies, and none of this tick's.
+    // Under the counter's lock: the last committed tallies, and those that this tick has stored,
+    // for persons who share a digest.
 #if PG_VERSION_NUM >= 180000
-    tallies.scan = index_beginscan(tallies.table, tallies.index,
-                                   RegisterSnapshot(GetLatestSnapshot()), nullptr, 2, 0);
+    tallies.scan = index_beginscan(tallies.table, tallies.index, SnapshotSelf, nullptr, 2, 0);
 #else
-    tallies.scan =
-        index_beginscan(tallies.table, tallies.index, RegisterSnapshot(GetLatestSnapshot()), 2, 0);
+    tallies.scan = index_beginscan(tallies.table, tallies.index, SnapshotSelf, 2, 0);
 #endif
     tallies.indexes = CatalogOpenIndexes(tallies.table);
     tallies.kept = static_cast<NewTally*>(palloc(kMostKept * sizeof(NewTally)));
@@ -101,6 +106,10 @@ std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes)
         bool is_null = false;
         used = DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null));
         tallies.place = tallies.slot->tts_tid;
+        const Datum writer =
+            slot_getsysattr(tallies.slot, MinTransactionIdAttributeNumber, &is_null);
+        if (TransactionIdIsCurrentTransactionId(DatumGetTransactionId(writer)))
+            CommandCounterIncrement(); // of this tick: else it could not be updated
     }
     return used;
 }
@@ -113,19 +122,17 @@ void write_tally(Tallies& tallies, std::int64_t used) {
         heap_freetuple(row);
         return;
     }
-    if (tallies.kept_count == kMostKept)
-        store_kept(tallies);
     tallies.kept[tallies.kept_count++] = {tallies.digest, used};
+    if (tallies.kept_count == kMostKept)
+        store_kept(tallies); // now: who comes next may share a digest with one of them
 }
 
 void close_tallies(Tallies& tallies) {
     store_kept(tallies);
     pfree(tallies.kept);
     CatalogCloseIndexes(tallies.indexes);
-    Snapshot snapshot = tallies.scan->xs_snapshot;
     ExecDropSingleTupleTableSlot(tallies.slot);
     index_endscan(tallies.scan);
-    UnregisterSnapshot(snapshot);
     index_close(tallies.index, AccessShareLock);
     close_secret(tallies.table);
     CommandCounterIncrement();

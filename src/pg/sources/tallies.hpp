@@ -2,8 +2,9 @@
 //
 // The bound for a person holds by these alone, whatever becomes of the rows that were counted. A
 // person is kept as a digest under a key of the counter's own: nobody is told from the table who is
-// in it, and two counters' tables cannot be joined. Two persons share a tally with a probability of
-// 2^-128.
+// in it, and two counters' tables cannot be joined. Two persons share a digest with a probability
+// of 2^-128, and then a tally, in which what each of them has used adds up: neither exceeds the
+// bound.
 #pragma once
 
 #include <cstddef>
