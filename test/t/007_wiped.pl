@@ -132,5 +132,40 @@ for my $horizon (1000, 5000, 'NULL')
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: not where it was used");
 	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: nor in its next epoch");
 }
+
+# --- a tick of a source: the count of a cell, which is in no row, and the event of a person, by its cell; what a report has counted
+$node->safe_psql('postgres', q{
+	SELECT dp_budget_create('budget', 10);
+	CREATE TABLE stays (patient integer, at timestamp, place integer, cents integer);
+	CREATE VIEW stays_dp AS SELECT * FROM stays;
+	SELECT dp_source_create('stays_dp', 'budget', 'patient', 'at', 'UTC');
+	SELECT dp_counter_create(name, 'stays_dp', 1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i))
+	FROM unnest('{ticked,failed}'::text[]) AS name;
+	INSERT INTO stays SELECT i, '2025-01-01', 8000, CASE WHEN i < 30865 THEN 40000 ELSE 7891 END FROM generate_series(1, 30865) AS i;
+	INSERT INTO stays SELECT 40000, '2025-01-01', 1 + i, 20000 + i FROM generate_series(1, 7900) AS i});
+my $cell = qr/\Q${\ pack 'q<q<', 1_234_567_891, 0}\E/;
+my $event = join '|', map { quotemeta pack 'q<q<', $_, 20_000 + $_ } 1 .. 7900;
+for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell ], [ 'an event', '77::bigint, 20077::bigint', $event ])
+{
+	my ($name, $values, $pattern) = @$secret;
+	cmp_ok(copies_after("CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES ($values)) AS v, generate_series(1, 100)", $pattern), '>', 0, "$name is found");
+}
+for my $counter (qw(ticked failed))
+{
+	my $memory = memory_after("CALL dp_counter_tick('$counter')");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM $counter"), $counter eq 'ticked' ? 8000 : 0, "a tick of a source: $counter");
+	is(scalar(() = $memory =~ /$cell/g), 0, 'leaves no count');
+	is(scalar(() = $memory =~ /$event/g), 0, 'and no event');
+	$node->safe_psql('postgres', q{CREATE OR REPLACE VIEW stays_dp AS SELECT patient, at, place, cents / CASE WHEN patient < 50000 THEN 1 ELSE 0 END AS cents FROM stays;
+		INSERT INTO stays VALUES (60000, '2025-01-01', 1, 1)});
+}
+
+$node->safe_psql('postgres', q{TRUNCATE stays;
+	INSERT INTO stays SELECT patient, '2025-01-01' FROM generate_series(1, 12345) AS patient, generate_series(1, 3);
+	INSERT INTO stays SELECT -patient, '2025-01-01' FROM generate_series(1, 23) AS patient, generate_series(1, 4)});
+my $histogram = qr/\Q${\ pack 'q<q<q<q<', 12_345, 0, 23, 0}\E/;
+cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES (12345::bigint, 0::bigint, 23::bigint, 0::bigint)) AS v, generate_series(1, 100)', $histogram), '>', 0, 'a histogram is found');
+is(copies_after(q{CALL dp_source_contributions('stays_dp', 'report', 1e-3, most => 10)}, $histogram), 0, 'none that a report has made');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM report'), 11, 'which is there');
 $node->stop;
 done_testing;

@@ -29,11 +29,13 @@ like($first, qr/^1:-?\d+$/, 'and publishes');
 my $ticks = 0;
 sub cancelled_tick
 {
+	my ($until) = @_;
 	my $out = $node->basedir . '/tick.' . ++$ticks;
 	my $tick = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'SET synchronous_commit = local',
 		'-c', q{CALL dp_counter_tick('c')});
 	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
 	is(sql($released), $first, 'its release cannot be seen');
+	ok($node->poll_query_until('postgres', $until), 'it is cancelled then') if $until;
 	# as often as it waits: a second time, and it has published
 	$node->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'});
 	$tick->finish;
@@ -48,6 +50,18 @@ like($second, qr/^2\|1\|-?\d+$/, 'it is stored');
 like(cancelled_tick(), $message, 'another tick waits as well');
 is(sql($stored), $second, 'it draws nothing');
 is(sql($released), $first, 'and does not publish it either');
+
+
+# One that has written all of it and flushed nothing: a receiver flushes a segment at its end.
+my @receiver = ('pg_receivewal', '-d', $node->connstr('postgres'), '-S', 'receiver');
+command_ok([ @receiver, '--create-slot' ], 'a slot');
+mkdir $node->basedir . '/received';
+my $receiver = start_program($node->basedir . '/receiver.out', @receiver, '-n', '-s', 1, '-D', $node->basedir . '/received');
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'receives');
+like(cancelled_tick(q{SELECT write_lsn >= pg_current_wal_flush_lsn() AND flush_lsn < write_lsn FROM pg_stat_replication}), $message, 'what a standby has only written is not published');
+$receiver->kill_kill;
+$node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replication');
+sql(q{SELECT pg_drop_replication_slot('receiver')});
 
 $standby->start;
 is(failure($node, q{CALL dp_counter_tick('c')}), '', 'with the standby back a tick goes on');
