@@ -3,10 +3,10 @@
 
 #include "core/base/checkpoint.hpp"
 #include "pg/events/pending_events.hpp"
-#include "pg/tables/counter_privileges.hpp"
 #include "pg/server/backend_random.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/wall.hpp"
+#include "pg/tables/counter_privileges.hpp"
 
 extern "C" {
 #include "utils/guc.h"

@@ -20,8 +20,8 @@ void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
                     "step is the number of rows counted so far.");
     if (since < 0 || since > t)
         throw Error(Fault::parameter,
-                    "since_step must be between 0 and step, which is " + std::to_string(t) + ", not " +
-                        std::to_string(since),
+                    "since_step must be between 0 and step, which is " + std::to_string(t) +
+                        ", not " + std::to_string(since),
                     "since_step is the number of rows counted at the earlier release.");
 }
 

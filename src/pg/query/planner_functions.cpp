@@ -220,8 +220,8 @@ DP_FUNCTION(dp_compare) {
             // Where the noise is all but nothing, so are the errors; equal ones have ratio 1.
             Float8GetDatum(row.mse == comparison.least ? 1 : row.mse / comparison.least),
         };
-        bool nulls[lengthof(values)] = {
-            false, !row.radix.has_value(), false, false, false, !row.max_variance.has_value()};
+        bool nulls[lengthof(values)] = {false, !row.radix.has_value(),       false, false,
+                                        false, !row.max_variance.has_value()};
         tuplestore_putvalues(rows, type, values, nulls);
     }
     return static_cast<Datum>(0);
