@@ -108,7 +108,7 @@ for my $table ('checked', 'indexed', 'parts', $major >= 14 ? 'statistics' : ())
 like(refusal('SELECT person, at FROM hospital.indexed'), qr/PostgreSQL may call hospital\.most\(text\) for "indexed_most"/, 'which says why');
 $counter = source(q{SELECT person || 'x' AS person, at, true AS event FROM hospital.visits});
 is(session('clock', $poison, "CALL public.dp_counter_tick('$counter')"), '', 'an operator of its own, first in its path');
-is(ran(), 'nobody', 'is not that in a function of pg_catalog'); # of 13; later ones name theirs in full
+is(ran(), 'nobody', 'is not that in a function of pg_catalog'); # of older majors; later ones name theirs in full
 
 # --- the clock in a person's key
 sub most_counted

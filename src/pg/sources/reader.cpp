@@ -38,7 +38,7 @@ struct Setting {
 /// What would otherwise be the caller's. Each has a test that sets it, or its reason here.
 constexpr Setting kSettings[] = {
     // What accepted functions read.
-    {"search_path", "pg_catalog, pg_temp"}, // up to 13: the || in the body of textanycat
+    {"search_path", "pg_catalog, pg_temp"}, // || in textanycat, of older majors; what C looks up
     {"DateStyle", "ISO, YMD"},
     {"IntervalStyle", "postgres"},
     {"timezone_abbreviations", "Default"},
