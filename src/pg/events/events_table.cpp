@@ -118,9 +118,8 @@ bool lock_row(Relation table, HeapTuple row, LockTupleMode mode) {
     return result == TM_Ok;
 }
 
-/// Adds events to the slot in this row, unless another open transaction has changed it. `place`
-/// becomes the place of the new version.
-bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer place) {
+/// Adds events to the slot in this row, unless another open transaction has changed it.
+bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
     LockTupleMode lock = LockTupleNoKeyExclusive;
     // heap_update must not be called without leave to wait; under the lock it has nothing to wait
     // for.
@@ -145,11 +144,8 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer 
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
                                          InvalidSnapshot, true, &failure, &lock);
 #endif
-    if (result == TM_Ok) {
-        if (!HeapTupleIsHeapOnly(updated))
-            insert_index_entry(table, updated);
-        *place = updated->t_self;
-    }
+    if (result == TM_Ok && !HeapTupleIsHeapOnly(updated))
+        insert_index_entry(table, updated);
     sodium_memzero(updated->t_data, updated->t_len);
     heap_freetuple(updated);
     return result == TM_Ok;
@@ -157,78 +153,13 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events, ItemPointer 
 
 /// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
 /// sees the last committed version, whatever the transaction's own snapshot is.
-bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int32_t events,
-                     ItemPointer place) {
+bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int32_t events) {
     bool added = false;
     SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
     HeapTuple row = nullptr;
     while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
-        added = add_to_row(table, row, events, place);
+        added = add_to_row(table, row, events);
     systable_endscan(scan);
-    return added;
-}
-
-/// Where this backend has last added to a counter. Most often that row's version is still the
-/// current one, and the index need not be asked.
-struct Place {
-    Oid releases;
-    ItemPointerData place;
-};
-constexpr int kPlaces = 8;
-Place places[kPlaces]; // found by the OID
-
-/// Whether the page takes another version. Prunes it if it runs out of space; early, since that
-/// takes a moment in which nobody else looks at the page.
-bool has_room(Relation table, BlockNumber page) {
-    constexpr Size kEarly = 2048;
-    constexpr Size kRoom = 128;
-    Buffer buffer = ReadBuffer(table, page);
-    Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
-    if (space < kEarly) {
-        heap_page_prune_opt(table, buffer);
-        space = PageGetHeapFreeSpace(BufferGetPage(buffer));
-    }
-    ReleaseBuffer(buffer);
-    return space >= kRoom;
-}
-
-/// The page that this backend's row has last moved away from: by now its old versions can go.
-BlockNumber left_page = InvalidBlockNumber;
-
-/// Has a row on a full page move to the page it came from, so that it goes to and fro between two
-/// and the table does not grow.
-void make_room(Relation table, BlockNumber page) {
-    if (has_room(table, page))
-        return;
-    if (left_page != page && left_page < RelationGetNumberOfBlocks(table) &&
-        has_room(table, left_page))
-        RelationSetTargetBlock(table, left_page);
-    left_page = page;
-}
-
-bool add_at_known_place(Relation table, Oid releases, std::int32_t events) {
-    Place& known = places[releases % kPlaces];
-    if (known.releases != releases)
-        return false;
-    const BlockNumber page = ItemPointerGetBlockNumber(&known.place);
-    if (page >= RelationGetNumberOfBlocks(table))
-        return false; // a rewritten table
-    make_room(table, page);
-    HeapTupleData row{};
-    row.t_self = known.place;
-    Buffer buffer = InvalidBuffer;
-#if PG_VERSION_NUM >= 150000
-    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer, false);
-#else
-    const bool is_current = heap_fetch(table, SnapshotSelf, &row, &buffer);
-#endif
-    if (!is_current)
-        return false;
-    bool is_null = false;
-    const Datum owner = heap_getattr(&row, kCounter + 1, RelationGetDescr(table), &is_null);
-    const bool added =
-        DatumGetObjectId(owner) == releases && add_to_row(table, &row, events, &known.place);
-    ReleaseBuffer(buffer);
     return added;
 }
 
@@ -289,16 +220,10 @@ void create_event_slots(Oid releases) {
 void add_events(Oid releases, std::int32_t events) {
     without_statistics([&] {
         const std::int32_t slot = own_slot();
-        ItemPointerData place;
         Relation table = open_secret(kEvents);
-        if (add_at_known_place(table, releases, events)) {
-            // the place is known
-        } else if (add_to_free_row(table, releases, &slot, events, &place) ||
-                   add_to_free_row(table, releases, nullptr, events, &place)) {
-            places[releases % kPlaces] = {releases, place};
-        } else {
+        if (!add_to_free_row(table, releases, &slot, events) &&
+            !add_to_free_row(table, releases, nullptr, events))
             insert_slot(table, releases, slot, events);
-        }
         close_secret(table);
     });
 }
