@@ -31,14 +31,17 @@ SET LOCAL enable_bitmapscan = off;
 CREATE FUNCTION pg_temp.growth(count text, last bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     growth bigint;
+    least_growth bigint;
 BEGIN
-    FOREACH last IN ARRAY ARRAY[2000, last] LOOP -- the first to fill the caches
+    -- The first to fill the caches. The lesser of two: what another session invalidates meanwhile is read again, into memory.
+    FOREACH last IN ARRAY ARRAY[2000, last, last] LOOP
         EXECUTE format($q$
             SELECT max(memory) - min(memory) + 0 * max(n) FROM (
                 SELECT %s AS n, CASE WHEN t = 1000 OR t = %s THEN pg_temp.memory() END AS memory
                 FROM (SELECT t FROM dp_steps WHERE t <= %s ORDER BY t) s) q $q$, count, last, last) INTO growth;
+        least_growth := CASE WHEN last > 2000 THEN least(least_growth, growth) END;
     END LOOP;
-    RETURN growth;
+    RETURN least_growth;
 END $$;
 SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 1000000000) OVER (ORDER BY t)', 1000000), '<=', 16384::bigint,
               'window with a horizon: 1,000,000 rows take no more memory than 1000');
