@@ -109,7 +109,7 @@ refused('stranger', 'DROP EXTENSION dp_counter CASCADE');
 as('curator', 'DROP EXTENSION dp_counter CASCADE');
 is($node->safe_psql('hospital', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'dp_counter_private'}), 0, 'and drops it');
 
-# --- without the library no DROP works, but that of the extension: said in docs/event-counters.md
+# --- without the library no DROP works, but that of the extension: said in docs/operations.md
 as('curator', q{CREATE EXTENSION dp_counter; CREATE TABLE visits ()});
 $node->safe_psql('hospital', q{UPDATE pg_proc SET probin = '$libdir/removed' WHERE probin = '$libdir/dp_counter'}); # as if it were gone
 my $stderr;
