@@ -35,5 +35,5 @@ for my $page (@pages) {
 }
 
 open my $readme, '<', 'README.md' or die $!;
-cmp_ok(scalar(() = <$readme>), '<=', 250, 'README.md is read in ten minutes');
+cmp_ok(scalar(() = <$readme>), '<', 200, 'README.md is read in ten minutes');
 done_testing();
