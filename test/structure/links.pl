@@ -22,7 +22,8 @@ sub anchors {
     return $anchors{$path} //= { map { s/[^\w\- ]//gr =~ s/ /-/gr => 1 } map { lc } page($path) =~ /^#+ +(.*?)\s*$/gm };
 }
 
-my @pages = (glob('*.md'), glob('docs/*.md'), glob('docs/*/*.md'), glob('test/*.md'), glob('test/*/*.md'));
+my @pages = (glob('*.md'), glob('docs/*.md'), glob('docs/*/*.md'), glob('test/*.md'), glob('test/*/*.md'),
+    glob('src/pg/*/*.md'));
 for my $page (@pages) {
     my @broken;
     for my $link (page($page) =~ /\]\(([^)\s]+)\)/g) {

@@ -8,9 +8,10 @@ use Test::More;
 
 chdir dirname(abs_path($0)) . '/../..' or die $!;
 
-# Paths stand in backquotes and begin with something in the root folder. `*` is a wildcard.
+# Paths are in backquotes and begin with something in the root folder; a room's README names its own files as they
+# are. `*` is a wildcard.
 my @maps = ('CONTRIBUTING.md', 'docs/architecture.md', 'docs/derivation.md', 'test/README.md',
-    glob('docs/decisions/*.md'));
+    glob('docs/decisions/*.md'), glob('src/pg/*/README.md'));
 
 for my $map (@maps) {
     open my $in, '<', $map or die "$map: $!";
@@ -20,6 +21,7 @@ for my $map (@maps) {
     for my $quoted ($text =~ /`([^`\s]+)`/g) {
         my ($path, $name) = $quoted =~ m{^([\w.*/-]+?)(?::([\w:~]+))?$} or next;
         $path =~ s{/$}{};
+        $path = dirname($map) . "/$path" if $map =~ m{^src/} && $path =~ m{^\w+\.[ch]pp$};
         my ($first) = $path =~ m{^([^/]+)};
         next unless -e ($first // '') && ($path =~ m{/} || $path =~ /\.\w+$/ || $path eq 'Makefile');
         next if $path =~ m{^build(/|$)};
@@ -30,7 +32,7 @@ for my $map (@maps) {
         my ($last) = $name =~ /(\w+)$/;
         push @missing, "$path: $name" if !grep { contains($_, $last) } @found;
     }
-    ok($paths, "$map names paths") if $map =~ m{architecture|CONTRIBUTING|^test};
+    ok($paths, "$map names paths") if $map =~ m{architecture|CONTRIBUTING|^test|^src};
     is(join("\n", @missing), '', "$map: they exist");
 }
 

@@ -66,6 +66,7 @@ is(join("\n", @strays),  '', 'every file lies in a room');
 is(join("\n", @upward),  '', 'no include goes upwards or to a stranger');
 is(join("\n", @foreign), '', 'the core includes no header of the server');
 is(join(' ', grep { !$inhabitants{$_} } @order), '', 'no room is empty');
+is(join(' ', grep { m{^pg/} && !-e "src/$_/README.md" } @order), '', "each room of the server's side has a README.md");
 
 # Random bits come out of a begun release alone: their sources are named where they are made, and where a
 # backend begins its releases.
