@@ -97,6 +97,11 @@ SELECT dp_counter_drop('c');
 INSERT INTO c VALUES (1, now(), 1, 1, 1, 1);
 UPDATE c SET count = 0;
 SET ROLE live_reader;
+-- Without the privilege nobody learns which relations are counters: the errors are those for `c`.
+SELECT dp_counter_record('plain');
+CALL dp_counter_tick('plain');
+SELECT * FROM dp_counter_changes('plain', 1);
+SELECT dp_counter_drop('plain');
 SELECT dp_counter_record('c');
 INSERT INTO t VALUES (1);
 SELECT count(*) FROM c;
