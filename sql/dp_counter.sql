@@ -1,20 +1,20 @@
 \echo Use "CREATE EXTENSION dp_counter" to load this file. \quit
 
--- What is nobody's business: the live counters' tables and the functions that PostgreSQL alone calls.
--- It finds those by their OIDs, so nobody needs USAGE.
+-- The secret tables, and functions that only PostgreSQL calls. It finds these by their OIDs, so no
+-- role needs USAGE.
 
 CREATE SCHEMA dp_counter_private;
 REVOKE ALL ON SCHEMA dp_counter_private FROM PUBLIC;
 
 COMMENT ON SCHEMA dp_counter_private
-IS 'dp_counter: secret state of the live counters, and internal functions';
+IS 'dp_counter: secret state of counters and budgets, and internal functions';
 
 -- Window functions ------------------------------------------------------------------------------
 --
--- What draws noise is VOLATILE, the aggregates too (below): PostgreSQL then neither copies a call nor
--- evaluates it while planning. A call written once is a release at every evaluation, as with random(),
--- and two equal calls are at most two. Never LEAKPROOF; PARALLEL RESTRICTED, since a worker sees only part of
--- the stream, or repeats it.
+-- Every function that draws noise is VOLATILE, so that PostgreSQL neither copies a call nor
+-- evaluates it while planning (the aggregates get the mark from dp_repair below). Each evaluation
+-- of a call is a release, as with random(), and two equal calls are at most two. None is LEAKPROOF.
+-- They are PARALLEL RESTRICTED: a worker would see only a part of the stream, or repeat it.
 
 CREATE FUNCTION dp_counter_private.dp_running_count_support(internal)
 RETURNS internal
@@ -22,7 +22,8 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_running_count_support';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_support(internal)
-IS 'internal: has the planner refuse frames that move and calls of window functions that would be drawn more than once';
+IS 'Internal planner support function of the window functions. It refuses moving frames, and '
+   'calls that the query would draw more than once.';
 
 CREATE FUNCTION dp_running_count(
     "bit" boolean,
@@ -31,11 +32,14 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10
+SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_boolean';
 
 COMMENT ON FUNCTION dp_running_count(boolean, double precision, integer, pg_catalog.text, bigint)
-IS 'window function: differentially private running count of the rows whose bit is true, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
+IS 'Window function: returns for every row a differentially private count of the rows so far '
+   'whose bit is true. All releases of a partition together are epsilon-DP for neighbors that '
+   'differ in one bit. The window''s ORDER BY must not leave ties.';
 
 CREATE FUNCTION dp_running_count(
     "bit" bit,
@@ -44,13 +48,17 @@ CREATE FUNCTION dp_running_count(
     mechanism pg_catalog.text DEFAULT NULL,
     horizon bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10
+SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_count_bit';
 
 COMMENT ON FUNCTION dp_running_count(bit, double precision, integer, pg_catalog.text, bigint)
-IS 'window function: differentially private running count of the rows whose bit(1) is 1, a release for every row, in an order without ties; all releases of a partition together are epsilon-DP for neighbours that differ in one bit';
+IS 'Window function: returns for every row a differentially private count of the rows so far '
+   'whose bit(1) is 1. All releases of a partition together are epsilon-DP for neighbors that '
+   'differ in one bit. The window''s ORDER BY must not leave ties.';
 
--- Everybody's first tries (mistakes.cpp), for an error that shows the way out. PostgreSQL takes a bare NULL or '1' for text, where text is offered.
+-- Typical mistakes (mistakes.cpp), declared so that their errors have a helpful hint. PostgreSQL
+-- resolves a bare NULL or '1' to text where an overload takes text.
 CREATE FUNCTION dp_running_count(
     "bit" pg_catalog.text,
     epsilon double precision,
@@ -61,8 +69,10 @@ CREATE FUNCTION dp_running_count(
 LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_text';
 
-COMMENT ON FUNCTION dp_running_count(pg_catalog.text, double precision, integer, pg_catalog.text, bigint)
-IS 'always an error, whose hint leads to a condition or a cast: a running count has bits, each of which is epsilon-DP';
+COMMENT ON FUNCTION dp_running_count(
+    pg_catalog.text, double precision, integer, pg_catalog.text, bigint)
+IS 'Always raises an error. Its hint shows how to write a condition or a cast: the guarantee, '
+   'epsilon-DP, is for bits.';
 
 CREATE FUNCTION dp_running_count(
     "bit" double precision,
@@ -74,17 +84,21 @@ CREATE FUNCTION dp_running_count(
 LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_number';
 
-COMMENT ON FUNCTION dp_running_count(double precision, double precision, integer, pg_catalog.text, bigint)
-IS 'always an error, whose hint leads to dp_running_sum: a running count of numbers would not be epsilon-DP without their sensitivity';
+COMMENT ON FUNCTION dp_running_count(
+    double precision, double precision, integer, pg_catalog.text, bigint)
+IS 'Always raises an error. Its hint shows dp_running_sum: numbers need a sensitivity to be '
+   'epsilon-DP.';
 
--- Without the arguments that have no default. "any" takes no literal away from the others, which have more arguments.
+-- For calls without the required arguments. "any" takes no literal away from the other overloads,
+-- which have more arguments.
 CREATE FUNCTION dp_running_count("bit" "any" DEFAULT NULL)
 RETURNS bigint
 LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_missing';
 
 COMMENT ON FUNCTION dp_running_count("any")
-IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without an epsilon';
+IS 'Always raises an error. Its hint shows the missing arguments: nothing is epsilon-DP without '
+   'an epsilon.';
 
 CREATE FUNCTION dp_running_sum(
     addend bigint,
@@ -94,11 +108,16 @@ CREATE FUNCTION dp_running_sum(
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED COST 10
+SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_running_sum';
 
-COMMENT ON FUNCTION dp_running_sum(bigint, double precision, bigint, bigint, integer, pg_catalog.text)
-IS 'window function: differentially private running sum, a release for every row, in an order without ties; the query as a whole is epsilon-DP for neighbours whose addends differ by at most sensitivity in l1, over all rows of all partitions together. Over GROUP BY a row is a period: dp_running_sum(count(*) FILTER (WHERE late), 1.0, 1) OVER (ORDER BY day)';
+COMMENT ON FUNCTION dp_running_sum(
+    bigint, double precision, bigint, bigint, integer, pg_catalog.text)
+IS 'Window function: returns for every row a differentially private sum of the addends so far. '
+   'All releases of the query together are epsilon-DP for neighbors whose addends differ by at '
+   'most sensitivity in l1, over all rows of all partitions. To count by period, call it over '
+   'GROUP BY: dp_running_sum(count(*) FILTER (WHERE late), 1.0, 1) OVER (ORDER BY day).';
 
 CREATE FUNCTION dp_running_sum(addend "any" DEFAULT NULL, epsilon "any" DEFAULT NULL)
 RETURNS bigint
@@ -106,17 +125,20 @@ LANGUAGE c WINDOW VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_sum_missing';
 
 COMMENT ON FUNCTION dp_running_sum("any", "any")
-IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without a sensitivity';
+IS 'Always raises an error. Its hint shows the missing arguments: nothing is epsilon-DP without '
+   'a sensitivity.';
 
 -- Aggregates ------------------------------------------------------------------------------------
 
-CREATE FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
+CREATE FUNCTION dp_counter_private.dp_running_count_transition(
+    internal, boolean, double precision, integer, bigint)
 RETURNS internal
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_transition';
 
-COMMENT ON FUNCTION dp_counter_private.dp_running_count_transition(internal, boolean, double precision, integer, bigint)
-IS 'internal: transition function of the aggregate dp_running_count';
+COMMENT ON FUNCTION dp_counter_private.dp_running_count_transition(
+    internal, boolean, double precision, integer, bigint)
+IS 'Internal transition function of the aggregate dp_running_count.';
 
 CREATE FUNCTION dp_counter_private.dp_running_count_final(internal)
 RETURNS bigint
@@ -124,9 +146,9 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_running_count_final';
 
 COMMENT ON FUNCTION dp_counter_private.dp_running_count_final(internal)
-IS 'internal: final function of the aggregate dp_running_count';
+IS 'Internal final function of the aggregate dp_running_count.';
 
--- Without names: a call with named arguments is the window function.
+-- The arguments have no names: a call with named arguments is the window function.
 CREATE AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 (
     SFUNC = dp_counter_private.dp_running_count_transition,
@@ -137,7 +159,9 @@ CREATE AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
 );
 
 COMMENT ON AGGREGATE dp_running_count(boolean, double precision, integer, bigint)
-IS 'differentially private running count without spooling: under OVER with a frame of RANGE or GROUPS that grows a release for every row, in GROUP BY the release after the last row; epsilon-DP for neighbours that differ in one bit';
+IS 'Computes a differentially private running count without spooling rows to disk: under OVER, '
+   'with a growing RANGE or GROUPS frame, a release for every row; in GROUP BY, the release '
+   'after the last row. The releases are epsilon-DP for neighbors that differ in one bit.';
 
 CREATE FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
 RETURNS internal
@@ -145,7 +169,7 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_transition';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_transition(internal, boolean, double precision)
-IS 'internal: transition function of the aggregate dp_count';
+IS 'Internal transition function of the aggregate dp_count.';
 
 CREATE FUNCTION dp_counter_private.dp_count_final(internal)
 RETURNS bigint
@@ -153,7 +177,7 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_final';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_final(internal)
-IS 'internal: final function of the aggregate dp_count';
+IS 'Internal final function of the aggregate dp_count.';
 
 CREATE AGGREGATE dp_count("bit" boolean, epsilon double precision)
 (
@@ -165,11 +189,14 @@ CREATE AGGREGATE dp_count("bit" boolean, epsilon double precision)
 );
 
 COMMENT ON AGGREGATE dp_count(boolean, double precision)
-IS 'one differentially private count of the rows whose bit is true, discrete Laplace noise of scale 1/epsilon; epsilon-DP for neighbours that differ in one bit, or in one row of a group that exists anyway. With GROUP BY the existence of a group is not protected: it shows';
+IS 'Computes one differentially private count of the rows whose bit is true, with discrete '
+   'Laplace noise of scale 1/epsilon. It is epsilon-DP for neighbors that differ in one bit, or '
+   'in one row of a group that both have. GROUP BY shows which groups exist: that is not '
+   'protected.';
 
--- Everybody's first tries again. A boolean, or a literal before a number, is never taken for "any". opr_sanity dislikes
--- aggregates of one name with different numbers of arguments, since a call with ORDER BY may reach the wrong one:
--- here that is an error.
+-- Typical mistakes again. A boolean, or a literal before a number, never resolves to "any".
+-- PostgreSQL's opr_sanity test disallows aggregates of one name with different numbers of
+-- arguments, since a call with ORDER BY may reach the wrong one: here that raises an error.
 
 CREATE FUNCTION dp_counter_private.dp_count_mistake(state bigint)
 RETURNS bigint
@@ -177,7 +204,7 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_mistake';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_mistake(bigint)
-IS 'internal: always an error, for dp_count(*)';
+IS 'Internal: always raises an error, for dp_count(*).';
 
 CREATE FUNCTION dp_counter_private.dp_count_mistake(state bigint, VARIADIC arguments "any")
 RETURNS bigint
@@ -185,7 +212,7 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_mistake';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_mistake(bigint, "any")
-IS 'internal: always an error, for dp_count with other arguments than it has';
+IS 'Internal: always raises an error, for dp_count with wrong arguments.';
 
 CREATE AGGREGATE dp_count(*)
 (
@@ -196,7 +223,8 @@ CREATE AGGREGATE dp_count(*)
 );
 
 COMMENT ON AGGREGATE dp_count(*)
-IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without an epsilon';
+IS 'Always raises an error. Its hint shows the missing arguments: nothing is epsilon-DP without '
+   'an epsilon.';
 
 CREATE AGGREGATE dp_count(VARIADIC arguments "any")
 (
@@ -208,9 +236,10 @@ CREATE AGGREGATE dp_count(VARIADIC arguments "any")
 );
 
 COMMENT ON AGGREGATE dp_count(VARIADIC "any")
-IS 'always an error, whose hint leads to a condition and epsilon: a count of anything but bits would not be epsilon-DP';
+IS 'Always raises an error. Its hint shows a call with a condition and epsilon: the guarantee, '
+   'epsilon-DP, is for bits.';
 
--- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another mark.
+-- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another volatility.
 
 CREATE FUNCTION dp_repair()
 RETURNS bigint
@@ -218,9 +247,12 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_repair';
 
 COMMENT ON FUNCTION dp_repair()
-IS 'for the extension''s owner, in every database after pg_upgrade: marks the aggregates, and whatever else draws noise, VOLATILE again, without which they refuse to run; the number of those that were not';
+IS 'Marks the aggregates, and all other functions that draw noise, VOLATILE again, and returns '
+   'how many had lost the mark. The owner of the extension calls it in every database after '
+   'pg_upgrade: without the mark these functions refuse to run.';
 
--- By its full name: a trusted extension is installed with a superuser's rights into a schema that may be anybody's.
+-- Qualified: a trusted extension is installed with superuser rights, and any role may own the
+-- schema.
 SELECT @extschema@.dp_repair();
 
 -- One exact number -------------------------------------------------------------------------------
@@ -231,15 +263,20 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_laplace_support';
 
 COMMENT ON FUNCTION dp_counter_private.dp_laplace_support(internal)
-IS 'internal: has the planner refuse a call of dp_laplace that the query would draw more than once';
+IS 'Internal planner support function of dp_laplace. It refuses calls that the query would draw '
+   'more than once.';
 
 CREATE FUNCTION dp_laplace(value bigint, epsilon double precision, sensitivity bigint)
 RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL RESTRICTED COST 10 SUPPORT dp_counter_private.dp_laplace_support
+LANGUAGE c VOLATILE PARALLEL RESTRICTED COST 10
+SUPPORT dp_counter_private.dp_laplace_support
 AS 'MODULE_PATHNAME', 'dp_laplace';
 
 COMMENT ON FUNCTION dp_laplace(bigint, double precision, bigint)
-IS 'the Laplace mechanism: value plus discrete Laplace noise of scale sensitivity/epsilon; epsilon-DP for neighbours whose values differ by at most sensitivity in l1, over all rows together. A NULL value is 0. Call it above a subquery with the GROUP BY, which then stays parallel';
+IS 'Returns value plus discrete Laplace noise of scale sensitivity/epsilon. The query is '
+   'epsilon-DP for neighbors whose values differ by at most sensitivity in l1, over all rows. A '
+   'NULL value counts as 0. Call it above a subquery with the GROUP BY, so that the subquery can '
+   'run in parallel.';
 
 CREATE FUNCTION dp_laplace(value "any", epsilon "any" DEFAULT NULL)
 RETURNS bigint
@@ -247,34 +284,42 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_laplace_missing';
 
 COMMENT ON FUNCTION dp_laplace("any", "any")
-IS 'always an error, whose hint has the arguments that are missing: nothing is epsilon-DP without a sensitivity';
+IS 'Always raises an error. Its hint shows the missing arguments: nothing is epsilon-DP without '
+   'a sensitivity.';
 
 -- Post-processing --------------------------------------------------------------------------------
 
 CREATE FUNCTION dp_monotone(released bigint)
 RETURNS double precision
-LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 10 SUPPORT dp_counter_private.dp_running_count_support
+LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 10
+SUPPORT dp_counter_private.dp_running_count_support
 AS 'MODULE_PATHNAME', 'dp_monotone';
 
 COMMENT ON FUNCTION dp_monotone(bigint)
-IS 'window function: the non-decreasing path nearest to the releases of a partition in the window''s order, at no privacy cost: nothing but releases is read, so it is as epsilon-DP as they are. For counts, which never fall; the total squared error never grows';
+IS 'Window function: returns the non-decreasing path nearest to the releases of a partition, in '
+   'the window''s order. It reads only releases, so it costs no privacy: the path is as '
+   'epsilon-DP as they are. Use it for counts, which never fall: the total squared error never '
+   'grows.';
 
--- Live counters: where they are kept ------------------------------------------------------------
+-- Tables of counters and budgets -----------------------------------------------------------------
 --
--- Nobody but the extension's owner may use the schema, and no privilege is granted on its tables; row
--- security without a policy closes them to the members of pg_read_all_data and pg_write_all_data
--- too. The module reads and writes them directly, never by SQL: as heaps, whatever tables are by default.
+-- Only the extension's owner may use the schema, and no privilege on its tables is granted. Row
+-- security without a policy excludes members of pg_read_all_data and pg_write_all_data too. The
+-- module reads and writes the tables directly, not by SQL, so they are heaps, whatever the default
+-- access method is.
 
 CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
 
 COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
-IS 'dp_counter: numbers for live counters and budgets, none of them used twice';
+IS 'dp_counter: numbers of counters and budgets, none of them used twice';
 
--- From anywhere: a dump that leaves the tables' rows out (pg_dump -s, -N dp_counter_private) has the views of counters
--- and budgets, which name their numbers. Restored, they must not show what others get here.
+-- Start at a random number. A dump without the rows of these tables (pg_dump -s, or
+-- -N dp_counter_private) contains the views of counters and budgets, which refer to their numbers;
+-- restored, such a view must not show another counter that got the same number.
 SELECT pg_catalog.setval(
     'dp_counter_private.counters_number_seq',
-    (pg_catalog.random() OPERATOR(pg_catalog.*) 1000000000)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1
+    (pg_catalog.random() OPERATOR(pg_catalog.*) 1000000000)::pg_catalog.int4
+        OPERATOR(pg_catalog.+) 1
 );
 
 CREATE TABLE dp_counter_private.counters (
@@ -295,10 +340,10 @@ ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.counters
-IS 'dp_counter: a row per live counter: its parameters, and how many steps it has closed';
+IS 'dp_counter: the counters, their parameters and the number of steps that each has closed';
 
--- A group of a counter has a stream; a counter without groups has one. What was counted up to the last
--- closed step is total + carries * 2^63, as in the table of events.
+-- Each group of a counter has a stream; a counter without groups has one stream. The count up to
+-- the last closed step is total + carries * 2^63, as in the table of events.
 CREATE TABLE dp_counter_private.streams (
     number  pg_catalog.int4 NOT NULL,
     stream  pg_catalog.int4 NOT NULL,
@@ -308,7 +353,7 @@ CREATE TABLE dp_counter_private.streams (
     PRIMARY KEY (number, stream)
 ) USING heap;
 
--- Never compressed: the stored length would depend on the noise.
+-- EXTERNAL: the length of a compressed state would depend on the noise.
 ALTER TABLE dp_counter_private.streams
     ALTER COLUMN state SET STORAGE EXTERNAL,
     ALTER COLUMN state SET STATISTICS 0,
@@ -318,10 +363,10 @@ ALTER TABLE dp_counter_private.streams
 REVOKE ALL ON TABLE dp_counter_private.streams FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.streams
-IS 'dp_counter: true totals and secret noise of the live counters, a row per stream';
+IS 'dp_counter: true totals and secret noise of counters, one row for each stream';
 
--- A slot has had total + carries * 2^63 events; head and tail are marks (events_table.cpp). Room on
--- every page for new versions of its rows: they replace one another in place.
+-- The events of a slot are total + carries * 2^63; head and tail are marks (events_table.cpp). The
+-- low fillfactor leaves room on each page for HOT updates.
 CREATE TABLE dp_counter_private.events (
     counter  pg_catalog.regclass NOT NULL,
     slot     pg_catalog.int4 NOT NULL,
@@ -342,11 +387,12 @@ ALTER TABLE dp_counter_private.events
 REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.events
-IS 'dp_counter: true numbers of the events recorded in each live counter';
+IS 'dp_counter: true numbers of recorded events of each event counter';
 
--- Releases are public as soon as their step is published, which is one row's change. But xmin would tell the
--- number of transactions between two of them, and so of recordings: nobody reads the table itself, but a view
--- of it without system columns. The empty row beside the tables makes the view one that cannot be updated.
+-- Releases become public when their step is published, by an update of one row. But xmin would show
+-- the number of transactions, and so of recordings, between two of them: roles read a view without
+-- system columns, never the table. The row without columns, (SELECT) AS one, makes the view not
+-- updatable.
 CREATE TABLE dp_counter_private.releases (
     number      pg_catalog.int4 NOT NULL,
     step        pg_catalog.int8 NOT NULL,
@@ -374,7 +420,7 @@ ALTER TABLE dp_counter_private.releases
 REVOKE ALL ON TABLE dp_counter_private.releases FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.releases
-IS 'dp_counter: the releases of all live counters, published or about to be';
+IS 'dp_counter: the releases of all counters, published or about to be';
 
 CREATE TABLE dp_counter_private.publications (
     number  pg_catalog.int4 PRIMARY KEY,
@@ -385,7 +431,7 @@ ALTER TABLE dp_counter_private.publications ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.publications FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.publications
-IS 'dp_counter: how many steps of each live counter everybody may see';
+IS 'dp_counter: how many steps of each counter readers may see';
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
 SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high
@@ -395,7 +441,7 @@ WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=
 GRANT SELECT ON dp_counter_private.published TO PUBLIC;
 
 COMMENT ON VIEW dp_counter_private.published
-IS 'dp_counter: what the view of each live counter takes its releases from';
+IS 'dp_counter: the published releases, which the views of counters read';
 
 CREATE TABLE dp_counter_private.budgets (
     budget  pg_catalog.regclass PRIMARY KEY,
@@ -407,9 +453,10 @@ ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.budgets
-IS 'dp_counter: how much epsilon each budget has';
+IS 'dp_counter: the epsilon of each budget';
 
--- Entries name budget and counter by their numbers; purpose is the counter's name where it is gone.
+-- Entries refer to budget and counter by their numbers; purpose keeps the name of a dropped
+-- counter.
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
     number   pg_catalog.int4 UNIQUE,
@@ -437,10 +484,10 @@ FROM dp_counter_private.budget_entries AS e
 GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
 
 COMMENT ON VIEW dp_counter_private.spendings
-IS 'dp_counter: what the view of each budget takes its entries from';
+IS 'dp_counter: the entries of budgets, which the views of budgets read';
 
--- Sources: views of people's, and what counters count in them. Columns are numbers, so that they may be
--- renamed.
+-- Sources are views; these tables hold what counters count in them. Columns are stored by number,
+-- so that they can be renamed.
 CREATE TABLE dp_counter_private.sources (
     source      pg_catalog.regclass PRIMARY KEY,
     budget      pg_catalog.regclass NOT NULL,
@@ -454,7 +501,7 @@ ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.sources
-IS 'dp_counter: a row per source: whose events its rows are, and when they happened';
+IS 'dp_counter: the sources, and which of their columns are the person and the time of a row';
 
 CREATE TABLE dp_counter_private.source_counters (
     counter    pg_catalog.regclass PRIMARY KEY,
@@ -478,16 +525,17 @@ ALTER TABLE dp_counter_private.source_counters
 REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.source_counters
-IS 'dp_counter: what each counter with a source counts, and the secret key of its tallies';
+IS 'dp_counter: what each counter over a source counts, and the secret key of its tallies';
 
--- Persons are digests under the counter's key. Room on every page, so that new versions stay there.
+-- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
+-- for new versions of its rows.
 CREATE TABLE dp_counter_private.tallies (
     used    pg_catalog.int8 NOT NULL,
     number  pg_catalog.int4 NOT NULL,
     digest  pg_catalog.uuid NOT NULL
 ) USING heap WITH (fillfactor = 90);
 
--- Unique: were the rows of a person ever to come apart, that is an error, not a second bound.
+-- Unique, so that a person with two rows would be an error, not a second bound.
 CREATE UNIQUE INDEX tallies_number_digest_idx ON dp_counter_private.tallies (number, digest);
 
 ALTER TABLE dp_counter_private.tallies
@@ -498,10 +546,11 @@ ALTER TABLE dp_counter_private.tallies
 REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.tallies
-IS 'dp_counter: how many events of each person each counter with a source has counted';
+IS 'dp_counter: how many events of each person each counter over a source has counted';
 
--- pg_dump takes the rows of all these from the first counter or budget on: before, whoever owns the
--- database dumps it without a right to read them. A restored dump brings rows by COPY.
+-- From the first counter or budget on, pg_dump dumps the rows of all these tables. Until then it
+-- must not read them: the owner of the database may lack the privilege and still needs to dump it.
+-- A restored dump inserts the rows by COPY, for which these constraints call the function.
 CREATE FUNCTION dp_counter_private.kept_in_dumps() RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_kept_in_dumps';
@@ -509,17 +558,17 @@ AS 'MODULE_PATHNAME', 'dp_counter_kept_in_dumps';
 REVOKE ALL ON FUNCTION dp_counter_private.kept_in_dumps() FROM PUBLIC;
 
 COMMENT ON FUNCTION dp_counter_private.kept_in_dumps()
-IS 'dp_counter: true; and from now on dumps have the rows of counters and budgets';
+IS 'Internal: returns true, and includes the rows of counters and budgets in dumps from now on.';
 
 ALTER TABLE dp_counter_private.counters
     ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
 ALTER TABLE dp_counter_private.budgets
     ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
 
--- Live counters: functions ------------------------------------------------------------------------
+-- Counters and sources ---------------------------------------------------------------------------
 --
--- None is SECURITY DEFINER: they check the caller's privileges on the view of the counter's releases
--- and act with the caller's rights.
+-- None of the functions is SECURITY DEFINER: they check the caller's privileges on the view of the
+-- counter and run with the caller's rights.
 
 CREATE FUNCTION dp_counter_create(
     name pg_catalog.text DEFAULT NULL,
@@ -542,9 +591,13 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
-    pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text, integer,
-    pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, integer, pg_catalog.text)
-IS 'makes a counter over a source and the view of its releases, owned by the caller, and charges the budget of the source; epsilon-DP for its whole life, for neighbors that differ in all rows of one person, of whom at most per_person events (1 where NULL) count, each as 1 or, with sum, as at most upper';
+    pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
+    integer, pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, integer,
+    pg_catalog.text)
+IS 'Creates a counter over a source and the view of its releases, which the caller owns, and '
+   'charges the budget of the source. All its releases together are epsilon-DP for neighbors '
+   'that differ in all rows of one person. At most per_person events of a person count (default '
+   '1), each as 1 or, with sum, as at most upper.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
@@ -557,8 +610,11 @@ CREATE FUNCTION dp_event_counter_create(
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_event_counter_create';
 
-COMMENT ON FUNCTION dp_event_counter_create(pg_catalog.text, numeric, bigint, interval, integer, pg_catalog.text)
-IS 'makes a counter that calls and triggers feed, and the view of its releases, owned by the caller; epsilon-DP for its whole life, for neighbors that differ by one event more or less in one step. Every is the least time between two steps';
+COMMENT ON FUNCTION dp_event_counter_create(
+    pg_catalog.text, numeric, bigint, interval, integer, pg_catalog.text)
+IS 'Creates a counter of events that calls and triggers record, and the view of its releases, '
+   'which the caller owns. All its releases together are epsilon-DP for neighbors that differ by '
+   'one event in one step. The optional every is the least time between two steps.';
 
 CREATE FUNCTION dp_counter_record(counter pg_catalog.regclass, events integer DEFAULT 1)
 RETURNS void
@@ -566,7 +622,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_record';
 
 COMMENT ON FUNCTION dp_counter_record(pg_catalog.regclass, integer)
-IS 'records events in the open step of a live counter when the transaction commits; needs the INSERT privilege on the view of its releases';
+IS 'Records events in the open step of an event counter, when the transaction commits. Requires '
+   'the INSERT privilege on the view of the counter.';
 
 CREATE FUNCTION dp_counter_record()
 RETURNS pg_catalog.trigger
@@ -574,14 +631,17 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_record_trigger';
 
 COMMENT ON FUNCTION dp_counter_record()
-IS 'AFTER trigger on INSERT or UPDATE: records each row, or each row of a statement''s NEW TABLE, as an event of the live counter that the trigger''s argument names';
+IS 'AFTER trigger on INSERT or UPDATE: records each row, or each row of a statement''s NEW '
+   'TABLE, as an event of the event counter that the trigger''s argument names.';
 
 CREATE PROCEDURE dp_counter_tick(counter pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_counter_tick';
 
 COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass)
-IS 'closes the open step of a live counter, unless it comes before its time, and publishes its release; commits, so it cannot run inside a transaction block; needs the UPDATE privilege on the view of its releases';
+IS 'Closes the steps of a counter that are due and publishes their releases. Requires the UPDATE '
+   'privilege on the view of the counter. It commits, so it cannot run inside a transaction '
+   'block.';
 
 CREATE FUNCTION dp_source_create(
     source pg_catalog.regclass,
@@ -595,8 +655,11 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_source_create';
 
 COMMENT ON FUNCTION dp_source_create(
-    pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text, boolean)
-IS 'declares a view of the caller''s a source: its columns say whose event a row is and when it happened; the time zone, by default the current one, rules the periods of its counters';
+    pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text,
+    boolean)
+IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
+   'is and when it happened. Periods of its counters are local to time_zone, by default the '
+   'current one.';
 
 CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
 RETURNS void
@@ -604,7 +667,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_source_drop';
 
 COMMENT ON FUNCTION dp_source_drop(pg_catalog.regclass)
-IS 'makes a source an ordinary view again; refused while counters count in it';
+IS 'Makes a source an ordinary view again. Raises an error while the source has counters.';
 
 CREATE PROCEDURE dp_source_contributions(
     source pg_catalog.regclass,
@@ -618,14 +681,19 @@ AS 'MODULE_PATHNAME', 'dp_source_contributions';
 
 COMMENT ON PROCEDURE dp_source_contributions(
     pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer)
-IS 'releases how many persons of a source have 1, 2, ... most events, or more, and the most that each bound would keep of all events (NULL where too many have more), into a table that it makes; charged to the budget, epsilon-DP for one person more or less; commits, so it cannot run inside a transaction block';
+IS 'Releases how many persons of a source have 1, 2, ..., most events, or more, and the greatest '
+   'share of all events that each bound keeps (NULL where too many persons have more), into a '
+   'new table. It charges the budget and is epsilon-DP for neighbors that differ in all rows of '
+   'one person. It commits, so it cannot run inside a transaction block.';
 
 CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_tick';
 
 COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
-IS 'closes the periods that are over of each counter of the source on which the caller has the UPDATE privilege, and publishes their releases; commits, so it cannot run inside a transaction block';
+IS 'Closes the periods that are over, of each counter of the source on which the caller has the '
+   'UPDATE privilege, and publishes their releases. It commits, so it cannot run inside a '
+   'transaction block.';
 
 CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
@@ -633,7 +701,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_drop';
 
 COMMENT ON FUNCTION dp_counter_drop(pg_catalog.regclass)
-IS 'drops a live counter, its state and its releases; for the owner of the view of its releases, as is DROP VIEW, which does the same';
+IS 'Drops a counter, its state and its releases, as DROP VIEW does. Only the owner of the view '
+   'can call it.';
 
 CREATE FUNCTION dp_counter_private.dp_counter_dropped()
 RETURNS pg_catalog.event_trigger
@@ -641,18 +710,18 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_dropped';
 
 COMMENT ON FUNCTION dp_counter_private.dp_counter_dropped()
-IS 'internal: event trigger that ends the counters whose views are dropped';
+IS 'Internal event trigger function: deletes the counters whose views are dropped.';
 
 CREATE EVENT TRIGGER dp_counter_dropped ON sql_drop
 EXECUTE FUNCTION dp_counter_private.dp_counter_dropped();
 
--- With session_replication_role = replica too.
+-- ALWAYS: also where session_replication_role is replica.
 ALTER EVENT TRIGGER dp_counter_dropped ENABLE ALWAYS;
 
 COMMENT ON EVENT TRIGGER dp_counter_dropped
-IS 'dp_counter: ends the live counters whose views are dropped';
+IS 'dp_counter: deletes the counters whose views are dropped';
 
--- Live counters: the list -------------------------------------------------------------------------
+-- Lists of counters and sources ------------------------------------------------------------------
 
 CREATE VIEW dp_counters WITH (security_barrier) AS
 SELECT c.counter,
@@ -685,14 +754,18 @@ SELECT c.counter,
        s.grace,
        s.ended
 FROM dp_counter_private.counters AS c
-     LEFT JOIN dp_counter_private.source_counters AS s ON s.counter OPERATOR(pg_catalog.=) c.counter,
-     (SELECT) AS one -- not updatable: not for pg_write_all_data either
+     LEFT JOIN dp_counter_private.source_counters AS s
+     ON s.counter OPERATOR(pg_catalog.=) c.counter,
+     (SELECT) AS one -- makes the view not updatable, also for pg_write_all_data
 WHERE pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT');
 
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'the live counters whose releases the reader may read: public values only; stddev and last_tick are those of the last release, every is the length of a period, or without a source the least time between two steps, since is local to time_zone, ended is when the last released period of a counter with a source was over';
+IS 'The counters whose views the current user may read, public values only. stddev and last_tick '
+   'are those of the last release; every is the length of a period or, for an event counter, the '
+   'least time between two steps; since is local to time_zone; ended is the end of the last '
+   'released period.';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
 SELECT s.source,
@@ -703,7 +776,8 @@ SELECT s.source,
        s.person_wise,
        (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
         WHERE c.source OPERATOR(pg_catalog.=) s.source) AS counters
-FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p, pg_catalog.pg_attribute AS a
+FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
+     pg_catalog.pg_attribute AS a
 WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
       AND p.attrelid OPERATOR(pg_catalog.=) v.oid AND p.attnum OPERATOR(pg_catalog.=) s.person
       AND a.attrelid OPERATOR(pg_catalog.=) v.oid AND a.attnum OPERATOR(pg_catalog.=) s.at
@@ -712,7 +786,8 @@ WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
 GRANT SELECT ON dp_sources TO PUBLIC;
 
 COMMENT ON VIEW dp_sources
-IS 'the sources that the reader, or a role that he is a member of, owns, and how many counters count in each';
+IS 'The sources that the current user, or a role of which the user is a member, owns, and the '
+   'number of counters of each.';
 
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,
@@ -733,11 +808,13 @@ SET search_path = pg_catalog, pg_temp
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
 COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint)
-IS 'for every step and group of a live counter the events of the last lag periods, with the standard deviation and the 95 % interval of that difference; period is local to the source''s time zone; told from the releases, at no privacy cost';
+IS 'Returns for every step and group of a counter the events of the last lag periods, with the '
+   'standard deviation and the 95 % interval of that difference. period is local to the time '
+   'zone of the source. It reads only releases, so it costs no privacy.';
 
--- Budgets -------------------------------------------------------------------------------------------
+-- Budgets -----------------------------------------------------------------------------------------
 --
--- A budget is kept as a counter is: anchored by a view of its owner's, which is the list of what has spent it.
+-- A budget, like a counter, exists as long as its view, which lists what has spent it.
 
 CREATE FUNCTION dp_budget_create(name pg_catalog.text, epsilon numeric)
 RETURNS pg_catalog.regclass
@@ -745,14 +822,17 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_create';
 
 COMMENT ON FUNCTION dp_budget_create(pg_catalog.text, numeric)
-IS 'makes a budget, so much epsilon for all that is released about a population, and a view, owned by the caller, of what has spent it';
+IS 'Creates a budget, the epsilon that all releases about a population may spend together, and a '
+   'view of what has spent it, which the caller owns.';
 
-CREATE PROCEDURE dp_budget_spend(budget pg_catalog.regclass, epsilon numeric, purpose pg_catalog.text)
+CREATE PROCEDURE dp_budget_spend(
+    budget pg_catalog.regclass, epsilon numeric, purpose pg_catalog.text)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_budget_spend';
 
 COMMENT ON PROCEDURE dp_budget_spend(pg_catalog.regclass, numeric, pg_catalog.text)
-IS 'books an epsilon that the caller, who owns the budget, is about to spend by a query; commits it at once, so it cannot run inside a transaction block; an error if less is left';
+IS 'Charges a budget with an epsilon that its owner is about to spend by a query, and raises an '
+   'error if less is left. It commits, so it cannot run inside a transaction block.';
 
 CREATE FUNCTION dp_budget_drop(budget pg_catalog.regclass)
 RETURNS void
@@ -760,7 +840,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_drop';
 
 COMMENT ON FUNCTION dp_budget_drop(pg_catalog.regclass)
-IS 'drops a budget of the caller''s and forgets what has been spent from it, which DROP VIEW refuses to do';
+IS 'Drops a budget and forgets what has spent it, which DROP VIEW refuses to do. Only the owner '
+   'of the budget can call it.';
 
 CREATE VIEW dp_budgets WITH (security_barrier) AS
 SELECT b.budget,
@@ -776,14 +857,15 @@ WHERE pg_catalog.has_table_privilege(b.budget::pg_catalog.oid, 'SELECT');
 GRANT SELECT ON dp_budgets TO PUBLIC;
 
 COMMENT ON VIEW dp_budgets
-IS 'the budgets whose lists the reader may read: their epsilon, how much of it is spent and how much remains';
+IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
+   'and how much remains.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --
--- IMMUTABLE: functions of their arguments alone, which are public; the choice of a plan is
--- deterministic. (A later version may choose better: indexes and generated columns over them are
--- rebuilt after an upgrade, as for any extension.) PARALLEL SAFE: a worker computes the same. Not
--- STRICT where NULL means "choose".
+-- IMMUTABLE: results depend only on the arguments, which are public, and the choice of a plan is
+-- deterministic. (A later version may choose better plans: rebuild indexes and generated columns
+-- over these functions after an upgrade, as for any extension.) Not STRICT where NULL means
+-- "choose".
 
 CREATE FUNCTION dp_plan(
     horizon bigint,
@@ -807,7 +889,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'dp_plan';
 
 COMMENT ON FUNCTION dp_plan(bigint, double precision, integer, pg_catalog.text, bigint)
-IS 'the mechanism, parameters and exact errors that dp_running_count has for this horizon and epsilon: known beforehand, at no privacy cost; NULL k and mechanism are chosen for the least mean squared error. A NULL horizon means a count that goes on, in epochs: a row for each, every step lies in one, which has all of epsilon, and its errors hold the noise that is carried over from the epochs before';
+IS 'Returns the mechanism, the parameters and the exact errors of dp_running_count for a horizon '
+   'and epsilon, without reading data. Where k or mechanism is NULL, the least mean squared '
+   'error decides. With a NULL horizon it returns a row for each epoch: each step is in one '
+   'epoch, which has all of epsilon, and the errors include the noise carried over from earlier '
+   'epochs.';
 
 CREATE FUNCTION dp_compare(
     horizon bigint,
@@ -828,7 +914,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 ROWS 12
 AS 'MODULE_PATHNAME', 'dp_compare';
 
 COMMENT ON FUNCTION dp_compare(bigint, double precision, double precision, bigint, bigint)
-IS 'the errors of this extension''s mechanisms and of those in the literature, least mean squared error first, known beforehand and at no privacy cost; ratio is that to the best. With a delta the Gaussian mechanisms are added, whose guarantee (approximate) is weaker, so equal errors are no draw; contributions is the number of steps that the change of a unit (sensitivity) is spread over, by which they alone gain';
+IS 'Returns the errors of this extension''s mechanisms and of the literature''s, least mean '
+   'squared error first; ratio is that to the best. With delta it adds the Gaussian mechanisms, '
+   'whose guarantee (approximate) is weaker. Only these gain from contributions: the number of '
+   'steps over which the change of one unit (sensitivity) is spread.';
 
 CREATE FUNCTION dp_stddev(
     step bigint,
@@ -842,8 +931,12 @@ CREATE FUNCTION dp_stddev(
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'dp_stddev';
 
-COMMENT ON FUNCTION dp_stddev(bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
-IS 'the standard deviation of the release of dp_running_count or dp_running_sum after step rows, or of its difference to that after since_step rows, at no privacy cost: exact, the rounding of bridge and hat counted as a variance of 1/12 each. One number (dp_count, dp_laplace) is step = horizon = 1';
+COMMENT ON FUNCTION dp_stddev(
+    bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
+IS 'Returns the standard deviation of the release after step rows, or of its difference to the '
+   'release after since_step rows. It reads no data and is exact; the rounding of bridge and hat '
+   'counts as a variance of 1/12 each. For one number (dp_count, dp_laplace), step and horizon '
+   'are 1.';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -861,9 +954,13 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'dp_interval';
 
 COMMENT ON FUNCTION dp_interval(
-    bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint, bigint,
-    pg_catalog.int8range)
-IS 'the shortest interval, or one wider by 1 at each end, around a release of dp_running_count or dp_running_sum after step rows, or around its difference to that after since_step rows, that holds the truth with this probability, from the exact distribution of the noise, at no privacy cost. Where the truth lies in within for certain, its ends are moved into that. One number (dp_count, dp_laplace) is step = horizon = 1';
+    bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint,
+    bigint, pg_catalog.int8range)
+IS 'Returns the shortest interval, or one wider by 1 at each end, around a release after step '
+   'rows, or around its difference to the release after since_step rows, that holds the truth '
+   'with probability confidence. It is computed from the exact distribution of the noise and '
+   'reads no data; its ends are moved into within, where the truth is for certain. For one '
+   'number (dp_count, dp_laplace), step and horizon are 1.';
 
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,
@@ -876,7 +973,8 @@ AS 'MODULE_PATHNAME', 'dp_laplace_scale';
 
 COMMENT ON FUNCTION dp_laplace_scale(
     double precision, double precision, double precision, double precision)
-IS 'the least scale of Laplace noise that is (epsilon, delta)-private for values of these sensitivities (the paper''s theorem on approximate differential privacy)';
+IS 'Returns the least scale of Laplace noise that is (epsilon, delta)-DP for values of these '
+   'sensitivities (approximate differential privacy theorem of the paper).';
 
 CREATE FUNCTION dp_laplace_epsilon(
     scale double precision,
@@ -889,7 +987,8 @@ AS 'MODULE_PATHNAME', 'dp_laplace_epsilon';
 
 COMMENT ON FUNCTION dp_laplace_epsilon(
     double precision, double precision, double precision, double precision)
-IS 'the epsilon for which Laplace noise of this scale is (epsilon, delta)-private for values of these sensitivities (the paper''s theorem on approximate differential privacy)';
+IS 'Returns the epsilon for which Laplace noise of this scale is (epsilon, delta)-DP for values '
+   'of these sensitivities (approximate differential privacy theorem of the paper).';
 
 CREATE FUNCTION dp_gaussian_stddev(
     epsilon double precision,
@@ -902,4 +1001,6 @@ AS 'MODULE_PATHNAME', 'dp_gaussian_stddev';
 
 COMMENT ON FUNCTION dp_gaussian_stddev(
     double precision, double precision, double precision, boolean)
-IS 'the standard deviation of Gaussian noise that is (epsilon, delta)-private for values of this l2 sensitivity: the least there is (analytic: Balle and Wang 2018), or sqrt(2 ln(1.25/delta))/epsilon where that holds (classic)';
+IS 'Returns the standard deviation of Gaussian noise that is (epsilon, delta)-DP for values of '
+   'this l2 sensitivity: the least one (analytic, Balle and Wang 2018), or sqrt(2 '
+   'ln(1.25/delta))/epsilon, which is proved for epsilon below 1 (classic).';
