@@ -233,11 +233,11 @@ CREATE CAST (ward AS json) WITH FUNCTION to_json(ward);
 SELECT query, CASE WHEN current_setting('server_version_num')::integer >= since THEN try(query) ELSE older END AS try
 FROM (VALUES
     (1, 170000, 'SELECT person, at, JSON_VALUE(text_at::jsonb, ''$'' RETURNING integer) AS x FROM visits', 'taken'),
-    (2, 170000, 'SELECT person, at, JSON_VALUE(text_at::jsonb, ''$'' RETURNING crowd) AS x FROM visits', '0A000 It makes JSON or XML, or takes a type out of it that is not PostgreSQL''s own.'),
-    (3, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING crowd[]) AS x FROM visits', '0A000 It makes JSON or XML, or takes a type out of it that is not PostgreSQL''s own.'),
-    (4, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING ward_row) AS x FROM visits', '0A000 It makes JSON or XML, or takes a type out of it that is not PostgreSQL''s own.'),
-    (5, 160000, 'SELECT person, at, JSON_ARRAY(ward) AS x FROM visits', '0A000 It makes JSON or XML, or takes a type out of it that is not PostgreSQL''s own.'),
-    (6, 160000, 'SELECT person, at, JSON_OBJECT(''ward'': ward) AS x FROM visits', '0A000 It makes JSON or XML, or takes a type out of it that is not PostgreSQL''s own.')
+    (2, 170000, 'SELECT person, at, JSON_VALUE(text_at::jsonb, ''$'' RETURNING crowd) AS x FROM visits', '0A000 It constructs JSON or XML, or extracts a type from it that is not built in.'),
+    (3, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING crowd[]) AS x FROM visits', '0A000 It constructs JSON or XML, or extracts a type from it that is not built in.'),
+    (4, 170000, 'SELECT person, at, JSON_QUERY(text_at::jsonb, ''$'' RETURNING ward_row) AS x FROM visits', '0A000 It constructs JSON or XML, or extracts a type from it that is not built in.'),
+    (5, 160000, 'SELECT person, at, JSON_ARRAY(ward) AS x FROM visits', '0A000 It constructs JSON or XML, or extracts a type from it that is not built in.'),
+    (6, 160000, 'SELECT person, at, JSON_OBJECT(''ward'': ward) AS x FROM visits', '0A000 It constructs JSON or XML, or extracts a type from it that is not built in.')
     ) AS queries (n, since, query, older) ORDER BY n;
 
 -- Nor may the clock's session make it otherwise: with gin_fuzzy_search_limit an index gives so many of the rows, by chance.

@@ -175,7 +175,7 @@ like(slurp_file("$out.errors"), qr/ERROR:  relation with OID \d+ does not exist/
 sql(q{SELECT dp_event_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
 sql(q{SELECT dp_counter_record('h', 5)});
-like(failure($node, q{CALL dp_counter_tick('h')}), qr/at its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
+like(failure($node, q{CALL dp_counter_tick('h')}), qr/reached its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
 is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE counter = 'h'::regclass}), 5, 'and the events are kept');
 is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE counter = 'h'::regclass}), '2|0', 'no step is left');
 done_testing();

@@ -23,10 +23,10 @@ std::optional<MechanismSpec> CounterState::next_epoch() const {
         return std::nullopt;
     if (is_bounded())
         throw Error(Fault::data,
-                    "the counter is at its horizon of " + std::to_string(request_.horizon) +
+                    "the counter has reached its horizon of " + std::to_string(request_.horizon) +
                         " steps",
                     "No event is lost: those of the open step stay recorded. Create another "
-                    "counter, with a horizon that is long enough or without one.");
+                    "counter, with a larger horizon or without one.");
     if (epoch_ + 1 >= kEpochs) // 10^11 years of steps a second
         throw_overflow();
     return make_mechanism(request_, static_cast<int>(epoch_ + 1));

@@ -108,8 +108,8 @@ void check_horizon(std::int64_t horizon) {
         throw Error(Fault::parameter,
                     "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
                         std::to_string(horizon),
-                    "The horizon is the greatest number of steps: rows of a query, ticks or "
-                    "periods of a counter.");
+                    "The horizon is the largest number of steps: rows of a query, ticks or periods "
+                    "of a counter.");
 }
 
 const char* mechanism_name(Mechanism mechanism) noexcept {
@@ -127,7 +127,7 @@ Mechanism mechanism_from_name(std::string_view text) {
         known += std::string(known.empty() ? "" : ", ") + "\"" + name.text + "\"";
     }
     throw Error(Fault::parameter, "unknown mechanism \"" + std::string(text.substr(0, 64)) + "\"",
-                "The mechanisms are " + known + "; leave it out to have the best one chosen.");
+                "The mechanisms are " + known + ". By default, the best one is chosen.");
 }
 
 DigitSystem MechanismSpec::digits() const {

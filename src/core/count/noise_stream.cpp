@@ -8,8 +8,8 @@ namespace dp_counter {
 
 void Progress::throw_beyond(std::int64_t horizon) {
     throw Error(Fault::data, "more rows than the horizon of " + std::to_string(horizon),
-                "Declare a horizon that is at least the number of rows of every partition, or "
-                "NULL: the window function then counts the rows, the aggregate goes on for ever.");
+                "Use a horizon of at least the number of rows of every partition, or NULL, which "
+                "sets no limit.");
 }
 
 NoiseStream* NoiseStream::create(void* block, const PreparedMechanism& prepared) noexcept {

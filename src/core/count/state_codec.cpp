@@ -107,8 +107,8 @@ public:
         rest_ = bytes.first(size);
         require(std::memcmp(take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
         if (integer<std::uint16_t>() != kVersion)
-            throw Error(Fault::corrupt, "the stored state of the counter is of an unknown version",
-                        "It was written by a newer dp_counter; install that one.");
+            throw Error(Fault::corrupt, "the stored state of the counter has an unknown version",
+                        "A newer version of dp_counter wrote it. Install that version.");
     }
 
     template <class Int>

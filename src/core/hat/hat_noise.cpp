@@ -130,7 +130,7 @@ bool HatNoise::is_state_at(const HatWeights& weights, std::int64_t t) {
 
 void HatNoise::throw_past_horizon() {
     throw Error(Fault::data, "the stream has more rows than its horizon",
-                "Declare a horizon that no stream exceeds.");
+                "Use a horizon that no stream exceeds.");
 }
 
 } // namespace dp_counter

@@ -75,8 +75,8 @@ void check_contributions(std::int64_t contributions, std::int64_t horizon, Priva
         throw Error(Fault::parameter,
                     "contributions must be at most the sensitivity, " +
                         std::to_string(unit.sensitivity) + ", not " + std::to_string(contributions),
-                    "The sensitivity is what one protected unit can change in all: at least 1 in "
-                    "each step that it contributes to.");
+                    "The sensitivity is the most that one protected unit can change in total: at "
+                    "least 1 in each step to which it contributes.");
 }
 
 } // namespace

@@ -112,7 +112,7 @@ double gaussian_stddev(Epsilon epsilon, Delta delta, double l2_sensitivity, bool
             "the classic Gaussian mechanism does not hold for epsilon %g and delta %g",
             epsilon.value(), delta.value());
         throw Error(Fault::parameter, message,
-                    "It is proved for epsilon below 1. Use the analytic one.");
+                    "It is proved only for epsilon below 1. Use the analytic mechanism.");
     }
     return classic * l2_sensitivity;
 }

@@ -12,7 +12,7 @@ PrivacyUnit::PrivacyUnit(Epsilon epsilon_value, std::int64_t sensitivity_value)
     if (sensitivity < 1)
         throw Error(Fault::parameter,
                     "sensitivity must be at least 1, not " + std::to_string(sensitivity),
-                    "It is the most that one protected unit can change, in total over all rows.");
+                    "It is the most that one protected unit can change, over all rows together.");
 }
 
 void PrivacyUnit::require_scale(int height) const {

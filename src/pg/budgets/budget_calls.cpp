@@ -19,7 +19,7 @@ extern "C" {
 
 DP_FUNCTION(dp_budget_create) {
     using namespace dp_counter::pg;
-    check_not_null(fcinfo->args[0], "name", "Give the name of the view to be made.");
+    check_not_null(fcinfo->args[0], "name", "Give the name of the view to create.");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
     const std::int32_t number = next_counter_number();
     const Oid budget = create_view_of(PG_GETARG_TEXT_PP(0), "spendings", number);
@@ -30,10 +30,10 @@ DP_FUNCTION(dp_budget_create) {
 DP_FUNCTION(dp_budget_spend) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_budget_spend",
-                     "It commits: what was released and seen cannot be rolled back.");
+                     "It commits, since a release that was seen cannot be rolled back.");
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
-    check_not_null(fcinfo->args[2], "purpose", "Say what is released.");
+    check_not_null(fcinfo->args[2], "purpose", "Describe what is released.");
     const char* purpose = text_to_cstring(PG_GETARG_TEXT_PP(2));
     PreventCommandIfReadOnly("dp_budget_spend()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);

@@ -58,7 +58,7 @@ void check_budget_usable(Oid budget) {
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("\"%s\" is not a budget", get_rel_name(budget)),
-                 errhint("dp_budget_create makes budgets; the view dp_budgets lists them.")));
+                 errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
 }
 
 void insert_budget(Oid budget, std::int32_t number, Numeric epsilon) {
@@ -76,13 +76,12 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
     Numeric left = rest(row);
     if (DatumGetBool(
             DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(left))))
-        ereport(ERROR,
-                (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
-                        text_of(left), text_of(epsilon)),
-                 errhint("The view %s lists what has spent it. A counter that never closed a step "
-                         "gives its epsilon back when it is dropped.",
-                         quoted_name(budget))));
+        ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                        errmsg("budget \"%s\" has an epsilon of %s left, not %s",
+                               get_rel_name(budget), text_of(left), text_of(epsilon)),
+                        errhint("The view %s lists what has spent it. Dropping a counter that "
+                                "never closed a step refunds its epsilon.",
+                                quoted_name(budget))));
     insert_secret_row(kEntries, {{kOfBudget, Int32GetDatum(row.number)},
                                  {kCounter, Int32GetDatum(counter), counter == kNoCounter},
                                  {kPurpose, CStringGetTextDatum(purpose)},

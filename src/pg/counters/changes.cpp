@@ -69,7 +69,7 @@ const char* statement(Oid releases, const char* extension) {
 DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
     const Oid releases = read_relation(fcinfo->args[0], "counter");
-    constexpr const char* kHint = "It is a number of periods: 7 of a counter by day are a week.";
+    constexpr const char* kHint = "It is a number of periods: for a daily counter, 7 is a week.";
     check_not_null(fcinfo->args[1], "lag", kHint);
     const std::int64_t lag = PG_GETARG_INT64(1);
     if (lag < 1 || lag > PG_INT32_MAX)

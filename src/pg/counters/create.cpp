@@ -118,7 +118,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
 }
 
 void check_name(const Argument& name) {
-    check_not_null(name, "name", "Give the name of the view to be made.");
+    check_not_null(name, "name", "Give the name of the view to create.");
 }
 
 } // namespace

@@ -46,8 +46,8 @@ void remove_budget(Oid budget, const char* name) {
         ereport(ERROR,
                 (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                  errmsg("cannot drop budget %s because it has been spent from", name),
-                 errhint("dp_budget_drop(budget) drops it, and forgets what was spent. REASSIGN "
-                         "OWNED gives the budgets of a role to another one.")));
+                 errhint("Use dp_budget_drop(budget) to drop it and forget what was spent, or "
+                         "REASSIGN OWNED to give the budgets of a role to another role.")));
     delete_budget(budget);
 }
 

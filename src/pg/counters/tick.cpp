@@ -128,8 +128,8 @@ void name_counter(void* name) {
     errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
 }
 
-constexpr const char* kWhyCommit = "A tick commits: a release that was seen and then rolled back "
-                                   "would be drawn a second time.";
+constexpr const char* kWhyCommit =
+    "A tick commits, since a release that was seen and then rolled back would be drawn again.";
 
 } // namespace
 } // namespace dp_counter::pg
@@ -179,7 +179,7 @@ DP_FUNCTION(dp_source_tick) {
         require_source(source);
     if (ticked == 0 && !(is_own && counters == NIL))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("permission denied for every counter of the source"),
-                        errhint("GRANT UPDATE on a counter lets a role tick it.")));
+                        errmsg("permission denied for all counters of the source"),
+                        errhint("Ticking a counter requires the UPDATE privilege on it.")));
     PG_RETURN_VOID();
 }

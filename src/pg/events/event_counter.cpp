@@ -37,7 +37,7 @@ void declare_event_counter(Oid counter) {
 Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     if (row.has_every && row.steps > 0 && called < after(row.released_at, row.every)) {
         ereport(NOTICE,
-                (errmsg("counter \"%s\" closes no step: its last one was closed less than %s ago",
+                (errmsg("counter \"%s\" closes no step: the last one was closed less than %s ago",
                         get_rel_name(counter),
                         DatumGetCString(
                             DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));

@@ -26,7 +26,8 @@ void check_is_recorded(Oid releases) {
     if (has_source(releases))
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                         errmsg("counter \"%s\" has a source", get_rel_name(releases)),
-                        errhint("It counts the rows of its source; nothing else is recorded.")));
+                        errhint("It counts the rows of its source. To record events, use a counter "
+                                "of dp_event_counter_create.")));
 }
 
 void check_may_record(Oid releases) {
@@ -61,13 +62,13 @@ void check_trigger(FunctionCallInfo fcinfo) {
     const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
     if (!TRIGGER_FIRED_AFTER(data->tg_event))
         refuse_trigger("dp_counter_record must be an AFTER trigger",
-                       "Before the row is stored, it may still come to nothing.");
+                       "A BEFORE trigger would also count rows that are not stored in the end.");
     if (!TRIGGER_FIRED_BY_INSERT(data->tg_event) && !TRIGGER_FIRED_BY_UPDATE(data->tg_event))
         refuse_trigger("dp_counter_record must be a trigger on INSERT or UPDATE",
-                       "Nothing is ever subtracted from a counter.");
+                       "Events are never subtracted from a counter.");
     if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event) && data->tg_newtable == nullptr)
-        refuse_trigger("a statement-level trigger dp_counter_record needs the new rows",
-                       "Write REFERENCING NEW TABLE AS new, or FOR EACH ROW.");
+        refuse_trigger("statement-level trigger dp_counter_record needs a transition table",
+                       "Add REFERENCING NEW TABLE AS new, or use FOR EACH ROW.");
     if (data->tg_trigger->tgnargs != 1)
         refuse_trigger("dp_counter_record as a trigger takes one argument",
                        "Name the counter: EXECUTE FUNCTION dp_counter_record('counter').");
@@ -87,9 +88,10 @@ Oid find_releases(const TriggerData* data) {
         ereport(ERROR,
                 (errcode(ERRCODE_UNDEFINED_TABLE),
                  errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname),
-                 errdetail("Trigger \"%s\" of table \"%s\" records into it.",
+                 errdetail("Trigger \"%s\" of table \"%s\" records events in it.",
                            data->tg_trigger->tgname, RelationGetRelationName(data->tg_relation)),
-                 errhint("Name the counter with its schema, and anew when it was renamed.")));
+                 errhint("Qualify the counter with its schema. If it was renamed, create the "
+                         "trigger again.")));
     return releases;
 }
 
@@ -115,12 +117,12 @@ Oid releases_of_trigger(FunctionCallInfo fcinfo) {
 DP_FUNCTION(dp_counter_record) {
     using namespace dp_counter::pg;
     const Oid releases = read_relation(fcinfo->args[0], "counter");
-    check_not_null(fcinfo->args[1], "events", "Give 0 where there is none.");
+    check_not_null(fcinfo->args[1], "events", "Give 0 if there are none.");
     const std::int32_t events = PG_GETARG_INT32(1);
     if (events < 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("events must not be negative"),
-                 errhint("Nothing is ever subtracted from a counter.")));
+                 errhint("Events are never subtracted from a counter.")));
     check_may_record(releases);
     add_pending_events(releases, events);
     PG_RETURN_VOID();

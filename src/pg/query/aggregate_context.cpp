@@ -22,8 +22,8 @@ namespace {
 
 [[noreturn]] void refuse_filter() {
     refuse("FILTER is not supported for a private count",
-           "A row that is filtered out would not advance time. Write the condition into the bit: "
-           "bit AND condition.");
+           "A filtered row would not be a step. Add the condition to the bit instead: bit AND "
+           "condition.");
 }
 
 void check_group(FunctionCallInfo fcinfo) {
@@ -33,13 +33,13 @@ void check_group(FunctionCallInfo fcinfo) {
         refuse_filter();
     if (call->aggdistinct != NIL)
         refuse("DISTINCT is not supported for a private count",
-               "Every row is a step of its own; remove DISTINCT.");
+               "Every row is a separate step. Remove DISTINCT.");
     const auto* state = reinterpret_cast<const AggState*>(fcinfo->context);
     const auto* plan = reinterpret_cast<const Agg*>(state->ss.ps.plan);
     if (plan->chain != NIL || list_length(plan->groupingSets) > 1)
         refuse("GROUPING SETS, ROLLUP and CUBE are not supported for a private count",
-               "Each row would be in several releases. Write one query for each grouping, and "
-               "give each an epsilon of its own.");
+               "Each row would be in several releases. Write one query for each grouping, each "
+               "with its own epsilon.");
 }
 
 /// Whether the aggregate `aggregate` has this transition or final function.
@@ -62,14 +62,14 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
         const bool peers_are_all = (frame & FRAMEOPTION_ROWS) == 0 && plan->ordNumCols == 0 &&
                                    (frame & FRAMEOPTION_END_CURRENT_ROW) != 0;
         if ((frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0 && !peers_are_all)
-            refuse("dp_count over a growing frame would tell every bit",
-                   "Use dp_running_count for a running count, or a frame that is the whole "
+            refuse("dp_count over a growing frame would reveal every bit",
+                   "Use dp_running_count for a running count, or a frame that covers the whole "
                    "partition.");
     } else if ((frame & FRAMEOPTION_ROWS) != 0 &&
                (frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0) {
         refuse("a frame of ROWS is not supported for a private count",
-               "The order of rows that tie may tell their bits. Use RANGE, where they share a "
-               "value, or the window function of two to five arguments, which refuses ties.");
+               "The order of tied rows may reveal their bits. Use RANGE, where tied rows share a "
+               "release, or the window function with two to five arguments, which refuses ties.");
     }
     // PostgreSQL does not say which call of the query this is: all of ours are asked.
     const ListCell* cell = nullptr;
@@ -120,7 +120,7 @@ MemoryContext state_memory(FunctionCallInfo fcinfo) {
 void check_first_state(FunctionCallInfo fcinfo) {
     const auto* state = reinterpret_cast<const WindowAggState*>(fcinfo->context);
     if (state->aggregatedupto != 0)
-        refuse("a private count cannot be started again inside a partition",
+        refuse("a private count cannot restart inside a partition",
                "Start the frame at UNBOUNDED PRECEDING, without EXCLUDE.");
 }
 

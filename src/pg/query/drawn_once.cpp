@@ -73,10 +73,10 @@ bool find_copy(Node* node, void* context) {
             if (place(one) >= 0 && place(one) == place(next) &&
                 list_intersection(calls_in(one, search->function, true),
                                   calls_in(next, search->function, true)) != NIL)
-                refuse(search, "one call of %s would be drawn more than once",
-                       "BETWEEN, IN and comparisons of rows repeat what they compare. Call the "
-                       "function in a subquery and compare its column, or write = ANY (ARRAY[...]) "
-                       "instead of IN.");
+                refuse(search, "one call of %s would be evaluated more than once",
+                       "BETWEEN, IN and row comparisons evaluate their operand more than once, "
+                       "with fresh noise each time. Call the function in a subquery and compare "
+                       "its column, or write = ANY (ARRAY[...]) instead of IN.");
         }
     }
     return expression_tree_walker(node, tree_walker(find_copy), context);
@@ -103,9 +103,10 @@ bool find_window(Node* node, void* context) {
     if (IsA(node, WindowFunc) &&
         !reads_each_row_once(reinterpret_cast<const WindowFunc*>(node), search->query) &&
         calls_in(node, search->function, false) != NIL) // aggregates are computed below
-        refuse(search, "%s among the arguments of this window function is not supported",
-               "The window function may read the arguments of a row more than once, with fresh "
-               "noise each time. Call the one in a subquery and the other above it.");
+        refuse(
+            search, "%s in an argument of this window function is not supported",
+            "The window function may evaluate its arguments more than once, with fresh noise each "
+            "time. Call the private function in a subquery and the window function above it.");
     return expression_tree_walker(node, tree_walker(find_window), context);
 }
 
@@ -120,8 +121,8 @@ bool find_beside_set(Node* node, void* context) {
         const auto* call = reinterpret_cast<const FuncExpr*>(node);
         if (call->funcid == search->function)
             refuse(search, "%s beside a set-returning function is not supported",
-                   "It would be drawn again for every row of the set. Call it in a subquery, or "
-                   "the set-returning function in FROM.");
+                   "It would draw fresh noise for every row of the set. Call it in a subquery, or "
+                   "move the set-returning function to FROM.");
         if (call->funcretset)
             arguments = call->args;
     } else if (IsA(node, OpExpr) && reinterpret_cast<const OpExpr*>(node)->opretset) {

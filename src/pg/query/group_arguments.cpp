@@ -65,14 +65,15 @@ Node* resolve(Node* node, void* plan) {
 void check_constant(Expr* expression) {
     auto* node = reinterpret_cast<Node*>(expression);
     if (depends(node, nullptr) || contain_mutable_functions(node))
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("epsilon, k and horizon must be constants or query parameters in GROUP BY"),
-                 errhint("They belong to the query, not to its rows or groups, and are computed by "
-                         "immutable functions alone. Groups with an epsilon of their own need a "
-                         "query of their own. If they are constants, the rows of a distributed "
-                         "table were fetched with them as columns: write dp_laplace(n, epsilon, 1) "
-                         "above a subquery with count(*) AS n.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("epsilon, k and horizon must be constants or query parameters in GROUP BY"),
+             errhint(
+                 "They must not depend on rows or groups, and may call only immutable functions. "
+                 "For groups with a different epsilon, write a separate query. If they are "
+                 "constants, the table is distributed and they were fetched with its rows: write "
+                 "dp_laplace(n, epsilon, 1) above a subquery with count(*) AS n.")));
 }
 
 } // namespace

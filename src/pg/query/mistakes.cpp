@@ -19,19 +19,19 @@ namespace {
 /// dp_running_count(count(*), epsilon).
 DP_FUNCTION(dp_running_count_number) {
     (void)fcinfo;
-    dp_counter::pg::teach(
-        ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not numbers",
-        "Numbers by period are for dp_running_sum(count(*), epsilon, sensitivity): sensitivity is "
-        "the most that one protected unit can change, 1 where it is counted once.");
+    dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not numbers",
+                          "To count by period, write dp_running_sum(count(*), epsilon, "
+                          "sensitivity). sensitivity is the most that one protected unit can "
+                          "change, over all rows together: 1 if each unit is counted once.");
 }
 
 /// A text, or what PostgreSQL takes for one: a bare NULL, a bare literal.
 DP_FUNCTION(dp_running_count_text) {
     (void)fcinfo;
-    dp_counter::pg::teach(
-        ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not values of type text",
-        "Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A constant or NULL needs "
-        "its type: NULL::boolean.");
+    dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH,
+                          "dp_running_count counts bits, not values of type text",
+                          "Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A "
+                          "constant or NULL needs a type: NULL::boolean.");
 }
 
 DP_FUNCTION(dp_running_count_missing) {
@@ -45,16 +45,16 @@ DP_FUNCTION(dp_running_sum_missing) {
     (void)fcinfo;
     dp_counter::pg::teach(
         ERRCODE_UNDEFINED_FUNCTION, "dp_running_sum needs epsilon and sensitivity",
-        "Write dp_running_sum(addend, epsilon, sensitivity): sensitivity is the most that one "
-        "protected unit can change, over all rows together; 1 where it is counted once.");
+        "Write dp_running_sum(addend, epsilon, sensitivity). sensitivity is the most that one "
+        "protected unit can change, over all rows together: 1 if each unit is counted once.");
 }
 
 DP_FUNCTION(dp_laplace_missing) {
     (void)fcinfo;
     dp_counter::pg::teach(
         ERRCODE_UNDEFINED_FUNCTION, "dp_laplace needs epsilon and sensitivity",
-        "Write dp_laplace(value, epsilon, sensitivity): sensitivity is the most that one protected "
-        "unit can change, over all rows together; 1 where it is counted once.");
+        "Write dp_laplace(value, epsilon, sensitivity). sensitivity is the most that one protected "
+        "unit can change, over all rows together: 1 if each unit is counted once.");
 }
 
 /// Transition and final function: dp_count(*), too few or too many arguments, no boolean.
@@ -63,13 +63,12 @@ DP_FUNCTION(dp_count_mistake) {
     constexpr int kState = 1;
     if (PG_NARGS() != kState + 2)
         teach(ERRCODE_UNDEFINED_FUNCTION, "dp_count needs a bit and epsilon",
-              "Write dp_count(diagnosis = 'flu', 1.0). The number of all rows is "
-              "dp_laplace(n, epsilon, 1) above a subquery with count(*) AS n.");
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("dp_count counts bits, not values of type %s",
-                    format_type_be(get_fn_expr_argtype(fcinfo->flinfo, kState))),
-             errhint("Write a condition: dp_count(diagnosis = 'flu', epsilon). A number that is "
-                     "known already is for dp_laplace(value, epsilon, sensitivity).")));
+              "Write dp_count(diagnosis = 'flu', 1.0). To count all rows, write dp_laplace(n, "
+              "epsilon, 1) above a subquery with count(*) AS n.");
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("dp_count counts bits, not values of type %s",
+                           format_type_be(get_fn_expr_argtype(fcinfo->flinfo, kState))),
+                    errhint("Write a condition: dp_count(diagnosis = 'flu', epsilon). To release a "
+                            "number, write dp_laplace(value, epsilon, sensitivity).")));
     pg_unreachable();
 }

@@ -30,7 +30,7 @@ std::int64_t released_at(WindowObject window, std::int64_t row) {
     bool is_out = false;
     released.value = WinGetFuncArgInPartition(window, 0, static_cast<int>(row), WINDOW_SEEK_HEAD,
                                               false, &released.isnull, &is_out);
-    check_not_null(released, "released", "Leave out rows without a release by WHERE.");
+    check_not_null(released, "released", "Exclude rows without a release in WHERE.");
     return DatumGetInt64(released.value);
 }
 

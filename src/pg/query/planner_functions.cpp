@@ -137,7 +137,7 @@ Bounds from_range(FunctionCallInfo fcinfo, Datum datum) {
     if (is_empty)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("within must not be an empty range"),
-                        errhint("It is where the truth lies for certain.")));
+                        errhint("It is a range that is certain to contain the truth.")));
     return {lower.infinite ? -kBeyond : DatumGetInt64(lower.val),
             upper.infinite ? kBeyond : dp_counter::int128{DatumGetInt64(upper.val)} - 1};
 }
@@ -183,8 +183,8 @@ DP_FUNCTION(dp_compare) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
     check_not_null(fcinfo->args[0], "horizon",
-                   "The literature's mechanisms have one. Of a count without a horizon dp_plan "
-                   "tells the errors.");
+                   "The mechanisms of the literature need a horizon. For a count without one, "
+                   "dp_plan shows the errors.");
     const Request request = read_request(
         {.epsilon = fcinfo->args[1], .sensitivity = fcinfo->args[3], .horizon = fcinfo->args[0]});
     const bool approximate = !PG_ARGISNULL(2);

@@ -83,8 +83,8 @@ void notice_radix(int k, std::int64_t rows) {
         return;
     noticed = GetCurrentStatementStartTimestamp();
     ereport(NOTICE, (errmsg("k = %d, the radix, is not below the number of rows", k),
-                     errhint("If %d is meant as a horizon, write horizon => %d; without k the best "
-                             "radix is chosen.",
+                     errhint("If %d is meant as a horizon, write horizon => %d. Without k, the "
+                             "best radix is chosen.",
                              k, k)));
 }
 
@@ -131,7 +131,7 @@ bool is_last(WindowObject window, const Partition* partition, std::int64_t row) 
 [[noreturn]] pg_noinline void raise_tie() {
     ereport(ERROR,
             (errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("rows tie in the window's order"),
-             errdetail("Which of them comes first could tell their values."),
+             errdetail("The order of tied rows could reveal their values."),
              errhint("Add a public unique key to the window's ORDER BY, or count by "
                      "period.")));
 }

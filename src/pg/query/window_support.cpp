@@ -33,7 +33,7 @@ void check_frame(int frame) {
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                  errmsg("a frame that ends before or after the current row is not supported for a "
                         "private count"),
-                 errhint("Remove the frame clause, and call lag() or lead() above the query.")));
+                 errhint("Remove the frame clause, and call lag() or lead() in an outer query.")));
 }
 
 #if PG_VERSION_NUM < 160000

@@ -24,8 +24,8 @@ double read_epsilon(const Argument& argument) {
 
 std::int64_t read_sensitivity(const Argument& argument) {
     check_not_null(argument, "sensitivity",
-                   "It is the most that one protected unit can change, in total over all rows: 1 "
-                   "where each is counted once.");
+                   "It is the most that one protected unit can change, over all rows together: 1 "
+                   "if each unit is counted once.");
     return DatumGetInt64(argument.value);
 }
 
@@ -48,7 +48,7 @@ void check_every(const Interval& every) {
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
              errmsg("every must be one positive unit, not \"%s\"",
                     DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&shown)))),
-             errhint("Months, days or a time: '1 month', '7 days', '15 minutes'.")));
+             errhint("Use months, days or a time: '1 month', '7 days', '15 minutes'.")));
 }
 
 Oid read_relation(const Argument& argument, const char* parameter) {
@@ -97,15 +97,17 @@ bool bit_from_bit(const Argument& argument) {
     if (length != 1)
         ereport(ERROR, (errcode(ERRCODE_STRING_DATA_LENGTH_MISMATCH),
                         errmsg("bit string length %d does not match type bit(1)", length),
-                        errhint("dp_running_count takes one bit a row: a boolean or a bit(1).")));
+                        errhint("dp_running_count takes one bit per row: a boolean or a bit(1).")));
     return (static_cast<unsigned char>(data[sizeof length]) & 0x80U) != 0;
 }
 
 void raise_not_constant(const char* parameters, const char* stream) {
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s must be constant within a partition", parameters),
-                    errhint("Partition by what they depend on: every partition is a %s of its own.",
-                            stream)));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+         errmsg("%s must be constant within a partition", parameters),
+         errhint("Partition by the columns that they depend on: every partition is a separate %s.",
+                 stream)));
     pg_unreachable();
 }
 

@@ -24,7 +24,7 @@ Keystream* new_keystream() {
     void* pages = sodium_malloc(sizeof(Keystream));
     if (pages == nullptr)
         ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
-                        errdetail("There are no pages for the source of random bits.")));
+                        errdetail("Protected memory for random numbers could not be allocated.")));
     return new (pages) Keystream;
 }
 

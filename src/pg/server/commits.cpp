@@ -18,12 +18,11 @@ namespace dp_counter::pg {
 void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char* detail) {
     const auto* context = reinterpret_cast<const CallContext*>(fcinfo->context);
     if (context == nullptr || !IsA(context, CallContext) || context->atomic)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
-             errmsg("%s cannot run inside a transaction block", procedure), errdetail("%s", detail),
-             errhint("CALL it by itself, outside BEGIN ... COMMIT and outside functions; from a "
-                     "driver's connection in autocommit mode.")));
+        ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+                        errmsg("%s cannot run inside a transaction block", procedure),
+                        errdetail("%s", detail),
+                        errhint("CALL it outside BEGIN ... COMMIT and outside functions. In a "
+                                "driver, use autocommit mode.")));
 }
 
 void next_transaction() {

@@ -120,7 +120,7 @@ Closed close_periods(Oid releases, CounterRow& row, TimestampTz called, MemoryCo
     if (!read_source(counter.source, source))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                         errmsg("the source of counter \"%s\" was dropped", get_rel_name(releases)),
-                        errhint("Its releases stay; it can take no further step.")));
+                        errhint("Its releases remain, but it cannot close further steps.")));
     const Schedule schedule{column_type(counter.source, source.at), source.time_zone, counter.since,
                             counter.every, counter.grace};
     const std::int64_t last = std::min(

@@ -143,10 +143,9 @@ const char* why_not_immutable(const Query* query, AttrNumber column) {
     Trace trace{nullptr, nullptr};
     if (!column_varies(query, column, nullptr, &trace))
         return nullptr;
-    return psprintf(
-        "Column \"%s\" follows from %s, which is not immutable: the person and the time "
-        "have to be.",
-        get_tle_by_resno(query->targetList, column)->resname, trace.reason);
+    return psprintf("Column \"%s\" depends on %s, which is not immutable. The columns of the "
+                    "person and the time must be immutable.",
+                    get_tle_by_resno(query->targetList, column)->resname, trace.reason);
 }
 
 } // namespace dp_counter::pg

@@ -31,10 +31,12 @@ AttrNumber read_column(Oid relation, const Argument& argument, const char* param
     const char* name = TextDatumGetCString(argument.value);
     const AttrNumber column = get_attnum(relation, name);
     if (column <= 0)
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                        errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
-                               get_rel_name(relation)),
-                        errhint("Name a column of the view; an expression belongs into it.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_UNDEFINED_COLUMN),
+             errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
+                    get_rel_name(relation)),
+             errhint("Name a column of the view. For an expression, add a column to the view.")));
     return column;
 }
 
@@ -46,16 +48,17 @@ AttrNumber read_event_column(Oid source, const Argument& argument) {
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                         errmsg("event must be of type boolean, not %s",
                                format_type_be(column_type(source, column))),
-                        errhint("Make it a condition in the view: diagnosis = 'flu' AS flu.")));
+                        errhint("Add a boolean column to the view: diagnosis = 'flu' AS flu.")));
     return column;
 }
 
 SourceRow require_source(Oid relation) {
     SourceRow row;
     if (!read_source(relation, row))
-        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("\"%s\" is not a source", get_rel_name(relation)),
-                        errhint("dp_source_create declares one; the view dp_sources lists them.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                 errmsg("\"%s\" is not a source", get_rel_name(relation)),
+                 errhint("The view dp_sources lists the sources; dp_source_create declares one.")));
     return row;
 }
 

@@ -154,19 +154,19 @@ void add_noise(const Request& request, const int128* persons, std::int32_t cells
 DP_FUNCTION(dp_source_contributions) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_source_contributions",
-                     "It commits: a release that was seen and then rolled back would be drawn a "
-                     "second time.");
+    check_can_commit(
+        fcinfo, "dp_source_contributions",
+        "It commits, since a release that was seen and then rolled back would be drawn again.");
     PreventCommandIfReadOnly("dp_source_contributions()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
-    check_not_null(fcinfo->args[kName], "name", "Give the name of the table to be made.");
+    check_not_null(fcinfo->args[kName], "name", "Give the name of the table to create.");
     check_not_null(fcinfo->args[kMost], "most");
     const std::int32_t most = PG_GETARG_INT32(kMost);
     if (most < 1 || most > kGreatest)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("most must be between 1 and %d, not %d", kGreatest, most),
-                        errhint("It is the greatest bound that you would choose.")));
+                        errhint("It is the largest bound to consider.")));
     RequestArguments arguments;
     arguments.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false};
     arguments.horizon = {Int64GetDatum(1), false};

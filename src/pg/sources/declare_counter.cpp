@@ -51,8 +51,8 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
     row.upper = 1;
     if (row.value == InvalidAttrNumber) {
         if (!arguments.upper.isnull)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper needs sum"),
-                            errhint("Without sum each event counts as 1.")));
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper requires sum"),
+                            errhint("Without sum, each event counts as 1.")));
         return;
     }
     const Oid type = column_type(source, row.value);
@@ -60,11 +60,11 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                         errmsg("sum must be of type smallint, integer or bigint, not %s",
                                format_type_be(type)),
-                        errhint("Cast in the view: money in cents, say.")));
+                        errhint("Cast the column in the view, for example money to cents.")));
     constexpr const char* kHint =
-        "Values are clamped to 0 .. upper, the most that an event can add.";
+        "Values are clamped to the range from 0 to upper, the most that an event can add.";
     if (arguments.upper.isnull)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sum needs upper"),
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sum requires upper"),
                         errhint("%s", kHint)));
     row.upper = DatumGetInt64(arguments.upper.value);
     if (row.upper < 1 || row.upper > kMostSensitivity)
@@ -74,8 +74,9 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
-        raise_range("per_person", kMostPerPerson, row.per_person,
-                    "It is how many events of a person count, in the counter's whole life.");
+        raise_range(
+            "per_person", kMostPerPerson, row.per_person,
+            "It is the number of events of each person that count, over the life of the counter.");
     if (row.per_person * row.upper > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("per_person times upper must be at most %lld, not %lld times %lld",
@@ -87,8 +88,9 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                    SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
-    check_given(arguments.every, "every", "It is how long a period is: '1 day'.");
-    check_given(arguments.since, "since", "It is when the first period begins: '2025-01-01'.");
+    check_given(arguments.every, "every", "It is the length of a period, for example '1 day'.");
+    check_given(arguments.since, "since",
+                "It is the beginning of the first period, for example '2025-01-01'.");
     row.every = *DatumGetIntervalP(arguments.every.value);
     row.since = DatumGetTimestamp(arguments.since.value);
     if (!arguments.grace.isnull)
@@ -104,28 +106,30 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
     declaration.streams = 1;
     if (row.by == InvalidAttrNumber) {
         if (!arguments.groups.isnull)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups need by"),
-                            errhint("Name the column whose values they are.")));
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
+                            errhint("Name the column that contains the groups.")));
     } else {
         const Oid type = column_type(row.source, row.by);
         if (!is_group_type(type, column_collation(row.source, row.by)))
-            ereport(ERROR,
-                    (errcode(ERRCODE_DATATYPE_MISMATCH),
-                     errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
-                            "varchar, bytea or an enum, not %s",
-                            format_type_be(type)),
-                     errhint("Text needs a deterministic collation. Cast in the view.")));
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
+                        "varchar, bytea or an enum, not %s",
+                        format_type_be(type)),
+                 errhint("Cast the column in the view. Text needs a deterministic collation.")));
         if (arguments.groups.isnull)
-            ereport(ERROR,
-                    (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by needs groups"),
-                     errhint("Which groups there are is public: declare them, also those without "
-                             "rows.")));
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
+                 errhint(
+                     "The groups are public. Declare all of them, including those without rows.")));
         ArrayType* written = DatumGetArrayTypeP(arguments.groups.value);
         const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
         if (count > kMostGroups)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                             errmsg("groups must be at most %d, not %d", kMostGroups, count),
-                            errhint("Count in coarser groups, or in several counters.")));
+                            errhint("Use fewer groups, or several counters.")));
         const Groups groups = read_groups(written, type);
         row.groups = write_groups(groups);
         declaration.streams = groups.count;
@@ -155,15 +159,15 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     SourceDeclaration declaration{};
     SourceCounterRow& row = declaration.row;
     check_given(arguments.source, "source",
-                "dp_source_create makes a view a source. dp_event_counter_create makes counters "
-                "that are fed by calls and triggers.");
+                "Name a view that dp_source_create has declared as a source. For a counter that "
+                "calls and triggers feed, use dp_event_counter_create.");
     row.source = DatumGetObjectId(arguments.source.value);
     LockRelationOid(row.source, AccessShareLock); // against DROP
     check_owner(row.source);
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     check_budget_usable(declaration.source.budget);
-    constexpr const char* kHint = "It is how many periods the counter has in its life.";
+    constexpr const char* kHint = "It is the number of periods in the life of the counter.";
     check_given(horizon, "horizon", kHint);
     const std::int64_t periods = DatumGetInt64(horizon.value);
     if (periods < 1 || periods > kMostReleases)
@@ -203,7 +207,7 @@ char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon) {
         appendStringInfo(&text, " count%s", row.per_person == 1 ? "s" : "");
     appendStringInfoString(&text, " (adding or removing a person; replacing one costs twice).");
     if (declaration.source.person_wise)
-        appendStringInfoString(&text, " That the view is person-wise is its owner's word.");
+        appendStringInfoString(&text, " The owner of the view vouches that it is person-wise.");
     return text.data;
 }
 

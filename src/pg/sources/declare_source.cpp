@@ -27,9 +27,11 @@ enum ArgumentIndex { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise };
 
 void check_view(Oid source) {
     if (get_rel_relkind(source) != RELKIND_VIEW)
-        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("\"%s\" is not a view", get_rel_name(source)),
-                        errhint("CREATE VIEW with the columns that may be counted, and name it.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+             errmsg("\"%s\" is not a view", get_rel_name(source)),
+             errhint("Create a view with the columns that may be counted, and name that view.")));
     if (get_rel_persistence(source) == RELPERSISTENCE_TEMP)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("source \"%s\" cannot be temporary", get_rel_name(source))));
@@ -43,7 +45,7 @@ AttrNumber person_column(Oid source, const Argument& argument) {
                  errmsg("person must be of type smallint, integer, bigint, uuid, text, varchar or "
                         "bytea, not %s",
                         format_type_be(column_type(source, column))),
-                 errhint("Text needs a deterministic collation. Cast in the view.")));
+                 errhint("Cast the column in the view. Text needs a deterministic collation.")));
     return column;
 }
 
@@ -54,20 +56,21 @@ AttrNumber time_column(Oid source, const Argument& argument) {
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                         errmsg("at must be of type timestamptz, timestamp or date, not %s",
                                format_type_be(type)),
-                        errhint("Cast in the view.")));
+                        errhint("Cast the column in the view.")));
     return column;
 }
 
 void check_person_wise(Oid source) {
     const char* reason = why_not_person_wise(source);
     if (reason != nullptr)
-        ereport(ERROR,
-                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                 errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
-                 errdetail("%s", reason),
-                 errhint("If deleting a person's rows from the tables removes that person's rows "
-                         "from the view and changes no other, declare it with person_wise => "
-                         "true.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
+             errdetail("%s", reason),
+             errhint(
+                 "If deleting a person's rows from the tables removes that person's rows from the "
+                 "view and changes no other row, declare the source with person_wise => true.")));
 }
 
 } // namespace
@@ -97,9 +100,8 @@ DP_FUNCTION(dp_source_create) {
     SourceRow existing;
     if (read_source(source, existing))
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-                        errmsg("\"%s\" is a source already", get_rel_name(source)),
-                        errhint("dp_source_drop makes it an ordinary view again, once it has no "
-                                "counters.")));
+                        errmsg("\"%s\" is already a source", get_rel_name(source)),
+                        errhint("To change it, drop its counters and then use dp_source_drop.")));
     insert_source(source, row);
     PG_RETURN_VOID();
 }
@@ -113,11 +115,12 @@ DP_FUNCTION(dp_source_drop) {
     require_source(source);
     const List* counters = counters_of_source(source);
     if (counters != NIL)
-        ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                        errmsg("cannot drop source \"%s\" because counters depend on it",
-                               get_rel_name(source)),
-                        errdetail("One is %s.", quoted_name(linitial_oid(counters))),
-                        errhint("Drop them first; what they have spent is spent.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop source \"%s\" because counters depend on it",
+                        get_rel_name(source)),
+                 errdetail("Counter %s depends on it.", quoted_name(linitial_oid(counters))),
+                 errhint("Drop the counters first. The epsilon of their releases stays spent.")));
     delete_source(source);
     PG_RETURN_VOID();
 }

@@ -100,7 +100,7 @@ Groups read_groups(ArrayType* written, Oid type) {
     if (count == 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups must not be empty"),
-                 errhint("Leave out by and groups for a counter without groups.")));
+                 errhint("For a counter without groups, leave out by and groups.")));
     Oid input = InvalidOid;
     Oid parameter = InvalidOid;
     getTypeInputInfo(type, &input, &parameter);
@@ -120,12 +120,13 @@ Groups groups_of_counter(Oid releases, ArrayType* written, Oid type) {
     const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
     if (labels == nullptr || ARR_HASNULL(labels) ||
         ArrayGetNItems(ARR_NDIM(labels), ARR_DIMS(labels)) != count)
-        ereport(ERROR,
-                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                 errmsg("view \"%s\" does not name its groups any more", get_rel_name(releases)),
-                 errdetail("It was replaced. Which labels of an enum the counter counts is "
-                           "known by its view."),
-                 errhint("Restore the view from a backup, or drop the counter.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("view \"%s\" no longer contains its groups", get_rel_name(releases)),
+             errdetail(
+                 "The view was replaced. The counter reads the labels of an enum from its view."),
+             errhint("Restore the view from a backup, or drop the counter.")));
     Datum* declared = nullptr;
     bool* nulls = nullptr;
     int read = 0;

@@ -104,8 +104,9 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
                         errmsg("every must be whole days for a date, not \"%s\"",
                                text_of(schedule.every))));
     if (is_negative(schedule.grace))
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("grace must not be negative, not \"%s\"", text_of(schedule.grace))));
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("grace must be zero or positive, not \"%s\"", text_of(schedule.grace))));
     if (TIMESTAMP_NOT_FINITE(schedule.since))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("since must be finite")));
     if (is_date && schedule.since % USECS_PER_DAY != 0)

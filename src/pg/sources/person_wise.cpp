@@ -40,7 +40,7 @@ bool has_system_column(Node* node, void* context) {
 const char* why_not_simple(Query* query) {
     if (query->commandType != CMD_SELECT || query->setOperations != nullptr ||
         query->cteList != NIL)
-        return "It is a UNION or the like, or has a WITH.";
+        return "It has UNION, INTERSECT, EXCEPT or WITH.";
     if (query->hasAggs || query->hasWindowFuncs || query->groupClause != NIL ||
         query->groupingSets != NIL || query->havingQual != nullptr || query->distinctClause != NIL)
         return "It has aggregates, window functions, GROUP BY or DISTINCT.";
@@ -61,7 +61,7 @@ const char* why_not_simple(Oid relation);
 
 const char* why_not_simple(const RangeTblEntry* entry) {
     if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
-        return "It does not read a table, or reads a sample of one.";
+        return "It reads something other than a table, or uses TABLESAMPLE.";
     return why_not_simple(entry->relid);
 }
 
@@ -80,7 +80,7 @@ const char* why_not_simple(Oid relation) {
             reason = why_not_simple(rt_fetch(from->rtindex, query->rtable));
         }
     } else if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) {
-        reason = "It reads what is neither a table nor a view.";
+        reason = "It reads a relation that is neither a table nor a view.";
     } else if (opened->rd_rel->relrowsecurity) {
         reason = "It reads a table with row security, whose policies may read anything.";
     } else if (opened->rd_rel->relhassubclass) {
@@ -88,7 +88,7 @@ const char* why_not_simple(Oid relation) {
         foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
             const char child = get_rel_relkind(lfirst_oid(cell));
             if (child != RELKIND_RELATION && child != RELKIND_PARTITIONED_TABLE)
-                reason = "It reads a table, a part of which is foreign.";
+                reason = "It reads a table with a foreign partition or child table.";
         }
     }
     table_close(opened, NoLock);

@@ -50,8 +50,9 @@ bool find_call(Node* node, void* context) {
 
 const char* calls(Oid function, const char* name) {
     return OidIsValid(function)
-               ? psprintf("PostgreSQL may call %s for \"%s\" as it plans or reads.",
-                          format_procedure(function), name)
+               ? psprintf(
+                     "PostgreSQL may call %s for \"%s\" when it plans a query or reads the table.",
+                     format_procedure(function), name)
                : nullptr;
 }
 

@@ -128,7 +128,7 @@ Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
     if (linitial_node(RangeTblEntry, statement->rtable)->relid != source)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
                         errmsg("source \"%s\" was moved while it was read", get_rel_name(source)),
-                        errhint("Try it again.")));
+                        errhint("Try again.")));
     return linitial_node(Query, QueryRewrite(statement));
 }
 
@@ -136,12 +136,13 @@ Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
 void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at, int sqlstate) {
     const char* reason = why_not_accepted(statement, person, at);
     if (reason != nullptr)
-        ereport(ERROR, (errcode(sqlstate),
-                        errmsg("source \"%s\" has an expression that is not accepted",
-                               get_rel_name(source)),
-                        errdetail("%s", reason),
-                        errhint("Store the value in a column of the table, a generated one for "
-                                "example, or in a materialized view, with person_wise => true.")));
+        ereport(
+            ERROR,
+            (errcode(sqlstate),
+             errmsg("source \"%s\" has an expression that is not accepted", get_rel_name(source)),
+             errdetail("%s", reason),
+             errhint("Store the value in a column of the table, for example a generated column, or "
+                     "in a materialized view, and declare the source with person_wise => true.")));
 }
 
 /// Planned for these bounds, without parallel workers, whose statistics would not stand still.
@@ -290,7 +291,7 @@ bool is_interrupt(int sqlstate) {
     }
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("could not evaluate source \"%s\"", get_rel_name(source)),
-                    errhint("Its owner can find out why, by a tick of his own.")));
+                    errhint("Its owner can run the tick to see why.")));
     pg_unreachable();
 }
 
@@ -326,16 +327,17 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evaluate source \"%s\" in a session with temporary objects",
                                get_rel_name(query.source)),
-                        errhint("Tick in a session that has made none.")));
+                        errhint("Run the tick in a session that has not created any.")));
     if (!query.row->person_wise) {
         const char* reason = why_not_person_wise(query.source);
         if (reason != nullptr)
             ereport(ERROR,
                     (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                     errmsg("source \"%s\" is not simple any more", get_rel_name(query.source)),
+                     errmsg("source \"%s\" is no longer a simple view", get_rel_name(query.source)),
                      is_own ? errdetail("%s", reason) : 0,
-                     errhint("Make it simple again, and its counters go on. Else its owner can "
-                             "drop them and it, and declare it with person_wise => true.")));
+                     errhint("Make the view simple again to continue its counters. Otherwise its "
+                             "owner can drop the counters and the source, and declare it again "
+                             "with person_wise => true.")));
     }
     MemoryContext memory = CurrentMemoryContext;
     without_statistics([&] {

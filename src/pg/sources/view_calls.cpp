@@ -95,9 +95,9 @@ const char* of_function(Oid function) {
     const char volatility = func_volatile(function);
     return psprintf("It calls %s, which is %s.", format_procedure(function),
                     volatility == PROVOLATILE_VOLATILE ? "volatile"
-                    : volatility == PROVOLATILE_STABLE ? "stable, and may read data or settings"
-                                                       : "neither PostgreSQL's own nor, in C, an "
-                                                         "extension's");
+                    : volatility == PROVOLATILE_STABLE
+                        ? "stable, and may read data or settings"
+                        : "neither built in nor a C function of an extension");
 }
 
 /// Of what a node, or an order, compares with.
@@ -120,7 +120,9 @@ const char* of_set_operation(const SetOperationStmt* operation) {
     ListCell* cell = nullptr;
     foreach (cell, operation->groupClauses == NIL ? NIL : operation->colTypes)
         if (!is_accepted_type(lfirst_oid(cell)))
-            return psprintf("It compares values of type %s.", format_type_be(lfirst_oid(cell)));
+            return psprintf(
+                "It compares values of type %s, whose comparison functions are not accepted.",
+                format_type_be(lfirst_oid(cell)));
     return nullptr;
 }
 
@@ -153,11 +155,12 @@ const char* why_not_node(Node* node) {
     if (IsA(node, Var) && reinterpret_cast<const Var*>(node)->varattno == 0)
         return "It uses a whole row as a value.";
     if (IsA(node, CoerceToDomain))
-        return psprintf("It casts to domain %s, whose constraints may call anything.",
+        return psprintf("It casts to domain %s, whose constraints may call any function.",
                         format_type_be(exprType(node)));
     if (IsA(node, SQLValueFunction) &&
         is_of_session(reinterpret_cast<const SQLValueFunction*>(node)))
-        return "It uses current_user, session_user or the like, which follow from the session.";
+        return "It uses current_user, session_user or a similar value, which depends on the "
+               "session.";
     if (IsA(node, SetOperationStmt))
         return of_set_operation(reinterpret_cast<const SetOperationStmt*>(node));
     const char* reason = of_function(unaccepted_function(node, Strictness::fixed));
@@ -166,13 +169,13 @@ const char* why_not_node(Node* node) {
     if (reason != nullptr)
         return reason;
     if (hides_calls(node))
-        return "It makes JSON or XML, or takes a type out of it that is not PostgreSQL's own.";
+        return "It constructs JSON or XML, or extracts a type from it that is not built in.";
     if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
          IsA(node, ArrayCoerceExpr) || IsA(node, RowExpr) || IsA(node, ConvertRowtypeExpr)) &&
         !is_accepted_type(exprType(node)))
-        return psprintf("It computes with type %s, which is neither PostgreSQL's own nor a base "
-                        "type of an extension.",
-                        format_type_be(exprType(node)));
+        return psprintf(
+            "It uses values of type %s, which is neither built in nor a base type of an extension.",
+            format_type_be(exprType(node)));
     return nullptr;
 }
 

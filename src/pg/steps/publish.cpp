@@ -21,9 +21,9 @@ void publish(const CounterRow& row, XLogRecPtr closed_at) {
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("step %lld is closed, but synchronous standbys have not confirmed it",
                         static_cast<long long>(row.steps)),
-                 errdetail("Were it published now, and one of them took over, it would be drawn "
-                           "again."),
-                 errhint("The next tick publishes it, as soon as the standbys have it.")));
+                 errdetail(
+                     "If it were published now and a standby took over, it would be drawn again."),
+                 errhint("The next tick publishes it, once the standbys have it.")));
     ErrorContextCallback context{error_context_stack, explain_publication,
                                  const_cast<CounterRow*>(&row)};
     error_context_stack = &context;

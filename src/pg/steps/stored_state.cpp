@@ -86,7 +86,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
             state = StateCodec::decode(bytes_of(stored), *prepared, block);
             if (state->step() != steps)
                 throw Error(Fault::corrupt,
-                            "the stored state of the counter is not that of its last step",
+                            "the stored state of the counter does not match its last step",
                             "Restore the extension's tables from a backup, or drop the counter.");
         }))
         failure.raise();

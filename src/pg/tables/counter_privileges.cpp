@@ -38,10 +38,11 @@ void check_is_counter(Oid releases) {
     if (is_counter(releases))
         known = releases;
     else
-        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("\"%s\" is not a counter", get_rel_name(releases)),
-                        errhint("dp_counter_create makes counters; the view dp_counters lists "
-                                "them.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+             errmsg("\"%s\" is not a counter", get_rel_name(releases)),
+             errhint("The view dp_counters lists the counters; dp_counter_create creates one.")));
 }
 
 void check_counter_privilege(Oid releases, AclMode privilege) {

@@ -106,8 +106,8 @@ RangeVar* parse_new_name(text* name) {
     if (isTempNamespace(schema))
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("\"%s\" cannot be temporary", relation->relname),
-                        errhint("What ends with the session would be made again, at the cost of "
-                                "another epsilon.")));
+                        errhint("It would be lost at the end of the session, and creating it again "
+                                "would spend epsilon again.")));
     relation->schemaname = get_namespace_name(schema);
     return relation;
 }

@@ -21,7 +21,7 @@ Oid secret_relation(const char* name) {
     if (!OidIsValid(relation))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                         errmsg("table dp_counter_private.%s does not exist", name),
-                        errhint("CREATE EXTENSION dp_counter makes it.")));
+                        errhint("CREATE EXTENSION dp_counter creates it.")));
     return relation;
 }
 

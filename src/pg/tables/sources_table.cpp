@@ -47,9 +47,10 @@ void check_charges_no_source(Oid budget, const char* name) {
         kSourcesOfBudget, {oid_key(budget, kBudget)}, [&](const Datum* values, const bool*) {
             ereport(ERROR,
                     (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                     errmsg("cannot drop budget %s because a source is charged to it", name),
-                     errdetail("It is \"%s\".", get_rel_name(DatumGetObjectId(values[kSource]))),
-                     errhint("dp_source_drop makes that an ordinary view again.")));
+                     errmsg("cannot drop budget %s because a source depends on it", name),
+                     errdetail("Source \"%s\" charges it.",
+                               get_rel_name(DatumGetObjectId(values[kSource]))),
+                     errhint("Use dp_source_drop to make the source an ordinary view again.")));
         });
 }
 
