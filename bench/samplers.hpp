@@ -56,9 +56,9 @@ inline std::int64_t draw_by_rejection(std::uint64_t scale, RandomSource& random)
 /// value. It is here as the price of no care at all.
 inline std::int64_t draw_insecurely(double scale, RandomSource& random) {
     const double uniform = (static_cast<double>(random.next64() >> 11) + 0.5) * 0x1p-53; // in (0,1)
-    const double centred = uniform - 0.5;
-    const double magnitude = -scale * std::log(1 - 2 * std::fabs(centred));
-    return std::llrint(std::copysign(magnitude, centred));
+    const double centered = uniform - 0.5;
+    const double magnitude = -scale * std::log(1 - 2 * std::fabs(centered));
+    return std::llrint(std::copysign(magnitude, centered));
 }
 
 } // namespace dp_counter::bench

@@ -221,9 +221,9 @@ std::vector<Entry> present() {
     return entries;
 }
 
-/// Climbs in the top level's shape alone, from an entry's own shapes and its neighbours', by the
+/// Climbs in the top level's shape alone, from an entry's own shapes and its neighbors', by the
 /// costs at both ends of the entry's horizons. The first one, often a round number, counts twice.
-/// (A neighbour's has to be a tenth of a percent better: other first levels, other first steps.)
+/// (A neighbor's has to be a tenth of a percent better: other first levels, other first steps.)
 void retune(std::vector<Entry>& entries) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const std::int64_t from = entries[i].from;

@@ -1,4 +1,4 @@
-// The audit: a lower bound for epsilon from releases of two neighbouring streams.
+// The audit: a lower bound for epsilon from releases of two neighboring streams.
 #pragma once
 
 #include "audit/event.hpp"

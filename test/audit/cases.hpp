@@ -1,4 +1,4 @@
-// What is audited: mechanisms, radices, epsilons, horizons, and where the neighbours differ.
+// What is audited: mechanisms, radices, epsilons, horizons, and where the neighbors differ.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace dp_counter::test {
 struct Case {
     Request request;
     std::int64_t steps;               ///< of the streams: the horizon, or some where there is none
-    std::vector<std::int64_t> places; ///< steps whose bit the neighbours differ in, one at a time
+    std::vector<std::int64_t> places; ///< steps whose bit the neighbors differ in, one at a time
 };
 
 /// Seconds of work: for `make test` and for proving the audit's power.

@@ -12,7 +12,7 @@ namespace dp_counter::test {
 
 /// The matrix K of a running counter: releases are counts + K z, with independent z whose noise has
 /// scale 1. Each column is read off the counter by letting one node draw one number and all others
-/// draw 0. An event more at a step changes the counts by a vector a. Neighbours can be told apart
+/// draw 0. An event more at a step changes the counts by a vector a. Neighbors can be told apart
 /// only as far as z can from z + r, for whatever r has K r = a: the density of z changes by at most
 /// exp(sum |r|). The least such sum is the privacy loss.
 class Certificate {

@@ -19,7 +19,7 @@ struct Verdict {
     [[nodiscard]] double seen() const { return half_noise / (2 * epsilon); }
 };
 
-/// Audits every place of a case with `runs` releases of each neighbour. A bound above a mechanism's
+/// Audits every place of a case with `runs` releases of each neighbor. A bound above a mechanism's
 /// epsilon comes with probability at most `error`, all places together. With half_noise, a second
 /// audit measures the audit's power.
 [[nodiscard]] Verdict audit_case(const Case& one, std::size_t runs, double error, bool half_noise,

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     const std::vector<Case> cases = all ? all_cases() : small_cases();
 
     Keystream random;
-    std::printf("%zu releases of each neighbour; all bounds hold together with confidence %g\n\n",
+    std::printf("%zu releases of each neighbor; all bounds hold together with confidence %g\n\n",
                 runs, 1 - kError);
     const bool with_power = mode != "mutant";
     std::printf("%-28s %8s %8s", "mechanism", "epsilon", "bound");

@@ -1,6 +1,6 @@
 // Audits releases that were made elsewhere.
 //
-// usage: judge ERROR ONE OTHER     two files, a run of releases a line, of neighbouring streams
+// usage: judge ERROR ONE OTHER     two files, a run of releases a line, of neighboring streams
 //
 // Prints a lower bound for epsilon, wrong with probability at most ERROR, and the event that shows
 // it.

@@ -73,7 +73,7 @@ while ( $shots < $cancels ) {
 	last if $state eq 'gone';
 	$states{$state}++;
 	++$shots if $state eq '57014';
-	if ( !defined $before && $shots >= $cancels / 4 ) { # which may be cancelled itself
+	if ( !defined $before && $shots >= $cancels / 4 ) { # which may be canceled itself
 		$before = memory() until defined $before && $before =~ /^\d+$/;
 	}
 }
@@ -87,7 +87,7 @@ for ( 1 .. 1800 ) {
 ask('SELECT 1'); # meets the last shot, if that is still under way
 
 note join ', ', map {"$_: $states{$_}"} sort keys %states;
-is( join( ' ', grep { !/^(00000|57014)$/ } sort keys %states ), '', "$shots queries cancelled, the rest answered" );
+is( join( ' ', grep { !/^(00000|57014)$/ } sort keys %states ), '', "$shots queries canceled, the rest answered" );
 cmp_ok( $shots, '>=', $cancels, 'as many as meant' );
 my $after = memory();
 cmp_ok( $after, '<', $before + 4096, "the backend did not grow: $before kB after a quarter, $after kB at the end" );

@@ -146,7 +146,7 @@ SELECT is((SELECT count(*) FROM regexp_matches(pg_temp.plan_of('SELECT dp_runnin
           CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 1 ELSE 2 END, 'the default frame is made ROWS, from 16 on: the windows are one');
 SELECT is_empty('SELECT signature FROM counting WHERE proretset', 'no count returns a set');
 
--- the aggregates: no way to combine, to move, to serialise or to change the state behind their back
+-- the aggregates: no way to combine, to move, to serialize or to change the state behind their back
 SELECT is_empty(
     $$ SELECT aggfnoid FROM pg_aggregate JOIN functions f ON f.oid = aggfnoid
        WHERE aggtransfn::text !~ 'mistake' AND (aggcombinefn <> 0 OR aggserialfn <> 0 OR aggdeserialfn <> 0 OR aggmtransfn <> 0 OR aggminvtransfn <> 0 OR aggmfinalfn <> 0

@@ -191,7 +191,7 @@ CREATE TEMP TABLE results AS
 SELECT cmp_ok((SELECT count(*) FROM results), '<', 5000::bigint, 'as many statistics as the bound allows for');
 SELECT cmp_ok((SELECT count(*) FROM results), '>', 4000::bigint, 'as many statistics as meant');
 SELECT cmp_ok((SELECT max(abs(z)) FROM results r WHERE r.stream = s.stream), '<', 9::float8,
-              stream || ': means, variances, covariances, changes, neighbouring runs')
+              stream || ': means, variances, covariances, changes, neighboring runs')
 FROM streams s ORDER BY stream COLLATE "C";
 -- GROUP BY: the release after the last of t rows has the variance of step t; groups are independent.
 INSERT INTO samples

@@ -89,7 +89,7 @@ SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE flu) OVER (ORDER BY t) FRO
 \echo SQLSTATE :LAST_ERROR_SQLSTATE
 SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE false) OVER (ORDER BY t) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) FILTER (WHERE true) OVER (ORDER BY t) FROM visits;
--- its neighbour in the window may have none either: they cannot be told apart
+-- its neighbor in the window may have none either: they cannot be told apart
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER w, dp_running_count(flu, 1e9, 4, 8) FILTER (WHERE flu) OVER w
 FROM visits WINDOW w AS (ORDER BY t);
 -- other functions may

@@ -9,7 +9,7 @@ BEGIN
 	RETURN QUERY EXECUTE format('SELECT count - lag(count::numeric, 1, 0::numeric) OVER (ORDER BY step) FROM %s ORDER BY step', counter);
 END $$;
 
--- Two neighbours with a long past, so that all their slots are nearly full: `more` has had one event more. (An attacker gets
+-- Two neighbors with a long past, so that all their slots are nearly full: `more` has had one event more. (An attacker gets
 -- there by recording.) Bisecting how many events still fit must tell no difference; nothing may fail.
 SELECT dp_event_counter_create('less', 1e9), dp_event_counter_create('more', 1e9);
 UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21 WHERE counter IN ('less'::regclass, 'more'::regclass);

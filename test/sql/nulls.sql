@@ -24,7 +24,7 @@ SELECT dp_running_count(flu, 1e9, 3, 5) OVER (ORDER BY t) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 5) FROM visits;
 SELECT dp_running_count(NULL, 1e9, 3, 5) FROM visits;
 
--- and each has a noise of its own: with much noise neighbouring releases differ
+-- and each has a noise of its own: with much noise neighboring releases differ
 SELECT count(*) AS releases, count(DISTINCT n) > 990 AS all_noisy
 FROM (SELECT dp_running_count(NULL::boolean, 1e-6) OVER (ORDER BY t) AS n FROM generate_series(1, 1000) t) s;
 SELECT count(*) AS releases, count(DISTINCT n) > 990 AS all_noisy

@@ -1,4 +1,4 @@
-# Ticks that fail in every way: cancelled, out of disk space, between their commits, inside a transaction. A step is closed once, and its release is drawn once.
+# Ticks that fail in every way: canceled, out of disk space, between their commits, inside a transaction. A step is closed once, and its release is drawn once.
 use strict;
 use warnings;
 use FindBin;
@@ -106,7 +106,7 @@ for my $i (1 .. 150)
 }
 all_reported($node); # none goes on
 sql(q{CALL dp_counter_tick('t'); }); sql(q{CALL dp_counter_tick('tn')});
-is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 cancelled ticks every event is counted once');
+is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 canceled ticks every event is counted once');
 is_gapless($node, $_, "$_: no step is missing") for qw(t tn);
 # The server logs a statement with each cancel or termination that found one running.
 my @hits = substr(slurp_file($node->logfile), $cancels_from) =~ /(?:canceling statement due to user request|terminating connection due to administrator command)\n(?:(?!.*(?:ERROR|FATAL|LOG):).*\n)*?.*STATEMENT: +CALL dp_counter_tick/g;

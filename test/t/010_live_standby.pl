@@ -25,9 +25,9 @@ my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM
 my $first = sql($released);
 like($first, qr/^1:-?\d+$/, 'and publishes');
 
-# Ticks, in a session that asks for no standby, and is cancelled as soon as it waits for one.
+# Ticks, in a session that asks for no standby, and is canceled as soon as it waits for one.
 my $ticks = 0;
-sub cancelled_tick
+sub canceled_tick
 {
 	my ($until) = @_;
 	my $out = $node->basedir . '/tick.' . ++$ticks;
@@ -35,7 +35,7 @@ sub cancelled_tick
 		'-c', q{CALL dp_counter_tick('c')});
 	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
 	is(sql($released), $first, 'its release cannot be seen');
-	ok($node->poll_query_until('postgres', $until), 'it is cancelled then') if $until;
+	ok($node->poll_query_until('postgres', $until), 'it is canceled then') if $until;
 	# as often as it waits: a second time, and it has published
 	$node->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'});
 	$tick->finish;
@@ -43,11 +43,11 @@ sub cancelled_tick
 }
 $standby->stop;
 my $message = qr/ERROR:  step 2 is closed, but synchronous standbys have not confirmed it.*HINT:  The next tick publishes it/s;
-like(cancelled_tick(), $message, 'cancelled, it says that the step is closed');
+like(canceled_tick(), $message, 'canceled, it says that the step is closed');
 is(sql($released), $first, 'and does not publish it');
 my $second = sql($stored);
 like($second, qr/^2\|1\|-?\d+$/, 'it is stored');
-like(cancelled_tick(), $message, 'another tick waits as well');
+like(canceled_tick(), $message, 'another tick waits as well');
 is(sql($stored), $second, 'it draws nothing');
 is(sql($released), $first, 'and does not publish it either');
 
@@ -58,7 +58,7 @@ command_ok([ @receiver, '--create-slot' ], 'a slot');
 mkdir $node->basedir . '/received';
 my $receiver = start_program($node->basedir . '/receiver.out', @receiver, '-n', '-s', 1, '-D', $node->basedir . '/received');
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'receives');
-like(cancelled_tick(q{SELECT write_lsn >= pg_current_wal_flush_lsn() AND flush_lsn < write_lsn FROM pg_stat_replication}), $message, 'what a standby has only written is not published');
+like(canceled_tick(q{SELECT write_lsn >= pg_current_wal_flush_lsn() AND flush_lsn < write_lsn FROM pg_stat_replication}), $message, 'what a standby has only written is not published');
 $receiver->kill_kill;
 $node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replication');
 sql(q{SELECT pg_drop_replication_slot('receiver')});

@@ -1,4 +1,4 @@
-# A long tick shows its phase, stops when it is cancelled in any phase, and leaves nothing half done.
+# A long tick shows its phase, stops when it is canceled in any phase, and leaves nothing half done.
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
 
 	-- Runs a statement, cancels it when it is in the phase, and says what was shown then and afterwards. Where the cancel came too late for
 	-- the phase, on a busy machine, it tries again.
-	CREATE FUNCTION cancelled(phase text, OUT shown text, OUT shown_id text, OUT to_strangers text, OUT message text, OUT afterwards text, OUT id text)
+	CREATE FUNCTION canceled(phase text, OUT shown text, OUT shown_id text, OUT to_strangers text, OUT message text, OUT afterwards text, OUT id text)
 	LANGUAGE plpgsql AS $$
 	DECLARE
 		statement constant text := 'CALL dp_counter_tick(''c'')';
@@ -81,11 +81,11 @@ my $state = q{
 	       (SELECT sum(total) FROM dp_counter_private.streams), (SELECT sum(steps) FROM dp_counter_private.publications), (SELECT sum(spent) FROM dp_budgets)
 };
 my $before = sql($state);
-sub cancelled
+sub canceled
 {
 	my ($phase, $around) = @_;
 	my ($shown, $shown_id, $to_strangers, $message, $afterwards, $id) = split /\|/,
-		sql("BEGIN; $around; SELECT shown, shown_id, to_strangers, split_part(message, E'\\n', 1), afterwards, id FROM cancelled('$phase'); COMMIT");
+		sql("BEGIN; $around; SELECT shown, shown_id, to_strangers, split_part(message, E'\\n', 1), afterwards, id FROM canceled('$phase'); COMMIT");
 	is($shown, "CALL dp_counter_tick('c') -- public.c: $phase", "$phase is shown");
 	is($to_strangers, '<insufficient privilege>', 'not to strangers');
 	is($message, 'ERROR:  canceling statement due to user request', 'it stops at a cancel, in this phase');
@@ -95,13 +95,13 @@ sub cancelled
 	return;
 }
 my $none = 'SET TRANSACTION READ ONLY';
-cancelled($_, $none) for 'reading the source', 'counting', 'storing tallies';
+canceled($_, $none) for 'reading the source', 'counting', 'storing tallies';
 # Drawing is soon done: it is held where the first releases are stored.
-cancelled('drawing noise', 'LOCK TABLE dp_counter_private.releases IN SHARE MODE');
+canceled('drawing noise', 'LOCK TABLE dp_counter_private.releases IN SHARE MODE');
 is(sql($state), $before, 'nothing is spent or half done');
 
 # While it is published: what was closed is not drawn again.
-cancelled('publishing', 'LOCK TABLE dp_counter_private.publications IN SHARE MODE');
+canceled('publishing', 'LOCK TABLE dp_counter_private.publications IN SHARE MODE');
 is(sql('SELECT count(*) FROM c', 'steward'), 0, 'nothing is published');
 my $digest = q{SELECT count(*), md5(string_agg(r::text, '' ORDER BY step, stream)) FROM dp_counter_private.releases AS r WHERE number = (SELECT min(number) FROM dp_counter_private.releases)};
 my $closed = sql($digest);

@@ -12,7 +12,7 @@
 #include "core/accuracy/release_error.hpp"
 #include "core/count/mechanism_spec.hpp"
 #include "core/literature/approximate_laplace.hpp"
-#include "core/literature/square_root_factorisation.hpp"
+#include "core/literature/square_root_factorization.hpp"
 #include "core/tree/tree_variance.hpp"
 
 namespace dp_counter {

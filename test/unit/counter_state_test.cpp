@@ -71,7 +71,7 @@ TEST(CounterState, SaturatesAReleaseThatDoesNotFit) {
 /// The same noise beside a total and beside one that had an event more at step 3: whatever the
 /// totals, the releases differ by this one from then on. (A total that is clamped before the noise
 /// is added makes up for the event at the bound: increments differ twice.)
-TEST(CounterState, NeighboursDifferByOneEventAtEveryLimit) {
+TEST(CounterState, NeighborsDifferByOneEventAtEveryLimit) {
     constexpr std::int64_t kNoise = -(std::int64_t{1} << 61);
     for (const int128 start : {int128{0}, int128{kMost} - 3, int128{kMost} - 1, int128{kMost},
                                int128{kMost} + (int128{1} << 60)}) {

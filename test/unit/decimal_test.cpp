@@ -60,7 +60,7 @@ TEST(Decimal, KeepsWhatIsADouble) {
     EXPECT_EQ(largest_double_not_above("1" + std::string(400, '0')), INFINITY);
 }
 
-// Its neighbour 1e-9 as a double is above 10^-9.
+// Its neighbor 1e-9 as a double is above 10^-9.
 TEST(Decimal, LeastEpsilonIsOne) {
     EXPECT_EQ(largest_double_not_above("0.000000001"), Epsilon::kMin);
 }

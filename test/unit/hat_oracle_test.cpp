@@ -160,7 +160,7 @@ TEST(HatOracle, ErrorsAreThoseOfASecondProgram) {
         }
 }
 
-// What was found by numerical optimisation of all of R, signs included (continuous noise): the
+// What was found by numerical optimization of all of R, signs included (continuous noise): the
 // default is near it. At 256 steps, between two heights, 5 %.
 TEST(HatOracle, TheDefaultIsNearTheBestKnown) {
     struct Row {

@@ -1,4 +1,4 @@
-// What the tests of bridge and hat share: plans in memory, and the factorisation A = L R in exact
+// What the tests of bridge and hat share: plans in memory, and the factorization A = L R in exact
 // rationals, R from the definition of the levels and L from the weights that the code uses.
 #pragma once
 

@@ -18,7 +18,7 @@
 // L R = A: M_0(i) is 1 for i < t and 0 behind. M_l is 1 left of the window, 0 right of it, and
 // computed between. Up to kEveryStep steps for each t; above, for a step of each tick, of every
 // level, of the cells that have rows of their own at either end and of one that stands for all
-// between: what the code computes for a level depends on the kinds of cells in two neighbouring
+// between: what the code computes for a level depends on the kinds of cells in two neighboring
 // levels alone.
 #include "core/hat/hat_table.hpp"
 
@@ -315,7 +315,7 @@ void prove(const HatLevels& spec) {
     ASSERT_NO_FATAL_FAILURE(proof.check_rows());
 }
 
-TEST(HatTable, EveryRowIsAFactorisationWithinEpsilon) {
+TEST(HatTable, EveryRowIsAFactorizationWithinEpsilon) {
     for (std::size_t row = 0; row < std::size(kHatTable); ++row) {
         const HatTableEntry& entry = kHatTable[row];
         const bool is_last = row + 1 == std::size(kHatTable);

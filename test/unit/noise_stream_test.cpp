@@ -181,7 +181,7 @@ TEST(Progress, SaturatesTheReleaseAndNothingElse) {
     EXPECT_EQ((Progress{kMaxHorizon, kMaxHorizon}.release(kMost)), kMost);
 }
 
-// A sum that was clamped at a limit would forget by how much: what a neighbour had less could come
+// A sum that was clamped at a limit would forget by how much: what a neighbor had less could come
 // back later, and the two would differ in more than their sensitivity.
 TEST(Progress, RemembersASumBeyondAllReleases) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

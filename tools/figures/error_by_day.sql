@@ -1,5 +1,5 @@
 -- Mean squared error for streams by day, week and month, in units of 1/epsilon^2: horizons 7 to 1000, and the
--- best factorisations known, found by numerical optimisation of all nodes.
+-- best factorizations known, found by numerical optimization of all nodes.
 SELECT horizon,
        max(mse) FILTER (WHERE mechanism = 'hat') * 1e-6 AS hat,
        max(mse) FILTER (WHERE mechanism = 'bridge') * 1e-6 AS bridge,
@@ -9,7 +9,7 @@ SELECT horizon,
        max(best_known) AS best_known
 FROM (SELECT DISTINCT round(7 * (1000 / 7.0) ^ (i / 160.0))::bigint AS horizon FROM generate_series(0, 160) AS i
       UNION SELECT horizon FROM (VALUES (24), (64), (256), (365)) AS v (horizon)) AS horizons
-     LEFT JOIN (VALUES (24, 16.90), (64, 28.33), (256, 53.88), (365, 62.16)) AS optimised (horizon, best_known) USING (horizon),
+     LEFT JOIN (VALUES (24, 16.90), (64, 28.33), (256, 53.88), (365, 62.16)) AS optimized (horizon, best_known) USING (horizon),
      LATERAL dp_compare(horizon, 1e-3)
 GROUP BY horizon
 ORDER BY horizon;

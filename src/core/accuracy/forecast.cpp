@@ -17,7 +17,7 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }
-    // Neither neighbouring steps collide nor differences of one length, nor any of 362 steps.
+    // Neither neighboring steps collide nor differences of one length, nor any of 362 steps.
     return static_cast<std::size_t>(h + noise.index + 362 * noise.since);
 }
 

@@ -10,7 +10,7 @@
 
 namespace dp_counter {
 
-/// Neighbouring numbers on which the path is constant: at their mean. Trivial, and aligned as its
+/// Neighboring numbers on which the path is constant: at their mean. Trivial, and aligned as its
 /// words are: it may lie in memory that is aligned to 8 bytes.
 class IsotonicBlock {
 public:

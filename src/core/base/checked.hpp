@@ -18,7 +18,7 @@ __extension__ using uint128 = unsigned __int128;
 
 /// The nearest number that has 64 bits. For releases: what is done to one is post-processing. A
 /// running total must never be clamped: an event less could be made up for at the bound by a later
-/// one, and neighbours would differ in two steps.
+/// one, and neighbors would differ in two steps.
 [[nodiscard]] constexpr std::int64_t saturated(int128 release) noexcept {
     using Limits = std::numeric_limits<std::int64_t>;
     return static_cast<std::int64_t>(std::clamp<int128>(release, Limits::min(), Limits::max()));

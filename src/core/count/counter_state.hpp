@@ -34,7 +34,7 @@ struct StepNoise {
 /// The secret state of a live counter: the live noise of its mechanism. What was counted is kept by
 /// whoever counts; nothing in here depends on it.
 ///
-/// A step may hold any number of events. Neighbours differ by one event more or less in one step,
+/// A step may hold any number of events. Neighbors differ by one event more or less in one step,
 /// which moves the node sums that hold the step by one, as a bit does: all releases together are
 /// epsilon-differentially private (mechanism_spec.hpp), even where later events depend on earlier
 /// releases.

@@ -188,7 +188,7 @@ namespace {
 /// The least-squares choice of one level's weights, in integers: whatever it returns, the mechanism
 /// is private and unbiased, so the rounding here only has to be the same on every machine.
 ///
-/// With the window's knots as unknowns and the others at 1 and 0 it minimises the sum over the
+/// With the window's knots as unknowns and the others at 1 and 0 it minimizes the sum over the
 /// children of (lambda(child) - interpolated lambda(child))^2, the variance of this level's
 /// children, plus the sum over the knots of (lambda(knot) - expected)^2, what the level above will
 /// add: nothing is expected of the top, and elsewhere a line through 1/2 at the stream's place.

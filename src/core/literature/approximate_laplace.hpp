@@ -5,7 +5,7 @@
 
 namespace dp_counter {
 
-/// How far one neighbour's vector of values can be from the other's.
+/// How far one neighbor's vector of values can be from the other's.
 struct Sensitivities {
     double l1;
     double l2; ///< at most l1

@@ -8,7 +8,7 @@
 
 #include "core/accuracy/release_error.hpp"
 #include "core/base/checkpoint.hpp"
-#include "core/literature/square_root_factorisation.hpp"
+#include "core/literature/square_root_factorization.hpp"
 #include "core/tree/tree_variance.hpp"
 
 namespace dp_counter {
@@ -27,7 +27,7 @@ Compared of_summary(const char* name, Guarantee guarantee, const ErrorSummary& e
     return {name, {}, guarantee, error.mse, error.max_variance};
 }
 
-/// The square of the l2 sensitivity of the square-root factorisation.
+/// The square of the l2 sensitivity of the square-root factorization.
 double square_root_sensitivity(std::int64_t horizon, std::int64_t contributions) noexcept {
     return contributions == 1 ? square_root_norms(horizon).last
                               : first_columns_norm(horizon, contributions);
@@ -43,7 +43,7 @@ void add_gaussian(std::vector<Compared>& rows, std::int64_t horizon, PrivacyUnit
     };
     const double henzinger = henzinger_gaussian_stddev(epsilon, delta);
     if (gaussian_is_private(henzinger, epsilon, delta)) {
-        // Their factorisation is the same: its sensitivity grows by as much as their bound on it.
+        // Their factorization is the same: its sensitivity grows by as much as their bound on it.
         const double growth =
             square_root_sensitivity(horizon, contributions) / square_root_sensitivity(horizon, 1);
         rows.push_back({"Henzinger-Upadhyay-Upadhyay bound",

@@ -46,7 +46,7 @@ struct Compared {
 /// C^2 (1 + ln(4T/5)/pi)^2 with C = henzinger_gaussian_stddev, for sensitivity 1.
 [[nodiscard]] double henzinger_bound(std::int64_t horizon, Epsilon epsilon, Delta delta) noexcept;
 
-/// The square-root factorisation with Gaussian noise of this standard deviation per unit of l2
+/// The square-root factorization with Gaussian noise of this standard deviation per unit of l2
 /// sensitivity, where as many steps as there are contributions change by 1 each.
 [[nodiscard]] ErrorSummary square_root_error(std::int64_t horizon, double stddev,
                                              std::int64_t contributions = 1) noexcept;

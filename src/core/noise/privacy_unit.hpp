@@ -8,7 +8,7 @@
 
 namespace dp_counter {
 
-/// Inputs are neighbours if their numbers, of all steps together, differ by at most `sensitivity`
+/// Inputs are neighbors if their numbers, of all steps together, differ by at most `sensitivity`
 /// in l1; all releases together are epsilon-differentially private. For bits it is 1. (An Epsilon
 /// by itself is the unit of a count.)
 struct PrivacyUnit {

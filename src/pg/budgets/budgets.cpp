@@ -68,7 +68,7 @@ void insert_budget(Oid budget, std::int32_t number, Numeric epsilon) {
                                  {kEpsilon, NumericGetDatum(epsilon)}});
 }
 
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t counter) {
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number) {
     Budget row{};
     if (!read_budget(budget, row))
         elog(ERROR, "relation %u is not a budget", budget);
@@ -83,17 +83,17 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
                                 "never closed a step refunds its epsilon.",
                                 quoted_name(budget))));
     insert_secret_row(kEntries, {{kOfBudget, Int32GetDatum(row.number)},
-                                 {kCounter, Int32GetDatum(counter), counter == kNoCounter},
+                                 {kCounter, Int32GetDatum(number), number == kNoCounter},
                                  {kPurpose, CStringGetTextDatum(purpose)},
                                  {kSpent, NumericGetDatum(epsilon)},
                                  {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
 }
 
-void refund_budget(std::int32_t counter) {
+void refund_budget(std::int32_t number) {
     visit_secret_rows(
-        kEntryOfCounter, {number_key(counter, kCounter)},
+        kEntryOfCounter, {number_key(number, kCounter)},
         [](const Datum* values, const bool*) { lock_budget(DatumGetInt32(values[kOfBudget])); });
-    delete_secret_rows(kEntryOfCounter, {number_key(counter, kCounter)});
+    delete_secret_rows(kEntryOfCounter, {number_key(number, kCounter)});
 }
 
 bool is_spent_from(Oid budget) {

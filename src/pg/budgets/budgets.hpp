@@ -30,11 +30,11 @@ void insert_budget(Oid budget, std::int32_t number, Numeric epsilon);
 
 /// Charges a usable budget in the current transaction. Raises configuration_limit_exceeded, and
 /// says what is left, where that is less.
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t counter);
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number);
 
 /// Gives back what the counter was charged, if it was; for a counter none of whose steps was ever
 /// closed.
-void refund_budget(std::int32_t counter);
+void refund_budget(std::int32_t number);
 
 /// Whether anything has been spent from it.
 [[nodiscard]] bool is_spent_from(Oid budget);

@@ -26,8 +26,8 @@ struct ViewShape {
     bool is_sum;
 };
 
-ViewShape shape_of(Oid releases) {
-    Relation view = relation_open(releases, AccessShareLock);
+ViewShape shape_of(Oid counter) {
+    Relation view = relation_open(counter, AccessShareLock);
     TupleDesc columns = RelationGetDescr(view);
     const auto is_named = [&](int column, const char* name) {
         return std::strcmp(NameStr(TupleDescAttr(columns, column)->attname), name) == 0;
@@ -44,8 +44,8 @@ ViewShape shape_of(Oid releases) {
 
 /// As the caller, who may have made anything of the search path: the function sets it to
 /// pg_catalog. The difference is computed in decimals, since releases may be at a bigint's ends.
-const char* statement(Oid releases, const char* extension) {
-    const ViewShape shape = shape_of(releases);
+const char* statement(Oid counter, const char* extension) {
+    const ViewShape shape = shape_of(counter);
     return psprintf(
         "SELECT c.since + (r.step - 1)::float8 * c.every, r.group_value, r.step, %s, NULL::float8, "
         "%s.dp_stddev(r.step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, "
@@ -60,7 +60,7 @@ const char* statement(Oid releases, const char* extension) {
         "c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, r.before, '[0,)')) AS i(i) "
         "WHERE c.counter = $1 ORDER BY r.step, r.group_value",
         shape.is_sum ? "NULL::int8, r.change" : "r.change, NULL::int8", extension, shape.group,
-        shape.is_sum ? "sum" : "count", quoted_name(releases), extension, extension);
+        shape.is_sum ? "sum" : "count", quoted_name(counter), extension, extension);
 }
 
 } // namespace
@@ -68,7 +68,7 @@ const char* statement(Oid releases, const char* extension) {
 
 DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "counter");
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
     constexpr const char* kHint = "It is a number of periods: for a daily counter, 7 is a week.";
     check_not_null(fcinfo->args[1], "lag", kHint);
     const std::int64_t lag = PG_GETARG_INT64(1);
@@ -77,7 +77,7 @@ DP_FUNCTION(dp_counter_changes) {
                         errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
                                static_cast<long long>(lag)),
                         errhint("%s", kHint)));
-    check_counter_privilege(releases, ACL_SELECT);
+    check_counter_privilege(counter, ACL_SELECT);
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
 
@@ -85,9 +85,9 @@ DP_FUNCTION(dp_counter_changes) {
     const char* extension =
         quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
     Oid types[] = {OIDOID, INT8OID, INT4OID};
-    Datum values[] = {ObjectIdGetDatum(releases), Int64GetDatum(lag),
+    Datum values[] = {ObjectIdGetDatum(counter), Int64GetDatum(lag),
                       Int32GetDatum(static_cast<std::int32_t>(lag))};
-    Portal portal = SPI_cursor_open_with_args(nullptr, statement(releases, extension), 3, types,
+    Portal portal = SPI_cursor_open_with_args(nullptr, statement(counter, extension), 3, types,
                                               values, nullptr, true, 0);
     for (;;) {
         SPI_cursor_fetch(portal, true, 1000);

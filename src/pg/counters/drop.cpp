@@ -25,17 +25,17 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-void remove(Oid releases) {
-    lock_counter(releases);
+void remove(Oid counter) {
+    lock_counter(counter);
     CounterRow row{}; // no counter has number 0
-    (void)read_counter(releases, row);
-    delete_counter(releases);
+    (void)read_counter(counter, row);
+    delete_counter(counter);
     delete_releases(row.number);
     delete_streams(row.number);
-    if (has_source(releases))
-        end_source_counter(releases, row);
+    if (has_source(counter))
+        end_source_counter(counter, row);
     else
-        end_event_counter(releases);
+        end_event_counter(counter);
 }
 
 /// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what
@@ -56,13 +56,13 @@ void remove_budget(Oid budget, const char* name) {
 
 DP_FUNCTION(dp_counter_drop) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "counter");
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_drop()");
-    check_counter_owner(releases); // before the lock, so that nobody else can make others wait
-    LockRelationOid(releases, AccessExclusiveLock);
-    check_counter_owner(releases);
-    remove(releases); // the event trigger would, were it not switched off
-    drop_view(releases);
+    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
+    LockRelationOid(counter, AccessExclusiveLock);
+    check_counter_owner(counter);
+    remove(counter); // the event trigger would, were it not switched off
+    drop_view(counter);
     PG_RETURN_VOID();
 }
 

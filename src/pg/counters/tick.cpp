@@ -43,24 +43,24 @@ namespace dp_counter::pg {
 namespace {
 
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
-void open_counter(Oid releases, CounterRow& row) {
-    LockRelationOid(releases, AccessShareLock); // against DROP
-    check_counter_privilege(releases, kMayTick);
-    lock_counter(releases);
-    if (!read_counter(releases, row))
+void open_counter(Oid counter, CounterRow& row) {
+    LockRelationOid(counter, AccessShareLock); // against DROP
+    check_counter_privilege(counter, kMayTick);
+    lock_counter(counter);
+    if (!read_counter(counter, row))
         raise_dropped();
 }
 
 /// The first transaction's work.
-Closed close(Oid releases, CounterRow& row, TimestampTz called) {
-    return has_source(releases) ? close_source_counter(releases, row, called)
-                                : close_event_counter(releases, row, called);
+Closed close(Oid counter, CounterRow& row, TimestampTz called) {
+    return has_source(counter) ? close_source_counter(counter, row, called)
+                               : close_event_counter(counter, row, called);
 }
 
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
 /// are published, be it by this tick or by another one that came in between. Returns the last step,
 /// or 0 if there is nothing new.
-std::int64_t tick(Oid releases, TimestampTz called) {
+std::int64_t tick(Oid counter, TimestampTz called) {
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // to be published
     std::int64_t last_step = 0;
@@ -73,9 +73,9 @@ std::int64_t tick(Oid releases, TimestampTz called) {
         if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
             closed_at = XactLastCommitEnd;
         if (closed_step == 0) // this transaction may close
-            lock_source_of(releases);
+            lock_source_of(counter);
         CounterRow row;
-        open_counter(releases, row);
+        open_counter(counter, row);
         PushActiveSnapshot(GetTransactionSnapshot());
         bool is_published = published_steps(row.number) >= row.steps;
         if (!is_published) {
@@ -87,7 +87,7 @@ std::int64_t tick(Oid releases, TimestampTz called) {
         } else if (closed_step != 0) {
             last_step = row.steps;
         } else {
-            closed = close(releases, row, called);
+            closed = close(counter, row, called);
             is_over = closed == Closed::nothing;
             is_published = false;
             closed_step = is_over ? 0 : row.steps;
@@ -107,20 +107,20 @@ std::int64_t tick(Oid releases, TimestampTz called) {
 /// NOTIFY dp_counter, 'schema.name step', in a transaction of its own: a hint that somebody may be
 /// waiting for. It is left out rather than that it fail where the queue of notifications is
 /// (nearly) full.
-void notify(Oid releases, std::int64_t step) {
+void notify(Oid counter, std::int64_t step) {
     constexpr double kFull = 0.9;
     if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
-        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter))) // not dropped meanwhile
         Async_Notify("dp_counter",
-                     psprintf("%s %lld", quoted_name(releases), static_cast<long long>(step)));
+                     psprintf("%s %lld", quoted_name(counter), static_cast<long long>(step)));
     SPI_commit();
     SPI_start_transaction();
 }
 
-void tick_and_notify(Oid releases, TimestampTz called) {
-    const std::int64_t step = tick(releases, called);
+void tick_and_notify(Oid counter, TimestampTz called) {
+    const std::int64_t step = tick(counter, called);
     if (step != 0)
-        notify(releases, step);
+        notify(counter, step);
 }
 
 /// Of several counters, the error's.
@@ -137,12 +137,12 @@ constexpr const char* kWhyCommit =
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
-    const Oid releases = read_relation(fcinfo->args[0], "counter");
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_tick()");
-    check_counter_privilege(releases, kMayTick);
+    check_counter_privilege(counter, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     const TimestampTz called = GetCurrentTimestamp();
-    with_progress([&] { tick_and_notify(releases, called); });
+    with_progress([&] { tick_and_notify(counter, called); });
     SPI_finish();
     PG_RETURN_VOID();
 }

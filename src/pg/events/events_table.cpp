@@ -73,15 +73,15 @@ struct Total {
 };
 
 /// A scan of the counter's rows, or of one slot's.
-SysScanDesc begin_scan(Relation table, Oid releases, const std::int32_t* slot, Snapshot snapshot) {
-    const SecretKey key = oid_key(releases);
+SysScanDesc begin_scan(Relation table, Oid counter, const std::int32_t* slot, Snapshot snapshot) {
+    const SecretKey key = oid_key(counter);
     return slot == nullptr
                ? begin_secret_scan(table, kEvents, {key}, snapshot)
                : begin_secret_scan(table, kEvents, {key, number_key(*slot, kSlot)}, snapshot);
 }
 
-void insert_slot(Relation table, Oid releases, std::int32_t slot, std::int32_t events) {
-    Datum values[kColumns] = {ObjectIdGetDatum(releases), Int32GetDatum(slot)};
+void insert_slot(Relation table, Oid counter, std::int32_t slot, std::int32_t events) {
+    Datum values[kColumns] = {ObjectIdGetDatum(counter), Int32GetDatum(slot)};
     bool nulls[kColumns] = {};
     Total{false, static_cast<uint128>(events)}.put(values);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
@@ -153,9 +153,9 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
 
 /// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
 /// sees the last committed version, whatever the transaction's own snapshot is.
-bool add_to_free_row(Relation table, Oid releases, const std::int32_t* slot, std::int32_t events) {
+bool add_to_free_row(Relation table, Oid counter, const std::int32_t* slot, std::int32_t events) {
     bool added = false;
-    SysScanDesc scan = begin_scan(table, releases, slot, SnapshotSelf);
+    SysScanDesc scan = begin_scan(table, counter, slot, SnapshotSelf);
     HeapTuple row = nullptr;
     while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
         added = add_to_row(table, row, events);
@@ -203,37 +203,37 @@ void tidy(Relation table) {
 
 } // namespace
 
-void create_event_slots(Oid releases) {
-    drop_event_slots(releases);
+void create_event_slots(Oid counter) {
+    drop_event_slots(counter);
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         // A recorder that commits after its counter was dropped leaves a slot behind.
         delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
                     [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner); });
         for (std::int32_t slot = 0; slot < kSlots; ++slot)
-            insert_slot(table, releases, slot, 0);
+            insert_slot(table, counter, slot, 0);
         close_secret(table);
     });
     CommandCounterIncrement();
 }
 
-void add_events(Oid releases, std::int32_t events) {
+void add_events(Oid counter, std::int32_t events) {
     without_statistics([&] {
         const std::int32_t slot = own_slot();
         Relation table = open_secret(kEvents);
-        if (!add_to_free_row(table, releases, &slot, events) &&
-            !add_to_free_row(table, releases, nullptr, events))
-            insert_slot(table, releases, slot, events);
+        if (!add_to_free_row(table, counter, &slot, events) &&
+            !add_to_free_row(table, counter, nullptr, events))
+            insert_slot(table, counter, slot, events);
         close_secret(table);
     });
 }
 
-int128 total_events(Oid releases) {
+int128 total_events(Oid counter) {
     uint128 total = 0;
     std::int32_t slots = 0;
     without_statistics([&] {
         Relation table = open_secret(kEvents);
-        SysScanDesc scan = begin_scan(table, releases, nullptr, nullptr);
+        SysScanDesc scan = begin_scan(table, counter, nullptr, nullptr);
         HeapTuple row = nullptr;
         for (; HeapTupleIsValid(row = systable_getnext(scan)); ++slots)
             total += Total::of(row, RelationGetDescr(table)).events;
@@ -247,11 +247,11 @@ int128 total_events(Oid releases) {
     return static_cast<int128>(total);
 }
 
-void drop_event_slots(Oid releases) {
+void drop_event_slots(Oid counter) {
     CommandCounterIncrement(); // so that rows of this very command can be deleted
     without_statistics([&] {
         Relation table = open_secret(kEvents);
-        delete_rows(table, begin_scan(table, releases, nullptr, SnapshotSelf),
+        delete_rows(table, begin_scan(table, counter, nullptr, SnapshotSelf),
                     [](Oid) { return true; });
         close_secret(table);
     });

@@ -18,17 +18,17 @@
 namespace dp_counter::pg {
 
 /// Makes the slots of a new counter. What dropped counters have left behind goes.
-void create_event_slots(Oid releases);
+void create_event_slots(Oid counter);
 
 /// Adds events, no negative number, as part of the current transaction. Zero events leave the same
 /// traces as others.
-void add_events(Oid releases, std::int32_t events);
+void add_events(Oid counter, std::int32_t events);
 
 /// The events of all transactions committed by now. Raises data_corrupted if the counter has no
 /// slots.
-[[nodiscard]] int128 total_events(Oid releases);
+[[nodiscard]] int128 total_events(Oid counter);
 
 /// Leaves the slot of a transaction that is about to commit; it belongs to nobody then.
-void drop_event_slots(Oid releases);
+void drop_event_slots(Oid counter);
 
 } // namespace dp_counter::pg

@@ -20,7 +20,7 @@ namespace {
 
 /// Events of one counter in one level of subtransactions.
 struct Entry {
-    Oid releases;
+    Oid counter;
     int level;
     std::int32_t events; ///< at most kMostEvents
 };
@@ -54,20 +54,20 @@ void reserve_one() {
     capacity = larger;
 }
 
-void add(Oid releases, int level, std::int32_t events) {
+void add(Oid counter, int level, std::int32_t events) {
     for (int i = size - 1; i >= 0; --i) {
-        if (entries[i].releases == releases && entries[i].level == level) {
+        if (entries[i].counter == counter && entries[i].level == level) {
             entries[i].events = bounded(std::int64_t{entries[i].events} + events);
             return;
         }
     }
     reserve_one();
-    entries[size++] = {releases, level, events};
+    entries[size++] = {counter, level, events};
 }
 
-void store(Oid releases, std::int32_t events) {
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(releases))) // not dropped meanwhile
-        add_events(releases, events);
+void store(Oid counter, std::int32_t events) {
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter))) // not dropped meanwhile
+        add_events(counter, events);
 }
 
 void store_all() {
@@ -76,7 +76,7 @@ void store_all() {
         return;
     PushActiveSnapshot(GetTransactionSnapshot());
     for (int i = 0; i < size; ++i)
-        store(entries[i].releases, entries[i].events);
+        store(entries[i].counter, entries[i].events);
     PopActiveSnapshot();
 }
 
@@ -113,9 +113,9 @@ extern "C" void at_subtransaction_end(SubXactEvent event, SubTransactionId /*min
     for (int i = 0; i < count; ++i) { // what stays moves towards the front: never needs more room
         const Entry entry = entries[i];
         if (entry.level < level)
-            add(entry.releases, entry.level, entry.events);
+            add(entry.counter, entry.level, entry.events);
         else if (event == SUBXACT_EVENT_COMMIT_SUB)
-            add(entry.releases, level - 1, entry.events);
+            add(entry.counter, level - 1, entry.events);
     }
     if (count > size)
         sodium_memzero(entries + size, sizeof(Entry) * static_cast<std::size_t>(count - size));
@@ -128,19 +128,19 @@ void initialize_pending_events() {
     RegisterSubXactCallback(at_subtransaction_end, nullptr);
 }
 
-bool has_pending_events(Oid releases) {
+bool has_pending_events(Oid counter) {
     for (int i = 0; i < size; ++i)
-        if (entries[i].releases == releases)
+        if (entries[i].counter == counter)
             return true;
     return false;
 }
 
-void add_pending_events(Oid releases, std::int64_t events) {
+void add_pending_events(Oid counter, std::int64_t events) {
     if (is_stored) {               // some other module's end of the transaction
         CommandCounterIncrement(); // a version of this very command cannot be replaced
-        add_events(releases, bounded(events));
+        add_events(counter, bounded(events));
     } else {
-        add(releases, GetCurrentTransactionNestLevel(), bounded(events));
+        add(counter, GetCurrentTransactionNestLevel(), bounded(events));
     }
 }
 

@@ -22,21 +22,21 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-void check_is_recorded(Oid releases) {
-    if (has_source(releases))
+void check_is_recorded(Oid counter) {
+    if (has_source(counter))
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("counter \"%s\" has a source", get_rel_name(releases)),
+                        errmsg("counter \"%s\" has a source", get_rel_name(counter)),
                         errhint("It counts the rows of its source. To record events, use a counter "
                                 "of dp_event_counter_create.")));
 }
 
-void check_may_record(Oid releases) {
+void check_may_record(Oid counter) {
     PreventCommandIfReadOnly("dp_counter_record()");
     PreventCommandIfParallelMode("dp_counter_record()");
-    check_privilege(releases, kMayRecord);
-    if (!has_pending_events(releases)) {
-        check_is_counter(releases);
-        check_is_recorded(releases);
+    check_privilege(counter, kMayRecord);
+    if (!has_pending_events(counter)) {
+        check_is_counter(counter);
+        check_is_recorded(counter);
     }
 }
 
@@ -45,7 +45,7 @@ void check_may_record(Oid releases) {
 
 /// What a query's first firing of the trigger found out, for the others.
 struct Target {
-    Oid releases;
+    Oid counter;
     Oid user; ///< whose privilege was checked
 };
 
@@ -76,15 +76,14 @@ void check_trigger(FunctionCallInfo fcinfo) {
 
 /// The table that the trigger's argument names. A name without a schema is that of a table in the
 /// schema of the trigger's own table: a session's search path has no say.
-Oid find_releases(const TriggerData* data) {
+Oid find_counter(const TriggerData* data) {
     text* name = cstring_to_text(data->tg_trigger->tgargs[0]);
     RangeVar* table = makeRangeVarFromNameList(textToQualifiedNameList(name));
     if (table->schemaname == nullptr)
         table->schemaname = get_namespace_name(RelationGetNamespace(data->tg_relation));
     const Oid schema = get_namespace_oid(table->schemaname, true);
-    const Oid releases =
-        OidIsValid(schema) ? get_relname_relid(table->relname, schema) : InvalidOid;
-    if (!OidIsValid(releases))
+    const Oid counter = OidIsValid(schema) ? get_relname_relid(table->relname, schema) : InvalidOid;
+    if (!OidIsValid(counter))
         ereport(ERROR,
                 (errcode(ERRCODE_UNDEFINED_TABLE),
                  errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname),
@@ -92,23 +91,23 @@ Oid find_releases(const TriggerData* data) {
                            data->tg_trigger->tgname, RelationGetRelationName(data->tg_relation)),
                  errhint("Qualify the counter with its schema. If it was renamed, create the "
                          "trigger again.")));
-    return releases;
+    return counter;
 }
 
-Oid releases_of_trigger(FunctionCallInfo fcinfo) {
+Oid counter_of_trigger(FunctionCallInfo fcinfo) {
     auto* target = static_cast<Target*>(fcinfo->flinfo->fn_extra);
     if (target == nullptr) {
         target =
             static_cast<Target*>(MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Target)));
-        target->releases = find_releases(reinterpret_cast<const TriggerData*>(fcinfo->context));
+        target->counter = find_counter(reinterpret_cast<const TriggerData*>(fcinfo->context));
         fcinfo->flinfo->fn_extra = target;
     }
     const Oid user = GetUserId();
     if (target->user != user) {
-        check_may_record(target->releases);
+        check_may_record(target->counter);
         target->user = user;
     }
-    return target->releases;
+    return target->counter;
 }
 
 } // namespace
@@ -116,15 +115,15 @@ Oid releases_of_trigger(FunctionCallInfo fcinfo) {
 
 DP_FUNCTION(dp_counter_record) {
     using namespace dp_counter::pg;
-    const Oid releases = read_relation(fcinfo->args[0], "counter");
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
     check_not_null(fcinfo->args[1], "events", "Give 0 if there are none.");
     const std::int32_t events = PG_GETARG_INT32(1);
     if (events < 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("events must not be negative"),
                  errhint("Events are never subtracted from a counter.")));
-    check_may_record(releases);
-    add_pending_events(releases, events);
+    check_may_record(counter);
+    add_pending_events(counter, events);
     PG_RETURN_VOID();
 }
 
@@ -132,8 +131,8 @@ DP_FUNCTION(dp_counter_record_trigger) {
     using namespace dp_counter::pg;
     check_trigger(fcinfo);
     const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
-    const Oid releases = releases_of_trigger(fcinfo);
+    const Oid counter = counter_of_trigger(fcinfo);
     const bool is_row = TRIGGER_FIRED_FOR_ROW(data->tg_event);
-    add_pending_events(releases, is_row ? 1 : tuplestore_tuple_count(data->tg_newtable));
+    add_pending_events(counter, is_row ? 1 : tuplestore_tuple_count(data->tg_newtable));
     PG_RETURN_POINTER(nullptr);
 }

@@ -30,7 +30,7 @@ namespace dp_counter::pg {
 namespace {
 
 constinit Forecast
-    forecast(backend_plans); // this backend's; constant-initialised, public values only
+    forecast(backend_plans); // this backend's; constant-initialized, public values only
 
 double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
     check_not_null(fcinfo->args[index], name);

@@ -33,7 +33,7 @@ bool draws_noise(Form_pg_proc function) {
 }
 
 /// Whether there was something to mend.
-bool mend(Relation functions, Oid function) {
+bool mark_volatile(Relation functions, Oid function) {
     HeapTuple tuple = SearchSysCacheCopy1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple))
         elog(ERROR, "cache lookup failed for function %u", function);
@@ -48,8 +48,8 @@ bool mend(Relation functions, Oid function) {
 }
 
 /// Of the functions of the extension, the number that were mended.
-int64 mend_members(Oid extension) {
-    int64 mended = 0;
+int64 repair(Oid extension) {
+    int64 repaired = 0;
     ScanKeyData keys[2];
     ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
                 ObjectIdGetDatum(ExtensionRelationId));
@@ -63,13 +63,13 @@ int64 mend_members(Oid extension) {
     while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
         const auto* member = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
         if (member->deptype == DEPENDENCY_EXTENSION && member->classid == ProcedureRelationId &&
-            mend(functions, member->objid))
-            ++mended;
+            mark_volatile(functions, member->objid))
+            ++repaired;
     }
     systable_endscan(scan);
     table_close(dependencies, AccessShareLock);
     table_close(functions, RowExclusiveLock);
-    return mended;
+    return repaired;
 }
 
 } // namespace
@@ -87,5 +87,5 @@ DP_FUNCTION(dp_repair) {
 #endif
     if (!owns)
         aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_EXTENSION, "dp_counter");
-    PG_RETURN_INT64(mend_members(extension));
+    PG_RETURN_INT64(repair(extension));
 }

@@ -1,7 +1,7 @@
 // Commits that nothing takes back: procedures that commit, flushed to disk and to synchronous
 // standbys.
 //
-// A commit that waits for standbys can be cancelled: it is then committed here, with a warning, and
+// A commit that waits for standbys can be canceled: it is then committed here, with a warning, and
 // lost if one of them takes over. What must outlive that asks standbys_have.
 #pragma once
 
@@ -27,7 +27,7 @@ void next_transaction();
 [[nodiscard]] bool standbys_have(XLogRecPtr end);
 
 /// Waits until they have flushed all that is on this server's disk, and says whether they have: the
-/// wait can be cancelled.
+/// wait can be canceled.
 [[nodiscard]] bool await_standbys();
 
 } // namespace dp_counter::pg

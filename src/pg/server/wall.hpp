@@ -17,7 +17,7 @@ struct Interrupted {};
 void throw_if_interrupted();
 
 /// What a guarded call left behind when it failed: plain memory, so that ereport may longjmp over
-/// it. Uninitialised until capture() fills it.
+/// it. Uninitialized until capture() fills it.
 struct Failure {
     int sqlstate;
     char message[256];

@@ -32,7 +32,7 @@ namespace {
 
 /// What is known while the rows come. Trivial.
 struct Collector {
-    const SourceCounterRow* counter;
+    const SourceCounterRow* declared;
     const Schedule* schedule;
     const DuePeriods* due;
     Groups groups;  ///< count 1 where there are none
@@ -48,10 +48,10 @@ struct Collector {
 /// no more memory than others.
 constexpr std::int64_t kMostCells = 100000;
 
-std::int64_t streams_of(const SourceCounterRow& counter) {
-    return counter.by == InvalidAttrNumber
+std::int64_t streams_of(const SourceCounterRow& declared) {
+    return declared.by == InvalidAttrNumber
                ? 1
-               : ArrayGetNItems(ARR_NDIM(counter.groups), ARR_DIMS(counter.groups));
+               : ArrayGetNItems(ARR_NDIM(declared.groups), ARR_DIMS(declared.groups));
 }
 
 std::int64_t value_of(Oid type, Datum value) {
@@ -69,7 +69,7 @@ void begin_person(const PlainValue& person, void* context) {
     auto& collector = *static_cast<Collector*>(context);
     collector.used =
         read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
-    collector.events.begin(collector.counter->per_person - collector.used);
+    collector.events.begin(collector.declared->per_person - collector.used);
 }
 
 void end_person(void* context) {
@@ -93,7 +93,7 @@ void add_event(const SourceEvent& event, void* context) {
     const std::int64_t value =
         OidIsValid(collector.value_type)
             ? std::clamp<std::int64_t>(value_of(collector.value_type, event.value), 0,
-                                       collector.counter->upper)
+                                       collector.declared->upper)
             : 1;
     collector.events.add({step * collector.groups.count + group - 1, value}, [&](std::size_t size) {
         return static_cast<Event*>(allocate_secret(collector.context, size * sizeof(Event)));
@@ -101,51 +101,51 @@ void add_event(const SourceEvent& event, void* context) {
 }
 
 /// All that the counter's stored description says, once more as it was when it was made.
-void prepare(Collector& collector, Oid releases, const SourceCounterRow& counter) {
-    collector.counter = &counter;
+void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared) {
+    collector.declared = &declared;
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
-    if (counter.by != InvalidAttrNumber)
+    if (declared.by != InvalidAttrNumber)
         collector.groups =
-            groups_of_counter(releases, counter.groups, column_type(counter.source, counter.by));
-    if (counter.value != InvalidAttrNumber)
-        collector.value_type = column_type(counter.source, counter.value);
+            groups_of_counter(counter, declared.groups, column_type(declared.source, declared.by));
+    if (declared.value != InvalidAttrNumber)
+        collector.value_type = column_type(declared.source, declared.value);
 }
 
 /// In `context`, which is the current one.
-Closed close_periods(Oid releases, CounterRow& row, TimestampTz called, MemoryContext context) {
-    SourceCounterRow counter;
-    if (!read_source_counter(releases, counter))
+Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryContext context) {
+    SourceCounterRow declared;
+    if (!read_source_counter(counter, declared))
         raise_dropped();
     SourceRow source;
-    if (!read_source(counter.source, source))
+    if (!read_source(declared.source, source))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                        errmsg("the source of counter \"%s\" was dropped", get_rel_name(releases)),
+                        errmsg("the source of counter \"%s\" was dropped", get_rel_name(counter)),
                         errhint("Its releases remain, but it cannot close further steps.")));
-    const Schedule schedule{column_type(counter.source, source.at), source.time_zone, counter.since,
-                            counter.every, counter.grace};
+    const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
+                            declared.since, declared.every, declared.grace};
     const std::int64_t last = std::min(
-        row.horizon, row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(counter)));
-    const DuePeriods due = due_periods(schedule, row.steps, last, counter.ended, called);
+        row.horizon, row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared)));
+    const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0)
         return Closed::nothing;
 
-    set_progress_subject(releases);
+    set_progress_subject(counter);
     Collector collector{};
     collector.context = context;
     collector.schedule = &schedule;
     collector.due = &due;
-    prepare(collector, releases, counter);
+    prepare(collector, counter, declared);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: at its first write pg_locks would tell of a tally read
     without_statistics([&] {
-        open_tallies(collector.tallies, row.number, counter.key, row.steps == 0);
-        const SourceQuery query{counter.source,
+        open_tallies(collector.tallies, row.number, declared.key, row.steps == 0);
+        const SourceQuery query{declared.source,
                                 &source,
-                                counter.event,
-                                counter.value,
-                                counter.by,
+                                declared.event,
+                                declared.value,
+                                declared.by,
                                 boundary_datum(schedule, due.starts[0]),
                                 boundary_datum(schedule, due.starts[due.count])};
         read_persons(query, {begin_person, add_event, end_person, &collector});
@@ -153,21 +153,21 @@ Closed close_periods(Oid releases, CounterRow& row, TimestampTz called, MemoryCo
         close_tallies(collector.tallies);
     });
     show_phase("drawing noise");
-    close_streams(releases, row,
+    close_streams(counter, row,
                   Counted{due.count, collector.groups.count, collector.cells, due.shown, called});
-    mark_ended(releases, due.ended);
+    mark_ended(counter, due.ended);
     if (type_is_enum(collector.groups.type))
-        rename_groups(releases, write_groups(collector.groups));
+        rename_groups(counter, write_groups(collector.groups));
     return row.steps == last && last < row.horizon ? Closed::part : Closed::all;
 }
 
 } // namespace
 
-Closed close_source_counter(Oid releases, CounterRow& row, TimestampTz called) {
+Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
-    const Closed closed = close_periods(releases, row, called, context);
+    const Closed closed = close_periods(counter, row, called, context);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return closed;

@@ -73,9 +73,9 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
 
 /// The constant array of this type whose elements are the counter's view's groups; null where there
 /// is none.
-ArrayType* groups_in_view(Oid releases, Oid type) {
+ArrayType* groups_in_view(Oid counter, Oid type) {
     ArrayType* groups = nullptr;
-    Relation view = relation_open(releases, NoLock); // whoever ticks has locked it
+    Relation view = relation_open(counter, NoLock); // whoever ticks has locked it
     const List* columns = get_view_query(view)->targetList;
     if (list_length(columns) >= kGroupColumn) {
         const auto* group = reinterpret_cast<const SubscriptingRef*>(
@@ -113,17 +113,17 @@ Groups read_groups(ArrayType* written, Oid type) {
     return groups_of(declared, count, type);
 }
 
-Groups groups_of_counter(Oid releases, ArrayType* written, Oid type) {
+Groups groups_of_counter(Oid counter, ArrayType* written, Oid type) {
     if (!type_is_enum(type))
         return read_groups(written, type);
-    ArrayType* labels = groups_in_view(releases, type);
+    ArrayType* labels = groups_in_view(counter, type);
     const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
     if (labels == nullptr || ARR_HASNULL(labels) ||
         ArrayGetNItems(ARR_NDIM(labels), ARR_DIMS(labels)) != count)
         ereport(
             ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("view \"%s\" no longer contains its groups", get_rel_name(releases)),
+             errmsg("view \"%s\" no longer contains its groups", get_rel_name(counter)),
              errdetail(
                  "The view was replaced. The counter reads the labels of an enum from its view."),
              errhint("Restore the view from a backup, or drop the counter.")));

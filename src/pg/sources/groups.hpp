@@ -34,7 +34,7 @@ struct Groups {
 /// VALUE, in this database as the OIDs that rows hold, in a dump as what they are called then.
 /// Raises object_not_in_prerequisite_state where the view was replaced and does not have it any
 /// more.
-[[nodiscard]] Groups groups_of_counter(Oid releases, ArrayType* written, Oid type);
+[[nodiscard]] Groups groups_of_counter(Oid counter, ArrayType* written, Oid type);
 
 /// As `read_groups` reads them again.
 [[nodiscard]] ArrayType* write_groups(const Groups& groups);

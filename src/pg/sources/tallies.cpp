@@ -35,7 +35,7 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
 HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, std::int64_t used) {
-    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.counter),
+    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.number),
                               UUIDPGetDatum(&digest)};
     bool nulls[kColumns] = {};
     return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
@@ -69,10 +69,10 @@ bytea* new_tally_key(MemoryContext context) {
     return key;
 }
 
-void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool is_fresh) {
+void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool is_fresh) {
     if (VARSIZE_ANY_EXHDR(key) != kTallyKeyBytes)
         raise_damaged("the counter's key is damaged");
-    tallies.counter = counter;
+    tallies.number = number;
     tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
     tallies.is_fresh = is_fresh;
     tallies.table = open_secret(kTallies);
@@ -99,7 +99,7 @@ std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes)
     if (tallies.is_fresh)
         return used;
     ScanKeyData keys[2];
-    ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(tallies.counter));
+    ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(tallies.number));
     ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_UUID_EQ, UUIDPGetDatum(&tallies.digest));
     index_rescan(tallies.scan, keys, 2, nullptr, 0);
     if (index_getnext_slot(tallies.scan, ForwardScanDirection, tallies.slot)) {
@@ -138,8 +138,8 @@ void close_tallies(Tallies& tallies) {
     CommandCounterIncrement();
 }
 
-void delete_tallies(std::int32_t counter) {
-    without_statistics([&] { delete_secret_rows(kTallies, {number_key(counter, kNumber)}); });
+void delete_tallies(std::int32_t number) {
+    without_statistics([&] { delete_secret_rows(kTallies, {number_key(number, kNumber)}); });
 }
 
 } // namespace dp_counter::pg

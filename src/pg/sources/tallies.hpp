@@ -35,7 +35,7 @@ struct NewTally {
 
 /// The tallies of one counter, while a tick has its lock. Trivial.
 struct Tallies {
-    std::int32_t counter;
+    std::int32_t number;
     const unsigned char* key;
     bool is_fresh; ///< nothing has been stored: there is nothing to look for
     Relation table;
@@ -50,7 +50,7 @@ struct Tallies {
 };
 
 /// Statistics have to stand still (without_statistics).
-void open_tallies(Tallies& tallies, std::int32_t counter, const bytea* key, bool is_fresh);
+void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool is_fresh);
 
 /// How many events of this person were counted up to the last step; 0 if nothing is known.
 [[nodiscard]] std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes);
@@ -62,6 +62,6 @@ void write_tally(Tallies& tallies, std::int64_t used);
 void close_tallies(Tallies& tallies);
 
 /// Deletes all tallies of a counter. No statistic counts them: each is a person.
-void delete_tallies(std::int32_t counter);
+void delete_tallies(std::int32_t number);
 
 } // namespace dp_counter::pg

@@ -15,7 +15,7 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
+void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter steps", ALLOCSET_DEFAULT_SIZES);
     MemoryContext stream_context =
@@ -48,7 +48,7 @@ void close_streams(Oid releases, CounterRow& row, const Counted& counted) {
     row.steps += counted.steps;
     row.released_at = released_at;
     row.stddev = closed[steps - 1].release.stddev;
-    update_counter(releases, *spec, row);
+    update_counter(counter, *spec, row);
     MemoryContextDelete(context);
 }
 

@@ -79,7 +79,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
         }))
         failure.raise();
 
-    const Release counter = begin_release(prepared->spec().unit);
+    const Release release = begin_release(prepared->spec().unit);
     CounterState* state = nullptr;
     void* block = allocate_secret(context, bytes);
     if (!guarded(failure, [&] {
@@ -95,7 +95,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
         CHECK_FOR_INTERRUPTS();
         bool is_epoch_over = false;
         if (!guarded(failure, [&] {
-                const auto draw = [&](int level) { return counter.draw(prepared->sampler(level)); };
+                const auto draw = [&](int level) { return release.draw(prepared->sampler(level)); };
                 for (; closed < count && !is_epoch_over; checkpoint()) {
                     const std::optional<MechanismSpec> next = state->next_epoch();
                     is_epoch_over = next.has_value();

@@ -31,28 +31,28 @@ void initialize_known_counters() {
     CacheRegisterRelcacheCallback(forget_counter, 0);
 }
 
-void check_is_counter(Oid releases) {
-    Oid& known = known_counters[releases % kKnown];
-    if (known == releases)
+void check_is_counter(Oid counter) {
+    Oid& known = known_counters[counter % kKnown];
+    if (known == counter)
         return;
-    if (is_counter(releases))
-        known = releases;
+    if (is_counter(counter))
+        known = counter;
     else
         ereport(
             ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-             errmsg("\"%s\" is not a counter", get_rel_name(releases)),
+             errmsg("\"%s\" is not a counter", get_rel_name(counter)),
              errhint("The view dp_counters lists the counters; dp_counter_create creates one.")));
 }
 
-void check_counter_privilege(Oid releases, AclMode privilege) {
-    check_privilege(releases, privilege);
-    check_is_counter(releases);
+void check_counter_privilege(Oid counter, AclMode privilege) {
+    check_privilege(counter, privilege);
+    check_is_counter(counter);
 }
 
-void check_counter_owner(Oid releases) {
-    check_owner(releases);
-    check_is_counter(releases);
+void check_counter_owner(Oid counter) {
+    check_owner(counter);
+    check_is_counter(counter);
 }
 
 } // namespace dp_counter::pg

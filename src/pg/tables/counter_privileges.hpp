@@ -16,10 +16,10 @@ void initialize_known_counters();
 /// Raises what check_privilege or check_owner raises, and then wrong_object_type if the relation is
 /// not a counter. In this order: a role without the privilege does not learn which relations are
 /// counters.
-void check_counter_privilege(Oid releases, AclMode privilege);
-void check_counter_owner(Oid releases);
+void check_counter_privilege(Oid counter, AclMode privilege);
+void check_counter_owner(Oid counter);
 
 /// The second part of these.
-void check_is_counter(Oid releases);
+void check_is_counter(Oid counter);
 
 } // namespace dp_counter::pg

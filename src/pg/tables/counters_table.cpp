@@ -31,19 +31,19 @@ enum Column {
 
 } // namespace
 
-void lock_counter(Oid releases) {
-    LockDatabaseObject(secret_relation(kCounters.table), releases, 0, ExclusiveLock);
+void lock_counter(Oid counter) {
+    LockDatabaseObject(secret_relation(kCounters.table), counter, 0, ExclusiveLock);
 }
 
-bool is_counter(Oid releases) {
+bool is_counter(Oid counter) {
     bool found = false;
-    without_statistics([&] { found = has_secret_row(kCounters, {oid_key(releases)}); });
+    without_statistics([&] { found = has_secret_row(kCounters, {oid_key(counter)}); });
     return found;
 }
 
-bool read_counter(Oid releases, CounterRow& row) {
+bool read_counter(Oid counter, CounterRow& row) {
     return visit_secret_rows(
-        kCounters, {oid_key(releases)}, [&](const Datum* values, const bool* nulls) {
+        kCounters, {oid_key(counter)}, [&](const Datum* values, const bool* nulls) {
             row.number = DatumGetInt32(values[kNumber]);
             row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
             row.steps = DatumGetInt64(values[kSteps]);
@@ -60,11 +60,11 @@ std::int32_t next_counter_number() {
         nextval_internal(secret_relation("counters_number_seq"), false));
 }
 
-void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
+void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec, const Interval* every) {
     keep_in_dumps();
     insert_secret_row(kCounters,
-                      {{kCounter, ObjectIdGetDatum(releases)},
+                      {{kCounter, ObjectIdGetDatum(counter)},
                        {kNumber, Int32GetDatum(number)},
                        {kEpsilon, NumericGetDatum(epsilon)},
                        {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
@@ -76,8 +76,8 @@ void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Re
                        {kEvery, IntervalPGetDatum(every), every == nullptr}});
 }
 
-void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row) {
-    if (!replace_in_secret_row(kCounters, {oid_key(releases)},
+void update_counter(Oid counter, const MechanismSpec& spec, const CounterRow& row) {
+    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
                                {{kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
                                 {kK, Int32GetDatum(spec.radix), spec.radix == 0},
                                 {kSteps, Int64GetDatum(row.steps)},
@@ -86,8 +86,8 @@ void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& r
         raise_dropped();
 }
 
-void delete_counter(Oid releases) {
-    delete_secret_rows(kCounters, {oid_key(releases)});
+void delete_counter(Oid counter) {
+    delete_secret_rows(kCounters, {oid_key(counter)});
 }
 
 } // namespace dp_counter::pg

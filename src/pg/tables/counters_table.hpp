@@ -27,26 +27,26 @@ struct CounterRow {
 
 /// Takes the lock that whoever changes the counter holds to the end of the transaction. What is
 /// read after it is the last committed row.
-void lock_counter(Oid releases);
+void lock_counter(Oid counter);
 
 /// Recorders ask this, so no statistic counts it; the others are used by ticks, which are public.
-[[nodiscard]] bool is_counter(Oid releases);
+[[nodiscard]] bool is_counter(Oid counter);
 
 /// Reads the row; false if there is none. The caller has an active snapshot.
-[[nodiscard]] bool read_counter(Oid releases, CounterRow& row);
+[[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
 
 /// A number that no counter of this database has had, whether it came into being or not.
 [[nodiscard]] std::int32_t next_counter_number();
 
 /// Stores a counter at step 0. Raises unique_violation if there is one.
 /// `epsilon` is that of the request, as it was declared; `every` is null where there is none.
-void insert_counter(Oid releases, std::int32_t number, Numeric epsilon, const Request& request,
+void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec, const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.
-void update_counter(Oid releases, const MechanismSpec& spec, const CounterRow& row);
+void update_counter(Oid counter, const MechanismSpec& spec, const CounterRow& row);
 
 /// Deletes the row if there is one.
-void delete_counter(Oid releases);
+void delete_counter(Oid counter);
 
 } // namespace dp_counter::pg

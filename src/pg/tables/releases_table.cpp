@@ -18,7 +18,7 @@ constexpr const char* kMissing = "the counter's publication is missing";
 
 } // namespace
 
-void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
+void insert_releases(std::int32_t number, std::int32_t stream, TimestampTz released_at,
                      const TimestampTz* periods, const ClosedRelease* releases,
                      std::int64_t count) {
     const NewSecretRows rows = begin_secret_rows(kReleasesTable);
@@ -28,7 +28,7 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
         const ReleaseInterval& interval = releases[i].interval;
         const bool has_period = periods != nullptr;
         add_secret_row(rows,
-                       {{kNumber, Int32GetDatum(counter)},
+                       {{kNumber, Int32GetDatum(number)},
                         {kStep, Int64GetDatum(release.step)},
                         {kStream, Int32GetDatum(stream)},
                         {kPeriod, TimestampTzGetDatum(has_period ? periods[i] : 0), !has_period},
@@ -41,29 +41,29 @@ void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz rele
     end_secret_rows(rows);
 }
 
-void insert_publication(std::int32_t counter) {
+void insert_publication(std::int32_t number) {
     insert_secret_row(kPublications,
-                      {{kPublishedCounter, Int32GetDatum(counter)}, {kSteps, Int64GetDatum(0)}});
+                      {{kPublishedCounter, Int32GetDatum(number)}, {kSteps, Int64GetDatum(0)}});
 }
 
-std::int64_t published_steps(std::int32_t counter) {
+std::int64_t published_steps(std::int32_t number) {
     std::int64_t steps = 0;
     if (!visit_secret_rows(
-            kPublications, {number_key(counter)},
+            kPublications, {number_key(number)},
             [&](const Datum* values, const bool*) { steps = DatumGetInt64(values[kSteps]); }))
         raise_damaged(kMissing);
     return steps;
 }
 
-void publish_steps(std::int32_t counter, std::int64_t steps) {
-    if (!replace_in_secret_row(kPublications, {number_key(counter)},
+void publish_steps(std::int32_t number, std::int64_t steps) {
+    if (!replace_in_secret_row(kPublications, {number_key(number)},
                                {{kSteps, Int64GetDatum(steps)}}))
         raise_damaged(kMissing);
 }
 
-void delete_releases(std::int32_t counter) {
-    delete_secret_rows(kReleasesTable, {number_key(counter)});
-    delete_secret_rows(kPublications, {number_key(counter)});
+void delete_releases(std::int32_t number) {
+    delete_secret_rows(kReleasesTable, {number_key(number)});
+    delete_secret_rows(kPublications, {number_key(number)});
 }
 
 } // namespace dp_counter::pg

@@ -24,19 +24,19 @@ struct ClosedRelease {
 
 /// Stores releases of one stream as part of the current transaction. `periods` holds where the
 /// period of each begins; null for a counter without periods.
-void insert_releases(std::int32_t counter, std::int32_t stream, TimestampTz released_at,
+void insert_releases(std::int32_t number, std::int32_t stream, TimestampTz released_at,
                      const TimestampTz* periods, const ClosedRelease* releases, std::int64_t count);
 
 /// Says that nothing of a new counter is published.
-void insert_publication(std::int32_t counter);
+void insert_publication(std::int32_t number);
 
 /// How many steps of the counter everybody may see. Raises data_corrupted where it has no row.
-[[nodiscard]] std::int64_t published_steps(std::int32_t counter);
+[[nodiscard]] std::int64_t published_steps(std::int32_t number);
 
 /// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
-void publish_steps(std::int32_t counter, std::int64_t steps);
+void publish_steps(std::int32_t number, std::int64_t steps);
 
 /// Deletes all releases of the counter with this number, and its publication.
-void delete_releases(std::int32_t counter);
+void delete_releases(std::int32_t number);
 
 } // namespace dp_counter::pg

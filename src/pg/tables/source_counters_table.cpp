@@ -34,9 +34,9 @@ Value copy_of(Datum datum) {
 
 } // namespace
 
-bool read_source_counter(Oid releases, SourceCounterRow& row) {
+bool read_source_counter(Oid counter, SourceCounterRow& row) {
     return visit_secret_rows(
-        kSourceCounters, {oid_key(releases)}, [&](const Datum* values, const bool* nulls) {
+        kSourceCounters, {oid_key(counter)}, [&](const Datum* values, const bool* nulls) {
             const auto column = [&](Column number) -> AttrNumber {
                 return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
             };
@@ -55,18 +55,18 @@ bool read_source_counter(Oid releases, SourceCounterRow& row) {
         });
 }
 
-bool has_source(Oid releases) {
+bool has_source(Oid counter) {
     bool found = false;
-    without_statistics([&] { found = has_secret_row(kSourceCounters, {oid_key(releases)}); });
+    without_statistics([&] { found = has_secret_row(kSourceCounters, {oid_key(counter)}); });
     return found;
 }
 
-void insert_source_counter(Oid releases, const SourceCounterRow& row) {
+void insert_source_counter(Oid counter, const SourceCounterRow& row) {
     const auto column = [](Column number, AttrNumber read) -> SecretColumn {
         return {number, Int16GetDatum(read), read == InvalidAttrNumber};
     };
     insert_secret_row(kSourceCounters,
-                      {{kCounter, ObjectIdGetDatum(releases)},
+                      {{kCounter, ObjectIdGetDatum(counter)},
                        {kSource, ObjectIdGetDatum(row.source)},
                        column(kEvent, row.event),
                        column(kSum, row.value),
@@ -80,20 +80,20 @@ void insert_source_counter(Oid releases, const SourceCounterRow& row) {
                        {kKey, PointerGetDatum(row.key)}});
 }
 
-void mark_ended(Oid releases, TimestampTz ended) {
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(releases)},
+void mark_ended(Oid counter, TimestampTz ended) {
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
                                {{kEnded, TimestampTzGetDatum(ended)}}))
         raise_dropped();
 }
 
-void rename_groups(Oid releases, ArrayType* groups) {
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(releases)},
+void rename_groups(Oid counter, ArrayType* groups) {
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
                                {{kGroups, PointerGetDatum(groups)}}))
         raise_dropped();
 }
 
-bool delete_source_counter(Oid releases) {
-    return delete_secret_rows(kSourceCounters, {oid_key(releases)});
+bool delete_source_counter(Oid counter) {
+    return delete_secret_rows(kSourceCounters, {oid_key(counter)});
 }
 
 List* counters_of_source(Oid source) {

@@ -31,21 +31,21 @@ struct SourceCounterRow {
 };
 
 /// False for a counter that is fed by dp_counter_record. In CurrentMemoryContext.
-[[nodiscard]] bool read_source_counter(Oid releases, SourceCounterRow& row);
+[[nodiscard]] bool read_source_counter(Oid counter, SourceCounterRow& row);
 
 /// Recorders ask this, so no statistic counts it.
-[[nodiscard]] bool has_source(Oid releases);
+[[nodiscard]] bool has_source(Oid counter);
 
-void insert_source_counter(Oid releases, const SourceCounterRow& row);
+void insert_source_counter(Oid counter, const SourceCounterRow& row);
 
 /// Stores when the last closed period ended.
-void mark_ended(Oid releases, TimestampTz ended);
+void mark_ended(Oid counter, TimestampTz ended);
 
 /// Stores what the groups are called now.
-void rename_groups(Oid releases, ArrayType* groups);
+void rename_groups(Oid counter, ArrayType* groups);
 
 /// Deletes the row; false if there is none.
-[[nodiscard]] bool delete_source_counter(Oid releases);
+[[nodiscard]] bool delete_source_counter(Oid counter);
 
 /// The OIDs of a source's counters, in CurrentMemoryContext.
 [[nodiscard]] List* counters_of_source(Oid source);

@@ -28,11 +28,11 @@ constexpr const char* kMissing = "a stream of the counter is missing";
 
 } // namespace
 
-void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* state) {
+void insert_streams(std::int32_t number, std::int32_t streams, struct varlena* state) {
     const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = 1; stream <= streams; ++stream) {
         CHECK_FOR_INTERRUPTS();
-        add_secret_row(rows, {{kNumber, Int32GetDatum(counter)},
+        add_secret_row(rows, {{kNumber, Int32GetDatum(number)},
                               {kStream, Int32GetDatum(stream)},
                               {kTotal, low_of(0)},
                               {kCarries, carries_of(0)},
@@ -41,7 +41,7 @@ void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* 
     end_secret_rows(rows);
 }
 
-void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row) {
+void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row) {
     const auto read = [&](const Datum* values, const bool*) {
         row.stream = stream;
         row.total = (static_cast<int128>(DatumGetInt64(values[kCarries])) << kCarry) +
@@ -53,20 +53,20 @@ void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row) {
         sodium_memzero(plain, VARSIZE(plain));
         pfree(plain);
     };
-    if (!visit_secret_rows(kStreams, {number_key(counter), number_key(stream, kStream)}, read))
+    if (!visit_secret_rows(kStreams, {number_key(number), number_key(stream, kStream)}, read))
         raise_damaged(kMissing);
 }
 
-void update_stream(std::int32_t counter, const StreamRow& row) {
-    if (!replace_in_secret_row(kStreams, {number_key(counter), number_key(row.stream, kStream)},
+void update_stream(std::int32_t number, const StreamRow& row) {
+    if (!replace_in_secret_row(kStreams, {number_key(number), number_key(row.stream, kStream)},
                                {{kTotal, low_of(row.total)},
                                 {kCarries, carries_of(row.total)},
                                 {kState, PointerGetDatum(row.state)}}))
         raise_damaged(kMissing);
 }
 
-void delete_streams(std::int32_t counter) {
-    delete_secret_rows(kStreams, {number_key(counter)});
+void delete_streams(std::int32_t number) {
+    delete_secret_rows(kStreams, {number_key(number)});
 }
 
 } // namespace dp_counter::pg

@@ -16,14 +16,14 @@ struct StreamRow {
 };
 
 /// Stores the `streams` streams of a new counter, all with nothing counted and in this state.
-void insert_streams(std::int32_t counter, std::int32_t streams, struct varlena* state);
+void insert_streams(std::int32_t number, std::int32_t streams, struct varlena* state);
 
 /// Reads a stream. Raises data_corrupted if there is none.
-void read_stream(std::int32_t counter, std::int32_t stream, StreamRow& row);
+void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row);
 
 /// Stores what changes with a step: all but its number.
-void update_stream(std::int32_t counter, const StreamRow& row);
+void update_stream(std::int32_t number, const StreamRow& row);
 
-void delete_streams(std::int32_t counter);
+void delete_streams(std::int32_t number);
 
 } // namespace dp_counter::pg

@@ -1,4 +1,4 @@
-#include "core/literature/square_root_factorisation.hpp"
+#include "core/literature/square_root_factorization.hpp"
 
 #include <algorithm>
 #include <cmath>

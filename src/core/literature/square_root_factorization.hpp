@@ -1,4 +1,4 @@
-// The square-root factorisation of the prefix sums (Fichtenberger, Henzinger, Upadhyay 2023), and
+// The square-root factorization of the prefix sums (Fichtenberger, Henzinger, Upadhyay 2023), and
 // the normalized one, the best that is known for Gaussian noise (Henzinger, Kalinin, Upadhyay,
 // arXiv 2509.14334).
 #pragma once
