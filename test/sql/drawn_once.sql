@@ -34,6 +34,12 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT day FROM dp_days WHERE (dp_laplace(n, 1e9, 1), 1) IN ((10, 1), (20, 1))',
     'SELECT day FROM dp_days GROUP BY day HAVING dp_laplace(sum(n), 1e9, 1) BETWEEN 20 AND 30',
     'SELECT sum(dp_laplace(n, 1e9, 1)) BETWEEN 20 AND 30 FROM dp_days',
+    'SELECT day FROM dp_days d WHERE dp_laplace(n, 1e9, 1) > ANY (SELECT n FROM dp_days)',
+    'SELECT day FROM dp_days d WHERE dp_laplace(n, 1e9, 1) IN (SELECT n FROM dp_days e WHERE e.day >= d.day)',
+    'SELECT dp_laplace(n, 1e9, 1) <> ALL (SELECT n FROM dp_days) FROM dp_days',
+    'SELECT (dp_laplace(n, 1e9, 1), 1) < (SELECT n, day FROM dp_days LIMIT 1) FROM dp_days',
+    'SELECT sum(dp_laplace(n, 1e9, 1)) FROM dp_days GROUP BY GROUPING SETS ((day), (n))',
+    'SELECT day FROM dp_days GROUP BY ROLLUP (day) HAVING max(1 + dp_laplace(n, 1e9, 1)) > 0',
     'SELECT dp_running_count(true, 1e9) OVER (ORDER BY day) BETWEEN 2 AND 3 FROM dp_days',
     'SELECT dp_running_sum(n, 1e9, 1) OVER (ORDER BY day) IN (30, n) FROM dp_days']) query;
 -- in a function that is inlined, too
@@ -55,6 +61,9 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT row_number() OVER (ORDER BY day), dp_laplace(n, 1e9, 1), dp_laplace(n, 1e9, 1) FROM dp_days',
     'SELECT generate_series(1, dp_laplace(3, 1e9, 1)), sum(dp_laplace(n, 1e9, 1)) FROM dp_days',
     'SELECT unnest(ARRAY[dp_laplace(1, 1e9, 1), dp_laplace(2, 1e9, 1)])',
+    'SELECT day % 2, dp_laplace(sum(n), 1e9, 1) FROM dp_days GROUP BY ROLLUP (day % 2) ORDER BY 1',
+    'SELECT day FROM dp_days WHERE n > ANY (SELECT dp_laplace(day * 10, 1e9, 1) FROM dp_days)',
+    'SELECT n FROM (SELECT dp_laplace(n, 1e9, 1) AS n FROM dp_days) s WHERE n IN (SELECT n FROM dp_days)',
     'SELECT day FROM dp_days WHERE dp_laplace(n, 1e9, 1) IN (20, 30) OR dp_laplace(n, 1e9, 1) = ANY (ARRAY[day, n - 30])',
     'SELECT day FROM dp_days WHERE dp_laplace(n, 1e9, 1) > 20 AND dp_laplace(n, 1e9, 1) < 50 AND (dp_laplace(n, 1e9, 1), day) < (40, 9)',
     'SELECT pg_temp.number(n), pg_temp.number(n) FROM dp_days WHERE pg_temp.number(n) > 20 AND pg_temp.number(n) < 50 GROUP BY n HAVING pg_temp.number(n) > 0 ORDER BY n',

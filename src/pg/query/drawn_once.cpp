@@ -59,12 +59,23 @@ int place(const Node* node) {
     return IsA(node, BoolExpr) ? reinterpret_cast<const BoolExpr*>(node)->location : -1;
 }
 
+/// Whether the node compares an expression, with a call in it, with each row of a subquery.
+bool compares_with_rows(Node* node, Oid function) {
+    if (!IsA(node, SubLink))
+        return false;
+    const auto* link = reinterpret_cast<const SubLink*>(node);
+    return calls_in(link->testexpr, function, true) != NIL;
+}
+
 /// What the parser makes of BETWEEN, IN and comparisons of rows: AND or OR of operators in one
-/// place of the text, with equal operands.
+/// place of the text, with equal operands. And comparisons with the rows of a subquery.
 bool find_copy(Node* node, void* context) {
     const auto* search = static_cast<Search*>(context);
     if (node == nullptr || IsA(node, Query))
         return false;
+    if (compares_with_rows(node, search->function))
+        refuse(search, "one call of %s would be drawn for every row of a subquery",
+               "Call the function in a subquery of its own and compare its column.");
     if (IsA(node, BoolExpr)) {
         List* terms = reinterpret_cast<BoolExpr*>(node)->args;
         for (int i = 1; i < list_length(terms); ++i) {
@@ -110,6 +121,17 @@ bool find_window(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(find_window), context);
 }
 
+/// Of a query with GROUPING SETS, which may read its rows once for each of them.
+bool find_in_aggregate(Node* node, void* context) {
+    const auto* search = static_cast<Search*>(context);
+    if (node == nullptr || IsA(node, Query))
+        return false;
+    if (IsA(node, Aggref) && calls_in(node, search->function, true) != NIL)
+        refuse(search, "%s among the arguments of an aggregate with GROUPING SETS is not supported",
+               "It may be drawn again for each of them. Call it in a subquery.");
+    return expression_tree_walker(node, tree_walker(find_in_aggregate), context);
+}
+
 /// Of a target list beside a set-returning function. Those functions read their own arguments once,
 /// unless there is another set among them; aggregates and windows are computed below.
 bool find_beside_set(Node* node, void* context) {
@@ -146,6 +168,10 @@ void check_not_repeated(const Query* query, Oid function) {
     Search search{query, function};
     auto* columns = reinterpret_cast<Node*>(query->targetList);
     (void)find_window(columns, &search);
+    if (query->groupingSets != NIL) {
+        (void)find_in_aggregate(columns, &search);
+        (void)find_in_aggregate(query->havingQual, &search);
+    }
     if (query->hasTargetSRFs)
         (void)find_beside_set(columns, &search);
 }

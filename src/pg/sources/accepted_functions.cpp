@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 
 #include "pg/sources/accepted_functions.hpp"
 
@@ -12,6 +14,7 @@ extern "C" {
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
@@ -126,9 +129,20 @@ bool is_accepted_builtin(const FormData_pg_proc* function, Strictness strictness
            reads_no_data(function);
 }
 
+/// Whether the function takes or makes values of any type: it may then check domains.
+bool takes_any_type(const FormData_pg_proc* function) {
+    const auto is_any = [](Oid type) {
+        return type == ANYOID || type == RECORDOID || type == RECORDARRAYOID ||
+               IsPolymorphicType(type);
+    };
+    const Oid* arguments = function->proargtypes.values;
+    return is_any(function->prorettype) ||
+           std::any_of(arguments, arguments + function->proargtypes.dim1, is_any);
+}
+
 /// What is an extension's. Stable functions read settings, or run SQL.
 bool is_accepted_extension(Oid oid, const FormData_pg_proc* function) {
-    return function->provolatile == PROVOLATILE_IMMUTABLE &&
+    return function->provolatile == PROVOLATILE_IMMUTABLE && !takes_any_type(function) &&
            OidIsValid(getExtensionOfObject(ProcedureRelationId, oid)) &&
            (function->prokind == PROKIND_AGGREGATE ? is_accepted_aggregate(oid)
                                                    : is_in_c(function->prolang));
@@ -144,6 +158,44 @@ bool is_unaccepted(Oid function, void* context) {
     auto* search = static_cast<Search*>(context);
     search->function = function;
     return !is_accepted(function, search->strictness);
+}
+
+struct Operators {
+    Oid oids[2];
+    [[nodiscard]] const Oid* begin() const { return oids; }
+    [[nodiscard]] const Oid* end() const { return oids + 2; }
+};
+
+Operators operators_of(Node* node) {
+    if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr))
+        return {{reinterpret_cast<const OpExpr*>(node)->opno, InvalidOid}};
+    if (IsA(node, ScalarArrayOpExpr))
+        return {{reinterpret_cast<const ScalarArrayOpExpr*>(node)->opno, InvalidOid}};
+    if (IsA(node, SortGroupClause)) {
+        const auto* order = reinterpret_cast<const SortGroupClause*>(node);
+        return {{order->sortop, order->eqop}};
+    }
+    return {};
+}
+
+bool is_builtin_or_extension(Oid operation) {
+    return operation < FirstNormalObjectId ||
+           OidIsValid(getExtensionOfObject(OperatorRelationId, operation));
+}
+
+/// With what the planner may put in its place.
+bool is_accepted_operator(Oid operation) {
+    if (operation < FirstNormalObjectId)
+        return true;
+    const Oid negator = get_negator(operation);
+    const Oid commutator = get_commutator(operation);
+    const Oid places[] = {operation, negator, commutator,
+                          OidIsValid(negator) ? get_commutator(negator) : InvalidOid,
+                          OidIsValid(commutator) ? get_negator(commutator) : InvalidOid};
+    return std::all_of(std::begin(places), std::end(places), [](Oid place) {
+        return !OidIsValid(place) || (is_builtin_or_extension(place) &&
+                                      is_accepted(get_opcode(place), Strictness::fixed));
+    });
 }
 
 Oid language_of(Oid function) {
@@ -180,6 +232,13 @@ Oid unaccepted_function(Node* node, Strictness strictness) {
     return arguments == NIL && check_functions_in_node(node, is_unaccepted, &search)
                ? search.function
                : InvalidOid;
+}
+
+Oid unaccepted_operator(Node* node) {
+    for (const Oid operation : operators_of(node))
+        if (OidIsValid(operation) && !is_accepted_operator(operation))
+            return operation;
+    return InvalidOid;
 }
 
 Oid unaccepted_support_of_family(Oid family) {

@@ -22,6 +22,11 @@ enum class Strictness {
 /// InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_function(Node* node, Strictness strictness);
 
+/// The first operator of the node itself that is neither built in nor an extension's, or in whose
+/// place the planner may put one, its negator or commutator, that calls what is not accepted;
+/// InvalidOid if there is none.
+[[nodiscard]] Oid unaccepted_operator(Node* node);
+
 /// Indexes, sorts, joins and groups call what supports an operator's family, and this may be a
 /// superuser's. The first such function that is not in C; InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_support(Oid operation);

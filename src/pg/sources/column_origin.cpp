@@ -23,10 +23,32 @@ struct Scope {
     const Scope* outer;
 };
 
+/// A column that was traced, or is being: layers of a view may name one below them many times.
+struct Traced {
+    const Query* query;
+    AttrNumber column;
+};
+
 struct Trace {
     const Scope* scope;
     const char* reason;
+    List* traced;
 };
+
+/// Whether this column comes for the first time. A trace ends at the first that varies, so one that
+/// comes again does not.
+bool is_new(Trace* trace, const Query* query, AttrNumber column) {
+    ListCell* cell = nullptr;
+    foreach (cell, trace->traced) {
+        const auto* traced = static_cast<const Traced*>(lfirst(cell));
+        if (traced->query == query && traced->column == column)
+            return false;
+    }
+    auto* traced = static_cast<Traced*>(palloc(sizeof(Traced)));
+    *traced = {query, column};
+    trace->traced = lappend(trace->traced, traced);
+    return true;
+}
 
 bool varies(Node* node, void* context);
 
@@ -46,6 +68,9 @@ bool varies_in(const void* node, const Scope* scope, Trace* trace) {
 /// A column of a query in `outer`; of UNION and the like, of each of the queries below.
 bool column_varies(const Query* query, AttrNumber column, const Scope* outer, Trace* trace) {
     check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (!is_new(trace, query, column))
+        return false;
     const Scope scope{query, outer};
     if (query->setOperations == nullptr)
         return varies_in(get_tle_by_resno(query->targetList, column)->expr, &scope, trace);
@@ -140,7 +165,7 @@ bool varies(Node* node, void* context) {
 } // namespace
 
 const char* why_not_immutable(const Query* query, AttrNumber column) {
-    Trace trace{nullptr, nullptr};
+    Trace trace{nullptr, nullptr, NIL};
     if (!column_varies(query, column, nullptr, &trace))
         return nullptr;
     return psprintf("Column \"%s\" depends on %s, which is not immutable. The columns of the "

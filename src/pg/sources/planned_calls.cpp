@@ -40,7 +40,10 @@ bool is_sql(Oid function) {
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
-    const Oid function = unaccepted_function(node, Strictness::fixed);
+    Oid function = unaccepted_function(node, Strictness::fixed);
+    const Oid operation = unaccepted_operator(node);
+    if (OidIsValid(operation) && !OidIsValid(function))
+        function = get_opcode(operation);
     if (OidIsValid(function) && (!contain_var_clause(node) || is_sql(function))) {
         *static_cast<Oid*>(context) = function;
         return true;

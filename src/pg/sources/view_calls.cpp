@@ -27,13 +27,18 @@ namespace {
 
 bool find_call(Node* node, void* context);
 
+bool is_domain(Oid type) {
+    return get_typtype(type) == TYPTYPE_DOMAIN;
+}
+
 /// A foreign table makes its values of text, by input functions, and checks domains.
 const char* why_not_foreign(Relation table) {
     TupleDesc row = RelationGetDescr(table);
     for (int i = 0; i < row->natts; ++i) {
         const FormData_pg_attribute* column = TupleDescAttr(row, i);
-        if (!column->attisdropped && (get_typtype(column->atttypid) == TYPTYPE_DOMAIN ||
-                                      !is_accepted_type(column->atttypid)))
+        if (!column->attisdropped &&
+            (is_domain(column->atttypid) || is_domain(get_element_type(column->atttypid)) ||
+             !is_accepted_type(column->atttypid)))
             return psprintf("Column \"%s\" of foreign table \"%s\" is of type %s, which may call "
                             "functions when it is read.",
                             NameStr(column->attname), RelationGetRelationName(table),
@@ -78,6 +83,7 @@ bool find_in_column(const TargetEntry* column, const char** reason) {
 
 bool find_in_query(const Query* query, const char** reason) {
     check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
     ListCell* cell = nullptr;
     foreach (cell, query->targetList)
         if (find_in_column(static_cast<const TargetEntry*>(lfirst(cell)), reason))
@@ -102,6 +108,11 @@ const char* of_function(Oid function) {
 
 /// Of what a node, or an order, compares with.
 const char* of_operators(Node* node) {
+    const Oid operation = unaccepted_operator(node);
+    if (OidIsValid(operation))
+        return psprintf("It uses operator %s, which is neither built in nor, with its negator and "
+                        "commutator, an extension's.",
+                        format_operator(operation));
     if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr))
         return of_function(unaccepted_support(reinterpret_cast<const OpExpr*>(node)->opno));
     if (IsA(node, ScalarArrayOpExpr))
