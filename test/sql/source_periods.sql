@@ -13,8 +13,8 @@ SELECT dp_source_create('visits_dp', budget => 'budget', person => 'patient', at
 SELECT dp_counter_create('spring', 'visits_dp', 1e9, '30 minutes', '2025-03-30', 12);
 SELECT dp_counter_create('autumn', 'visits_dp', 1e9, '30 minutes', '2025-10-26', 12);
 CALL dp_source_tick('visits_dp');
-SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0) OVER (ORDER BY step) AS rows FROM spring ORDER BY step;
-SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0) OVER (ORDER BY step) AS rows FROM autumn ORDER BY step;
+SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM spring ORDER BY step;
+SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM autumn ORDER BY step;
 SET client_min_messages = error;
 DROP VIEW visits_dp CASCADE;
 SELECT dp_budget_drop('budget');
