@@ -733,7 +733,7 @@ SELECT c.counter,
        c.mechanism,
        c.k,
        c.stddev,
-       c.released_at AS last_tick,
+       c.released_at,
        s.source,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
@@ -742,7 +742,7 @@ SELECT c.counter,
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.sum) AS sum,
        s.upper,
-       s.per_person,
+       s.per_person::pg_catalog.int4 AS per_person,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
@@ -762,7 +762,7 @@ WHERE pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT');
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'The counters whose views the current user may read, public values only. stddev and last_tick '
+IS 'The counters whose views the current user may read, public values only. stddev and released_at '
    'are those of the last release; every is the length of a period or, for an event counter, the '
    'least time between two steps; since is local to time_zone; ended is the end of the last '
    'released period.';

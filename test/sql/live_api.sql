@@ -10,7 +10,7 @@ SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE
 SELECT dp_event_counter_create('unbounded', epsilon => 1e9);
 SELECT dp_event_counter_create('live."With ""quotes"" and spaces"', 1e9, k => 3);
 SELECT dp_event_counter_create('hats', 1e9, 1000, mechanism => 'hat');
-SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, last_tick FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY counter::text COLLATE "C";
+SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, released_at FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY counter::text COLLATE "C";
 
 -- recording by a call
 SELECT dp_counter_record('flu');

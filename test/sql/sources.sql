@@ -61,7 +61,7 @@ END $$;
 CALL dp_source_tick('visits_dp');
 SELECT count(*), max(step), max(count), min(period), max(period) FROM flu;
 -- at one time, that of the call: later ones would tell how long the rows took
-SELECT count(DISTINCT last_tick) FROM dp_counters;
+SELECT count(DISTINCT released_at) FROM dp_counters;
 SELECT differences('flu', 3, 1, '1 day', '{south,north,east,west}', true, false),
        differences('all_visits', 1, 1, '1 day', NULL, false, false), differences('spent', 4, 1000, '7 days', NULL, false, true);
 -- it would see a bound that is another one
