@@ -18,9 +18,9 @@ PGDLLEXPORT void _PG_init(void); // NOLINT: the name is PostgreSQL's
 
 namespace {
 
-/// libstdc++ looks for malloc and free, and for its own operators between them, in all of the
-/// server's libraries when they are first called: a postmaster that preloads the module does it for
-/// all backends.
+/// Calls operator new and delete once, so that the dynamic linker resolves them, malloc and free
+/// among all of the server's libraries. A postmaster that preloads the module does it for all
+/// backends.
 void bind_allocation() {
     char* volatile one = new (std::nothrow) char; // volatile: else compilers leave it out
     delete one;
@@ -36,7 +36,8 @@ void _PG_init(void) {
     dp_counter::pg::initialize_random();
     dp_counter::pg::initialize_pending_events();
     dp_counter::pg::initialize_known_counters();
-    // There is no setting, above all no seed; the prefix is taken so that none can be pretended.
+    // The extension has no settings, above all no seed. The reserved prefix makes any SET of one
+    // fail.
 #if PG_VERSION_NUM >= 150000
     MarkGUCPrefixReserved("dp_counter");
 #else

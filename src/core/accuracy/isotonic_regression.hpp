@@ -10,8 +10,8 @@
 
 namespace dp_counter {
 
-/// Neighboring numbers on which the path is constant: at their mean. Trivial, and aligned as its
-/// words are: it may lie in memory that is aligned to 8 bytes.
+/// Adjacent numbers on which the path is constant, at their mean. Trivial, and aligned as its words
+/// are: it may lie in memory that is aligned to 8 bytes.
 class IsotonicBlock {
 public:
     [[nodiscard]] static IsotonicBlock of(std::int64_t number) noexcept { return {number, 1}; }

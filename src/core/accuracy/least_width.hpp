@@ -10,7 +10,7 @@
 namespace dp_counter {
 
 /// The least width in 0..most where bound(width), an Inversion::Value that rises with the width, is
-/// at least `confidence`; at `most` it is, unseen.
+/// at least `confidence`; at `most` it is assumed to be.
 template <class Bound>
 [[nodiscard]] std::int64_t least_width(Bound&& bound, double confidence, double guess,
                                        std::int64_t most) {

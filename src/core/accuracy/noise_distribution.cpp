@@ -77,7 +77,7 @@ class Stages {
 public:
     Stages(const CharacteristicFunction& phi, const Inversion::Limits& limits)
         : phi_(phi), limits_(limits),
-          // A first resolution that tells widths apart in most cases, or all that is asked for.
+          // A first resolution that distinguishes widths in most cases, or all that is asked for.
           eta_(std::max(0.125, limits.tolerance * std::sqrt(phi.variance()))) {}
 
     /// The next stage; none if it would take too long. `open` is the probability that the stage

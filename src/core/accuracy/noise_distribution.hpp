@@ -28,9 +28,9 @@ public:
     [[nodiscard]] double variance() const noexcept { return phi_.variance(); }
 
     /// Encloses P(|N| <= width), or P(|S| <= width) of a difference. high - low is at most 3
-    /// tolerances, unless S puts mass so close to width + 1/2 that it cannot be told in 0.1 seconds
-    /// on which side: where the weights are simple fractions but for their last bits, on a lattice
-    /// finer than about 2^-17.
+    /// tolerances, unless S has mass so close to width + 1/2 that 0.1 seconds do not suffice to
+    /// decide on which side: where the weights are simple fractions but for their last bits, on a
+    /// lattice finer than about 2^-17.
     struct Enclosure {
         double low;
         double high;

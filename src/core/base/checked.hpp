@@ -1,8 +1,8 @@
 // Integer arithmetic at the limits of its types.
 //
-// What depends on secret data never throws: sums with counts in them have 128 bits, and only what
-// is released is brought into 64. Checked are numbers that follow from public parameters, and sums
-// of noise alone.
+// Code that depends on secret data never throws: sums that contain counts have 128 bits, and only
+// releases are saturated to 64. The checked functions are for public parameters, and for sums of
+// noise alone.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace dp_counter {
 __extension__ using int128 = __int128;
 __extension__ using uint128 = unsigned __int128;
 
-/// The nearest number that has 64 bits. For releases: what is done to one is post-processing. A
-/// running total must never be clamped: an event less could be made up for at the bound by a later
-/// one, and neighbors would differ in two steps.
+/// The nearest number that has 64 bits. For releases only, as post-processing. A running total must
+/// never be clamped: at the bound, a later event could make up for a missing one, and neighbors
+/// would differ in two steps.
 [[nodiscard]] constexpr std::int64_t saturated(int128 release) noexcept {
     using Limits = std::numeric_limits<std::int64_t>;
     return static_cast<std::int64_t>(std::clamp<int128>(release, Limits::min(), Limits::max()));

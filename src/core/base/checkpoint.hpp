@@ -1,4 +1,4 @@
-// Where a long computation of public values can be left.
+// Where a long computation of public values can be interrupted.
 #pragma once
 
 namespace dp_counter {

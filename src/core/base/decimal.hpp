@@ -1,4 +1,4 @@
-// Decimal numbers, as people declare them, to the binary ones that mechanisms compute with.
+// From decimal numbers, as declared, to the binary ones that mechanisms compute with.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,7 @@ namespace dp_counter {
 
 namespace {
 
-/// The value in as few digits as tell it from its neighbors.
+/// The value in the fewest digits that distinguish it from the neighboring doubles.
 std::string shortest(double value) {
     char text[32];
     for (int digits = 6; digits <= 17; ++digits) {

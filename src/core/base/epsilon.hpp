@@ -9,7 +9,7 @@ namespace dp_counter {
 /// mantissa * 2^exponent, is what every probability is computed from: nothing is rounded.
 class Epsilon {
 public:
-    /// The largest double not above 10^-9, so that a decimal 0.000000001 can be kept to.
+    /// The largest double not above 10^-9, so that a declared 0.000000001 is in range.
     static constexpr double kMin = 0x1.12e0be826d694p-30;
     static constexpr double kMax = 1e9;
 

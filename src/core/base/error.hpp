@@ -10,7 +10,7 @@ namespace dp_counter {
 
 enum class Fault {
     parameter, ///< a parameter outside its range, or a combination that has no meaning
-    data,      ///< input that the promise made at the start does not cover (a row past the horizon)
+    data,      ///< input beyond what was declared (a row past the horizon)
     overflow,  ///< an integer result that its type cannot hold
     corrupt,   ///< stored state that is truncated, altered or of an unknown version
 };

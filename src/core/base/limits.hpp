@@ -1,4 +1,4 @@
-// How far streams and trees reach: what every mechanism, and whoever asks for one, keeps to.
+// The limits of streams and trees, to which every mechanism and every caller keeps.
 #pragma once
 
 #include <cstdint>

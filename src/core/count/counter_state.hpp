@@ -31,8 +31,8 @@ struct StepNoise {
     }
 };
 
-/// The secret state of a live counter: the live noise of its mechanism. What was counted is kept by
-/// whoever counts; nothing in here depends on it.
+/// The secret state of a live counter: the live noise of its mechanism. The caller keeps the count;
+/// nothing in here depends on it.
 ///
 /// A step may hold any number of events. Neighbors differ by one event more or less in one step,
 /// which moves the node sums that hold the step by one, as a bit does: all releases together are
@@ -40,9 +40,9 @@ struct StepNoise {
 /// releases.
 ///
 /// A counter with a horizon is one tree. Without one it is a sequence of trees, epochs of growing
-/// length (epochs.hpp), each with all of epsilon: an event lies in one epoch. The last release of
-/// an epoch is where the next one starts (before it is rounded: a sum is rounded once); what is
-/// added to a release costs no privacy.
+/// length (epochs.hpp), each with all of epsilon: an event is in one epoch. The last release of an
+/// epoch is where the next one starts (before it is rounded: a sum is rounded once); what is added
+/// to a release costs no privacy.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that may be moved with memcpy. Its size follows from the mechanism, never from the counts.

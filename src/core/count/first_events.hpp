@@ -27,11 +27,11 @@ struct EventOrder {
 
 /// The first events of one person, as many as the bound lets through, out of events that come in
 /// any order: a heap with the last of them on top. An event costs O(log bound) comparisons.
-/// Trivially copyable; the memory is the caller's to free, and the next person's events lie in it.
+/// Trivially copyable; the caller frees the memory, which the next person's events use again.
 template <class Order = EventOrder>
 class FirstEvents {
 public:
-    /// Begins with a person of whom `bound` more events count; none where it is negative.
+    /// Begins with a person of whom `bound` more events count; none if it is negative.
     void begin(std::int64_t bound) noexcept {
         size_ = 0;
         bound_ = static_cast<std::size_t>(std::max<std::int64_t>(bound, 0));

@@ -10,8 +10,8 @@
 
 namespace dp_counter {
 
-/// A cache of public values, for streams and for what is told of them. It holds a fixed number of
-/// entries; the largest, for horizons near 1e9, take some 100 kB.
+/// A cache of public values, for streams and for the planner. It holds a fixed number of entries;
+/// the largest, for horizons near 1e9, take some 100 kB.
 class MechanismCache {
 public:
     /// The prepared mechanism of make_mechanism(request, epoch). Throws as that does. The reference

@@ -52,8 +52,8 @@ public:
             state<HatNoise>()->for_each_integer(visit);
     }
 
-    /// Whether the integers can be those of a stream with this mechanism at step t. To be asked
-    /// before a state that was read from storage is used.
+    /// Whether the integers can be those of a stream with this mechanism at step t. Check this
+    /// before using a state that was read from storage.
     [[nodiscard]] bool is_state_at(const PreparedMechanism& prepared, std::int64_t t);
 
 private:

@@ -36,10 +36,10 @@ struct Progress {
 
 /// The streaming form: at every step the noise of that step's nodes, rounded. The count so far plus
 /// this noise, at all steps together, is epsilon-differentially private (mechanism_spec.hpp). The
-/// count is kept by whoever counts: nothing in here depends on it.
+/// caller keeps the count: nothing in here depends on it.
 ///
-/// Noise is drawn ahead, some steps at a time: a row then costs an addition, and its time tells
-/// nothing. That of a passed step is wiped.
+/// Noise is drawn ahead, some steps at a time: a row then costs an addition, and its time reveals
+/// nothing. The noise of a passed step is wiped.
 ///
 /// Contract: the object is the head of one block of bytes(prepared) bytes, aligned to kAlignment,
 /// that holds all that is secret, and may be moved with memcpy. Its size never depends on the step.

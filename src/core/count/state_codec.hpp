@@ -38,9 +38,9 @@
 //     lower 64 bits; for each level above the steps the 6 knots of its window, the partial knot,
 //     cell, tick, ticks, head, tail, and the children that wait, as many as its queue has room for
 //
-// The length follows from public parameters alone: it says nothing about the noise. The mechanism
-// is stored whole, so that a release of dp_counter that would choose another one goes on with this.
-// An engine whose integers or weights change their meaning needs a new version here;
+// The length depends on public parameters alone, so it reveals nothing about the noise. The
+// mechanism is stored whole, so that a release of dp_counter that would choose another one goes on
+// with this. An engine whose integers or weights change their meaning needs a new version here;
 // test/unit/data/states-1.txt has states of this one.
 #pragma once
 
@@ -51,8 +51,8 @@
 
 namespace dp_counter {
 
-/// Bytes are parsed as if an enemy had written them: what is truncated, altered, of another version
-/// or contradicts itself throws Error (corrupt), and nothing else can happen.
+/// Bytes are parsed as if an attacker had written them: what is truncated, altered, inconsistent or
+/// of another version throws Error (corrupt), and nothing else can happen.
 class StateCodec {
 public:
     using Bytes = std::span<const unsigned char>;
@@ -62,7 +62,8 @@ public:
     /// Writes encoded_bytes(state) bytes to `out`.
     static void encode(CounterState& state, unsigned char* out);
 
-    /// The mechanism of the state in these bytes, which tells how large a block decode() needs.
+    /// The mechanism of the state in these bytes, which determines how large a block decode()
+    /// needs.
     [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes);
 
     /// Lays the state into block, of CounterState::bytes(prepared) bytes; the mechanism is

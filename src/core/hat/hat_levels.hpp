@@ -29,7 +29,7 @@ struct HatLevel {
 /// contract that the levels cover the horizon.
 struct HatLevels {
     enum class Rule : std::int32_t {
-        bridge, ///< a child belongs to the one knot whose block it lies in
+        bridge, ///< a child belongs to the one knot whose block contains it
         hat,    ///< a child is shared by the knots left and right of it, in proportion
     };
 
@@ -75,7 +75,7 @@ struct HatLevels {
 
 static_assert(std::is_trivially_copyable_v<HatLevels>);
 
-/// A 64-bit name of the levels, odd: that two of one session have the same is out of the question.
+/// A 64-bit fingerprint of the levels, odd: a collision within a session is out of the question.
 [[nodiscard]] std::uint64_t fingerprint(const HatLevels& spec) noexcept;
 
 /// Distance, place and number of the knots of one hat level.

@@ -86,7 +86,7 @@ FixedPoint HatNoise::close(const HatWeights& weights) noexcept {
     return static_cast<FixedPoint>(settled_);
 }
 
-/// The integers that tell where in the tree the stream is follow from the step alone.
+/// The integers of the stream's place in the tree follow from the step alone.
 bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) {
     std::int64_t tick = t - 1; // of the level in turn
     std::int64_t passed = t;   // children of the level in turn that have been used

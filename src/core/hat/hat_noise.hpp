@@ -59,9 +59,9 @@ public:
     template <class Visit>
     void for_each_integer(Visit&& visit);
 
-    /// Whether the integers can be those of a stream at step t; lets it stand on its rows of these
-    /// weights. To be asked before a state that was read from storage is used: otherwise it could
-    /// do harm.
+    /// Whether the integers can be those of a stream at step t; points it to its rows of these
+    /// weights. Check this before using a state that was read from storage: an invalid one could do
+    /// harm.
     [[nodiscard]] bool is_state_at(const HatWeights& weights, std::int64_t t);
 
 private:

@@ -40,7 +40,8 @@ struct HatRowNorms {
 [[nodiscard]] HatRowNorms bridge_mean_row_norms(const HatLevels& spec);
 
 /// The energies of a mechanism that streams without a horizon use, found by
-/// tools/make_energy_table.cpp: epochs are too many to find them at the first question.
+/// tools/make_energy_table.cpp: for all epochs, computing them at the first call would take too
+/// long.
 struct KnownEnergy {
     std::uint64_t fingerprint; ///< of the spec
     std::int64_t peak_step;    ///< hat_peak()

@@ -1,5 +1,5 @@
 // How much Gaussian noise approximate differential privacy needs: what Laplace noise is compared
-// with. Nothing here is released; double precision does.
+// with. Nothing here is released, so double precision suffices.
 #pragma once
 
 #include "core/base/epsilon.hpp"

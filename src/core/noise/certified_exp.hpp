@@ -1,5 +1,5 @@
 // exp(-x) of a positive rational, enclosed between two integers: the one transcendental number that
-// the sampler needs, with proof that no rounding error was forgotten.
+// the sampler needs, with every rounding error included.
 #pragma once
 
 #include "core/base/big_integer.hpp"

@@ -12,7 +12,7 @@
 // 2^-48.
 //
 // A digit is found by comparing one uniform number with 15 thresholds, all of them, the sign by
-// comparing one with q / (1 + q), without a branch: the time does not follow the value. The
+// comparing one with q / (1 + q), without a branch: the time does not depend on the value. The
 // thresholds' first 96 bits are certified by enclosures (certified_exp.hpp). 32 random bits decide
 // all but 15 in 2^32 digits; a tie is settled by 64 more, and a tie there by as many as it takes.
 // So the distribution is exact.
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    friend class Release; // which alone draws: its price is stated
+    friend class Release; // which alone draws: its unit of privacy is stated
 
     /// One noise value. Throws Error (overflow) from 2^62 on: with probability below exp(-2000).
     [[nodiscard]] std::int64_t draw(RandomSource& random) const;
@@ -56,7 +56,7 @@ private:
     static constexpr int kBase = 16;
     static constexpr int kMaxDigits = 14;
 
-    static constexpr int kSign = -1; ///< stands for the sign where a digit's index is asked for
+    static constexpr int kSign = -1; ///< means the sign where a digit's index is expected
 
     template <std::size_t count>
     struct Thresholds {
@@ -74,8 +74,8 @@ private:
                                             RandomSource& random) const;
     [[nodiscard]] int draw_digit(int index, RandomSource& random) const;
     /// The first threshold that is not above the word is the only one that may equal it. (So may
-    /// the sixteenth; settle_tie() knows better.) The comparison has just read all of them: this
-    /// access tells a cache nothing.
+    /// the sixteenth entry; settle_tie() handles that.) The comparison has just read all of them:
+    /// this access reveals nothing through a cache.
     [[nodiscard]] static bool is_tie(const Digit& digit, std::int32_t word, int reached) noexcept {
         return __builtin_expect(static_cast<long>(digit.word[reached] == word), 0) != 0;
     }

@@ -6,7 +6,7 @@
 namespace dp_counter {
 
 /// A ChaCha20 keystream keyed from the operating system (randombytes_buf). Every refill spends the
-/// first 32 bytes of its own output on the next key, so a stolen key tells nothing about words
+/// first 32 bytes of its own output on the next key, so a stolen key reveals nothing about words
 /// already used ("fast key erasure", Bernstein 2017).
 ///
 /// One object serves one process: a copy made by fork() would repeat the stream, so the owner makes

@@ -7,7 +7,7 @@
 namespace dp_counter {
 
 /// A stream of uniform random words. Reading is inline; only refill() is virtual. A word that was
-/// handed out is wiped from the buffer at once, so that memory never tells past noise.
+/// handed out is wiped from the buffer at once, so that memory never reveals past noise.
 ///
 /// Production has one implementation, Keystream; tests pass their own.
 class RandomSource {

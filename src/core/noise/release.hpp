@@ -1,4 +1,4 @@
-// A release that has begun: who states its price may draw its noise.
+// A release that has begun: its unit of privacy is stated, so its noise may be drawn.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] const PrivacyUnit& unit() const noexcept { return unit_; }
 
     /// The noise of one node. Throws std::logic_error for a sampler of another epsilon, or of less
-    /// noise than one level of nodes wants; Error (overflow) as DiscreteLaplace::draw does.
+    /// noise than one level of nodes needs; Error (overflow) as DiscreteLaplace::draw does.
     [[nodiscard]] std::int64_t draw(const DiscreteLaplace& sampler) const {
         if (!covers(sampler.scale())) [[unlikely]]
             throw_foreign();

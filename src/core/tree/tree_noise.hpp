@@ -22,7 +22,7 @@ namespace dp_counter {
 ///
 /// Contract: the object is the head of a block of bytes(system, height) bytes; the stacks follow
 /// it. The block may be moved with memcpy. draw() gives one fresh node noise a call; advance()
-/// draws amortised O(1) times. The number of draws depends on t alone.
+/// draws amortized O(1) times. The number of draws depends on t alone.
 class TreeNoise {
 public:
     [[nodiscard]] static std::size_t bytes(const DigitSystem& system, int height) noexcept {
@@ -49,8 +49,8 @@ public:
     template <class Visit>
     void for_each_integer(Visit&& visit);
 
-    /// Whether the integers can be those of a stream at step t. To be asked before a state that was
-    /// read from storage is used: otherwise it could do harm.
+    /// Whether the integers can be those of a stream at step t. Check this before using a state
+    /// that was read from storage: an invalid one could do harm.
     [[nodiscard]] bool is_state_at(const DigitSystem& system, std::int64_t t) noexcept;
 
 private:

@@ -54,7 +54,7 @@ DP_FUNCTION(dp_budget_drop) {
     PreventCommandIfReadOnly("dp_budget_drop()");
     check_budget_usable(budget);
     LockRelationOid(budget, AccessExclusiveLock);
-    check_budget_usable(budget); // it may have changed hands
+    check_budget_usable(budget); // the owner may have changed
     check_charges_no_source(budget, get_rel_name(budget));
     delete_budget(budget); // the event trigger refuses to drop what was spent from
     drop_view(budget);

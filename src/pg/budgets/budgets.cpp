@@ -30,12 +30,12 @@ bool read_budget(Oid relation, Budget& budget) {
     });
 }
 
-/// Held to the end of the transaction: what is read after it are the last committed entries.
+/// Holds the lock to the end of the transaction. Reads after it see the last committed entries.
 void lock_budget(std::int32_t number) {
     LockDatabaseObject(secret_relation(kBudgets.table), static_cast<Oid>(number), 0, ExclusiveLock);
 }
 
-/// What has not been spent.
+/// What is left of the budget.
 Numeric rest(const Budget& budget) {
     Datum left = NumericGetDatum(budget.epsilon);
     visit_secret_rows(kEntries, {number_key(budget.number)}, [&](const Datum* values, const bool*) {

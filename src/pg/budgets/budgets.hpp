@@ -1,8 +1,8 @@
 // Budgets: how much epsilon may be spent about a population, and what has spent it.
 //
-// The sums are decimal and exact, since people declare decimals: ten times 0.1 fit into 1.0. What a
-// transaction charges it charges under a lock that it holds to its end, so that no two can take the
-// same rest; what it rolls back was not charged.
+// Sums are decimal and exact, as declared: ten times 0.1 fit into 1.0. A transaction charges a
+// budget under a lock that it holds to its end, so that no two transactions spend the same rest. A
+// rollback undoes the charge.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// No counter: somebody's own purpose.
+/// No counter: a charge for a query.
 inline constexpr std::int32_t kNoCounter = 0;
 
 [[nodiscard]] bool is_budget(Oid budget);
@@ -28,12 +28,12 @@ void check_budget_usable(Oid budget);
 /// Stores a budget from which nothing has been spent.
 void insert_budget(Oid budget, std::int32_t number, Numeric epsilon);
 
-/// Charges a usable budget in the current transaction. Raises configuration_limit_exceeded, and
-/// says what is left, where that is less.
+/// Charges a usable budget in the current transaction. Raises configuration_limit_exceeded, whose
+/// message shows what is left, if that is less than epsilon.
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number);
 
-/// Gives back what the counter was charged, if it was; for a counter none of whose steps was ever
-/// closed.
+/// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
+/// closed a step.
 void refund_budget(std::int32_t number);
 
 /// Whether anything has been spent from it.

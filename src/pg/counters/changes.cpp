@@ -1,4 +1,5 @@
-// dp_counter_changes: the events of the last periods, told from what the caller may read.
+// dp_counter_changes: the events of the last periods, computed from releases that the caller may
+// read.
 #include <cstdint>
 #include <cstring>
 
@@ -19,8 +20,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// What the counter's view has. Its columns are step, ..., or period, step, ..., or period, the
-/// group's, step, ...; behind step and released_at comes count or sum.
+/// The columns of the counter's view: period (with a source), the group's (with groups), step,
+/// released_at, and count or sum.
 struct ViewShape {
     const char* group; ///< the column, quoted; NULL where it has none
     bool is_sum;
@@ -42,8 +43,8 @@ ViewShape shape_of(Oid counter) {
     return shape;
 }
 
-/// As the caller, who may have made anything of the search path: the function sets it to
-/// pg_catalog. The difference is computed in decimals, since releases may be at a bigint's ends.
+/// The statement runs as the caller. The function sets the search path to pg_catalog, whatever the
+/// caller's is. The difference is computed in decimals, since releases may be at a bigint's ends.
 const char* statement(Oid counter, const char* extension) {
     const ViewShape shape = shape_of(counter);
     return psprintf(

@@ -22,7 +22,7 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// Of dp_counter_private.published, that every counter's view has.
+/// The columns of dp_counter_private.published that every counter's view has.
 constexpr ViewColumn kReleaseColumns[] = {
     {"step", "bigint", "step"},   {"released_at", "timestamp with time zone", "released_at"},
     {"count", "bigint", "count"}, {"stddev", "double precision", "stddev"},
@@ -31,7 +31,7 @@ constexpr ViewColumn kReleaseColumns[] = {
 constexpr int kCountColumn = 2;
 constexpr int kMostColumns = 2 + lengthof(kReleaseColumns);
 
-/// Of dp_counter_create.
+/// The arguments of dp_counter_create.
 enum ArgumentIndex {
     kName,
     kSource,
@@ -50,7 +50,7 @@ enum ArgumentIndex {
     kMechanism
 };
 
-/// `since` is declared "any", so that a time with a zone meets this error and not the parser's.
+/// `since` is declared "any", so that a timestamptz raises this error and not the parser's.
 Argument read_since(FunctionCallInfo fcinfo) {
     const Argument since = fcinfo->args[kSince];
     const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kSince);

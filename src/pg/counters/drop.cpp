@@ -1,5 +1,4 @@
-// The end of a counter: dp_counter_drop, and DROP VIEW of its releases by any way. And what becomes
-// of a budget that way.
+// Drops counters: dp_counter_drop, and the event trigger for DROP VIEW of a counter or a budget.
 #include "pg/budgets/budgets.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
@@ -38,8 +37,8 @@ void remove(Oid counter) {
         end_event_counter(counter);
 }
 
-/// A budget that was spent from ends by dp_budget_drop alone: DROP OWNED, say, would forget what
-/// was spent, and nobody would have said so.
+/// Only dp_budget_drop drops a budget that was spent from: DROP OWNED, for example, would silently
+/// forget what was spent.
 void remove_budget(Oid budget, const char* name) {
     check_charges_no_source(budget, name);
     if (is_spent_from(budget))
@@ -61,19 +60,19 @@ DP_FUNCTION(dp_counter_drop) {
     check_counter_owner(counter); // before the lock, so that nobody else can make others wait
     LockRelationOid(counter, AccessExclusiveLock);
     check_counter_owner(counter);
-    remove(counter); // the event trigger would, were it not switched off
+    remove(counter); // the event trigger does it too, unless disabled
     drop_view(counter);
     PG_RETURN_VOID();
 }
 
-/// Event trigger on sql_drop. It runs at every DROP in the database, by whomever.
+/// Event trigger on sql_drop. It runs at every DROP in the database, by any role.
 DP_FUNCTION(dp_counter_dropped) {
     using namespace dp_counter::pg;
     if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
         ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
                         errmsg("dp_counter_dropped is an event trigger function")));
     SPI_connect();
-    // Nothing in it but this one function, qualified: whoever drops may have any search path.
+    // All names are qualified: the role that drops may have any search path.
     const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
                                    "pg_catalog.pg_event_trigger_dropped_objects()",
                                    true, 0);
@@ -98,7 +97,7 @@ DP_FUNCTION(dp_counter_dropped) {
         if (delete_source(dropped))
             forget_source(dropped);
     });
-    // After the counters, some of which give back what they were charged.
+    // After the counters, some of which refund their charge.
     for_relations([](Oid dropped, HeapTuple row) {
         if (is_budget(dropped))
             remove_budget(dropped, SPI_getvalue(row, SPI_tuptable->tupdesc, 4));

@@ -6,11 +6,10 @@
 //            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
 //            a failure undoes all of it, unseen.
 //   publish  shows the stored release to everybody. Whatever happens here, the release is not drawn
-//            again: the next tick begins with publishing it.
-// Many steps are closed and published in parts, so that a tick's memory has a bound.
-// Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
-// constraint of a user's runs, and no role is changed. After a crash in between, the published
-// releases lag one step behind, until the next tick.
+//            again: the next tick begins with publishing it. Many steps are closed and published in
+// parts, so that a tick's memory has a bound. Both write to the extension's own tables alone, by
+// direct access: no trigger, rule, policy or constraint of a user runs, and no role is changed.
+// After a crash in between, the published releases lag one step behind, until the next tick.
 #include <cstdint>
 
 #include "pg/events/event_counter.hpp"
@@ -58,8 +57,8 @@ Closed close(Oid counter, CounterRow& row, TimestampTz called) {
 }
 
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
-/// are published, be it by this tick or by another one that came in between. Returns the last step,
-/// or 0 if there is nothing new.
+/// are published, by this tick or by a concurrent one. Returns the last step, or 0 if there is
+/// nothing new.
 std::int64_t tick(Oid counter, TimestampTz called) {
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // to be published
@@ -104,9 +103,8 @@ std::int64_t tick(Oid counter, TimestampTz called) {
     return last_step;
 }
 
-/// NOTIFY dp_counter, 'schema.name step', in a transaction of its own: a hint that somebody may be
-/// waiting for. It is left out rather than that it fail where the queue of notifications is
-/// (nearly) full.
+/// NOTIFY dp_counter, 'schema.name step', in a separate transaction. Skips it if the queue of
+/// notifications is nearly full, rather than raise an error after the publication.
 void notify(Oid counter, std::int64_t step) {
     constexpr double kFull = 0.9;
     if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
@@ -123,7 +121,7 @@ void tick_and_notify(Oid counter, TimestampTz called) {
         notify(counter, step);
 }
 
-/// Of several counters, the error's.
+/// Error context: which of several counters failed.
 void name_counter(void* name) {
     errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
 }
@@ -172,8 +170,8 @@ DP_FUNCTION(dp_source_tick) {
         }
     });
     SPI_finish();
-    // To others no word about what it is: whoever may tick none of its counters does not learn
-    // that.
+    // Only the owner learns whether this is a source: a role that may tick none of its counters
+    // must not.
     const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
     if (is_own)
         require_source(source);

@@ -13,7 +13,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// As if in UTC: the session's time zone must not say how long a day is.
+/// Adds as if in UTC: the length of a day must not depend on the session's time zone.
 TimestampTz after(TimestampTz time, Interval every) {
     return DatumGetTimestamp(DirectFunctionCall2(timestamp_pl_interval, TimestampGetDatum(time),
                                                  IntervalPGetDatum(&every)));

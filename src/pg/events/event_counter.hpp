@@ -1,5 +1,5 @@
-// A counter fed by calls and triggers, as counters/ sees it: declare, close, end. The verbs are
-// those of sources/source_counter.hpp.
+// An event counter, which calls and triggers feed, as counters/ uses it: declare, close, end.
+// sources/source_counter.hpp has the same verbs.
 #pragma once
 
 #include "pg/server/arguments.hpp"
@@ -9,19 +9,21 @@
 
 namespace dp_counter::pg {
 
-/// The least time between two steps; null for NULL: there is none. Raises invalid_parameter_value
-/// unless it is one positive unit, and datetime_field_overflow where it never ends.
+/// Reads the least time between two steps; null if the argument is NULL. Raises
+/// invalid_parameter_value unless it is one positive unit, and datetime_field_overflow if it ends
+/// out of range.
 [[nodiscard]] const Interval* read_every(const Argument& argument);
 
-/// Makes the place where the events of a new counter are added up. What dropped counters have left
-/// behind goes.
+/// Creates the slots that add up the events of a new counter, and deletes slots that dropped
+/// counters have left behind.
 void declare_event_counter(Oid counter);
 
 /// Closes one step, with all events of transactions committed by now, in the first transaction of a
-/// tick, which has locked the counter. None, with a NOTICE, where the tick was called too early.
+/// tick, which has locked the counter. Closes none, with a NOTICE, if `every` has not passed since
+/// the last step.
 [[nodiscard]] Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called);
 
-/// Deletes what is kept of a counter that is dropped.
+/// Deletes the slots of a dropped counter.
 void end_event_counter(Oid counter);
 
 } // namespace dp_counter::pg

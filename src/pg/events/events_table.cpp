@@ -29,11 +29,11 @@ namespace {
 
 enum Column { kCounter, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
 
-/// As many transactions can commit events of one counter at the same time without a new slot.
+/// So many transactions can record events of one counter at the same time without a new slot.
 constexpr std::int32_t kSlots = 64;
 
-/// This backend's first choice: another one than that of the backends that started next to it, and
-/// most often on another page.
+/// The slot that this backend tries first. Backends with adjacent numbers have different ones,
+/// mostly on different pages.
 std::int32_t own_slot() {
     constexpr std::int32_t kStride = 19;
 #if PG_VERSION_NUM >= 170000
@@ -43,9 +43,9 @@ std::int32_t own_slot() {
 #endif
 }
 
-/// What changes with every recording: the total, in two columns that have fixed widths, between two
-/// marks that are turned over. The log of an update holds what lies between the first byte that
-/// differs and the last: so it has one length, whatever is added.
+/// What each recording changes: the total, in two columns of fixed width, between two marks that it
+/// flips. The WAL record of an update contains the bytes from the first that differs to the last,
+/// so it has the same length, whatever is added.
 struct Total {
     bool mark;
     uint128 events;
@@ -90,7 +90,7 @@ void insert_slot(Relation table, Oid counter, std::int32_t slot, std::int32_t ev
     heap_freetuple(tuple);
 }
 
-/// Gives a new version of a slot its index entry; needed where it moved to another page.
+/// Inserts the index entry of a slot's new version; needed if that is on another page.
 void insert_index_entry(Relation table, HeapTuple tuple) {
     Datum values[2];
     bool nulls[2];
@@ -107,7 +107,7 @@ void insert_index_entry(Relation table, HeapTuple tuple) {
     index_close(index, RowExclusiveLock);
 }
 
-/// Locks the row, unless that would mean to wait for another transaction.
+/// Locks the row, or returns false if it would have to wait for another transaction.
 bool lock_row(Relation table, HeapTuple row, LockTupleMode mode) {
     HeapTupleData target = *row;
     Buffer buffer = InvalidBuffer;
@@ -121,8 +121,7 @@ bool lock_row(Relation table, HeapTuple row, LockTupleMode mode) {
 /// Adds events to the slot in this row, unless another open transaction has changed it.
 bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
     LockTupleMode lock = LockTupleNoKeyExclusive;
-    // heap_update must not be called without leave to wait; under the lock it has nothing to wait
-    // for.
+    // heap_update must be allowed to wait; under the lock it has nothing to wait for.
     if (!lock_row(table, row, lock))
         return false;
     TupleDesc description = RelationGetDescr(table);
@@ -163,8 +162,8 @@ bool add_to_free_row(Relation table, Oid counter, const std::int32_t* slot, std:
     return added;
 }
 
-/// Ends the scan after deleting its rows, as far as they are unwanted and no other open transaction
-/// has changed them.
+/// Deletes the unwanted rows of the scan, except those that another open transaction has changed,
+/// and ends the scan.
 template <class Unwanted>
 void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
     HeapTuple row = nullptr;
@@ -177,10 +176,10 @@ void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
     systable_endscan(scan);
 }
 
-/// What VACUUM would do for pages whose rows have moved on, as far as that goes without a change of
-/// the index: prunes them and offers their space. Autovacuum knows nothing of this table. Of a
-/// large table some pages at a time, from one that the clock chooses: a tick takes as long among
-/// thousands of counters as alone.
+/// Prunes pages and records their free space, as VACUUM would, without changing the index.
+/// Autovacuum does not process this table, whose statistics stand still. Visits at most so many
+/// pages of a large table, beginning at one that the clock chooses, so that a tick does not take
+/// longer among thousands of counters.
 void tidy(Relation table) {
     constexpr BlockNumber kSmall = 64;
     constexpr BlockNumber kMost = 256;
@@ -241,7 +240,7 @@ int128 total_events(Oid counter) {
         tidy(table);
         close_secret(table);
     });
-    // Not whether the total has fallen: that would depend on what was counted.
+    // No check that the total has not fallen: that would depend on what was counted.
     if (slots < kSlots)
         raise_damaged("the counter's events are missing");
     return static_cast<int128>(total);

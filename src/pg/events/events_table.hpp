@@ -1,13 +1,13 @@
 // The events of all counters, durable: how many have ever been recorded.
 //
-// No sum is too large: there are fewer than 2^64 transactions, and one adds less than 2^31 events.
+// No sum overflows: there are fewer than 2^64 transactions, and one adds less than 2^31 events.
 //
 // A counter has some rows ("slots"), each with a running total; their sum is the number of events
-// of all committed transactions, in whatever snapshot it is taken, and it never falls. So a tick
-// takes nothing away: it subtracts what the counter has counted before. A recorder adds to a
-// slot that no other open transaction has changed, so recorders never wait, neither for each other
-// nor for a tick. The table keeps its size: rows are updated in place (HOT), and what a tick reads
-// does not depend on the number of events.
+// of all committed transactions, in whatever snapshot it is taken, and it never falls. A tick does
+// not change the slots: it subtracts what the counter has counted before. A recorder adds to a slot
+// that no other open transaction has changed, so recorders never wait, neither for each other nor
+// for a tick. The table keeps its size: rows are updated in place (HOT), and what a tick reads does
+// not depend on the number of events.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@
 
 namespace dp_counter::pg {
 
-/// Makes the slots of a new counter. What dropped counters have left behind goes.
+/// Creates the slots of a new counter, and deletes those that dropped counters have left behind.
 void create_event_slots(Oid counter);
 
-/// Adds events, no negative number, as part of the current transaction. Zero events leave the same
-/// traces as others.
+/// Adds `events` >= 0 events in the current transaction. Zero events leave the same traces as any
+/// other number.
 void add_events(Oid counter, std::int32_t events);
 
 /// The events of all transactions committed by now. Raises data_corrupted if the counter has no
 /// slots.
 [[nodiscard]] int128 total_events(Oid counter);
 
-/// Leaves the slot of a transaction that is about to commit; it belongs to nobody then.
+/// Deletes the counter's slots, except one that another open transaction has changed:
+/// create_event_slots deletes it later.
 void drop_event_slots(Oid counter);
 
 } // namespace dp_counter::pg

@@ -27,13 +27,12 @@ struct Entry {
 
 constexpr std::int32_t kMostEvents = std::numeric_limits<std::int32_t>::max();
 
-/// More events than fit are as many as fit: an event more changes that by one at most, here as in
-/// any sum of such sums.
+/// Clamped: one event more changes the result by one at most, here as in any sum of such sums.
 std::int32_t bounded(std::int64_t events) {
     return static_cast<std::int32_t>(std::min<std::int64_t>(events, kMostEvents));
 }
 
-/// Those of the current transaction, in secret memory of TopTransactionContext.
+/// The events of the current transaction, in secret memory of TopTransactionContext.
 Entry* entries = nullptr;
 int size = 0;
 int capacity = 0;
@@ -110,7 +109,7 @@ extern "C" void at_subtransaction_end(SubXactEvent event, SubTransactionId /*min
     const int level = GetCurrentTransactionNestLevel();
     const int count = size;
     size = 0;
-    for (int i = 0; i < count; ++i) { // what stays moves towards the front: never needs more room
+    for (int i = 0; i < count; ++i) { // entries move to the front: needs no more room
         const Entry entry = entries[i];
         if (entry.level < level)
             add(entry.counter, entry.level, entry.events);
@@ -136,7 +135,7 @@ bool has_pending_events(Oid counter) {
 }
 
 void add_pending_events(Oid counter, std::int64_t events) {
-    if (is_stored) {               // some other module's end of the transaction
+    if (is_stored) {               // another module's callback at commit
         CommandCounterIncrement(); // a version of this very command cannot be replaced
         add_events(counter, bounded(events));
     } else {

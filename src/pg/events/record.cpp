@@ -1,4 +1,4 @@
-// dp_counter_record: events of the open step, by a call or by a trigger.
+// dp_counter_record: records events in the open step, as a function and as a trigger.
 #include <cstdint>
 
 #include "pg/events/pending_events.hpp"
@@ -41,9 +41,8 @@ void check_may_record(Oid counter) {
 }
 
 // --- the trigger
-// ----------------------------------------------------------------------------------
 
-/// What a query's first firing of the trigger found out, for the others.
+/// What the trigger looked up when it first fired in a query.
 struct Target {
     Oid counter;
     Oid user; ///< whose privilege was checked
@@ -74,8 +73,8 @@ void check_trigger(FunctionCallInfo fcinfo) {
                        "Name the counter: EXECUTE FUNCTION dp_counter_record('counter').");
 }
 
-/// The table that the trigger's argument names. A name without a schema is that of a table in the
-/// schema of the trigger's own table: a session's search path has no say.
+/// The counter that the trigger's argument names. A name without a schema is looked up in the
+/// schema of the trigger's table, not in the search path.
 Oid find_counter(const TriggerData* data) {
     text* name = cstring_to_text(data->tg_trigger->tgargs[0]);
     RangeVar* table = makeRangeVarFromNameList(textToQualifiedNameList(name));

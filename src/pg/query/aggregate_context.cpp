@@ -71,7 +71,8 @@ void check_window(FunctionCallInfo fcinfo, FrameRule rule) {
                "The order of tied rows may reveal their bits. Use RANGE, where tied rows share a "
                "release, or the window function with two to five arguments, which refuses ties.");
     }
-    // PostgreSQL does not say which call of the query this is: all of ours are asked.
+    // PostgreSQL does not show which call of the query this is, so check all calls of the
+    // aggregate.
     const ListCell* cell = nullptr;
     foreach (cell, state->funcs) {
         const WindowFunc* call = static_cast<const WindowFuncExprState*>(lfirst(cell))->wfunc;

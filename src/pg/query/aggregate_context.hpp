@@ -33,7 +33,7 @@ enum class FrameRule {
 /// it, does not start at UNBOUNDED PRECEDING, or that has EXCLUDE.
 void check_frame_grows(int frame);
 
-/// What `open` finds out about the call, found out once a query.
+/// The result of `open`, which is called once per query.
 template <class Call, Call (*open)(FunctionCallInfo)>
 [[nodiscard]] const Call* once(FunctionCallInfo fcinfo) {
     FmgrInfo* function = fcinfo->flinfo;

@@ -14,7 +14,7 @@ namespace {
 
 enum ArgumentIndex { kState, kBit, kEpsilon };
 
-/// What was found out about the call, once a query.
+/// What is known about the call, looked up once per query.
 struct Call {
     std::optional<PrivacyUnit> unit; ///< of GROUP BY; nothing for a window
 };
@@ -29,7 +29,7 @@ struct State {
     std::int64_t release;
 };
 
-// Not inlined: what happens once must not burden the frame of what happens at every row.
+// Not inlined: keeps the stack frame of the code that runs at every row small.
 pg_noinline Call open_call(FunctionCallInfo fcinfo) {
     if (check_aggregate_context(fcinfo, FrameRule::whole) == AggregateUse::window)
         return {};
@@ -73,7 +73,7 @@ DP_FUNCTION(dp_count_transition) {
 
 DP_FUNCTION(dp_count_final) {
     using namespace dp_counter::pg;
-    if (PG_ARGISNULL(kState)) // a group without rows: no window is without
+    if (PG_ARGISNULL(kState)) // a group without rows; a window has rows
         PG_RETURN_INT64(release_value(*once<Call, open_call>(fcinfo)->unit, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (!state->released) {

@@ -93,8 +93,8 @@ bool find_copy(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(find_copy), context);
 }
 
-/// An aggregate over a frame that grows reads each row once; other window functions read as they
-/// like.
+/// An aggregate over a frame that grows reads each row once; other window functions may read a row
+/// any number of times.
 bool reads_each_row_once(const WindowFunc* call, const Query* query) {
     const ListCell* cell = nullptr;
     foreach (cell, query->windowClause) {
@@ -121,7 +121,7 @@ bool find_window(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(find_window), context);
 }
 
-/// Of a query with GROUPING SETS, which may read its rows once for each of them.
+/// Searches a query with GROUPING SETS, which may read its rows once for each of them.
 bool find_in_aggregate(Node* node, void* context) {
     const auto* search = static_cast<Search*>(context);
     if (node == nullptr || IsA(node, Query))
@@ -132,8 +132,8 @@ bool find_in_aggregate(Node* node, void* context) {
     return expression_tree_walker(node, tree_walker(find_in_aggregate), context);
 }
 
-/// Of a target list beside a set-returning function. Those functions read their own arguments once,
-/// unless there is another set among them; aggregates and windows are computed below.
+/// Searches a target list with a set-returning function. Such a function evaluates its own
+/// arguments once, unless they contain another one; aggregates and windows are computed below.
 bool find_beside_set(Node* node, void* context) {
     const auto* search = static_cast<Search*>(context);
     if (node == nullptr || IsA(node, Query) || IsA(node, Aggref) || IsA(node, WindowFunc))
@@ -178,8 +178,8 @@ void check_not_repeated(const Query* query, Oid function) {
 
 } // namespace dp_counter::pg
 
-/// Of dp_laplace. The planner asks how to simplify a call before anything is copied or inlined, and
-/// what it costs when functions that hold one have been inlined.
+/// Planner support function of dp_laplace. The planner asks for a simpler call before it copies or
+/// inlines anything, and for the cost after it has inlined functions that contain a call.
 DP_FUNCTION(dp_laplace_support) {
     using namespace dp_counter::pg;
     auto* question = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));

@@ -1,4 +1,4 @@
-// What would draw one written call more than once, as far as the planner sees it.
+// Refuses calls that the query would evaluate more than once, as far as the planner sees it.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"

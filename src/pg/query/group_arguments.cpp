@@ -34,14 +34,14 @@ bool depends(Node* node, void* context) {
     }
 }
 
-/// Whether the node hands on the rows of the one below as they are.
+/// Whether the node passes on the rows of the node below unchanged.
 bool hands_on(const ::Plan* plan) {
     return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Material) ||
            IsA(plan, Gather) || IsA(plan, GatherMerge);
 }
 
-/// The expression of a node of `plan` with what the nodes below compute in its place. A generic
-/// plan that also groups by a query parameter computes it there.
+/// The expression of a node of `plan` with columns replaced by what the nodes below compute for
+/// them. A generic plan that also groups by a query parameter computes the parameter there.
 Node* resolve(Node* node, void* plan) {
     if (node == nullptr)
         return nullptr;

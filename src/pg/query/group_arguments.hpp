@@ -11,8 +11,8 @@ namespace dp_counter::pg {
 /// it raises invalid_parameter_value. So they are known for a group without rows, and no row can
 /// change them. By value, or in memory of the query.
 ///
-/// Call it once a query. No expression is initialized under the plan's node, which outlives what a
-/// call of ours may hang into it; nor is one compiled.
+/// Call it once a query. It initializes no expression under the plan's node, which outlives the
+/// memory of this call, and compiles none.
 void evaluate_group_arguments(FunctionCallInfo fcinfo, Argument* arguments, int count);
 
 } // namespace dp_counter::pg

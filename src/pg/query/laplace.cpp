@@ -9,7 +9,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
-/// Not strict: NULL for a NULL value would tell that a group was empty.
+/// Not strict: NULL for a NULL value would reveal that a group is empty.
 DP_FUNCTION(dp_laplace) {
     using namespace dp_counter::pg;
     check_volatile_once(fcinfo->flinfo);

@@ -1,4 +1,4 @@
-// Calls that new users write first, each declared in SQL for an error that leads to the right one.
+// Typical mistakes of new users, declared in SQL so that their errors have a helpful hint.
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -25,7 +25,7 @@ DP_FUNCTION(dp_running_count_number) {
                           "change, over all rows together: 1 if each unit is counted once.");
 }
 
-/// A text, or what PostgreSQL takes for one: a bare NULL, a bare literal.
+/// A text, or what PostgreSQL resolves to text: a bare NULL, a bare literal.
 DP_FUNCTION(dp_running_count_text) {
     (void)fcinfo;
     dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH,

@@ -1,7 +1,7 @@
-// The planner's SQL functions: what the releases will be worth, from public values alone.
+// The planner's SQL functions: the errors of releases, from public values alone.
 //
-// Nothing here reads data, so nothing costs privacy. The answers are those of the core's Forecast,
-// which remembers them: rows of one query ask for the same plan again and again.
+// Nothing here reads data, so nothing costs privacy. The core's Forecast computes the answers and
+// caches them, since the rows of one query ask for the same plan.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -70,7 +70,7 @@ Datum integer_array(const std::int32_t* values, std::size_t count) {
                                            sizeof(int32), true, TYPALIGN_INT));
 }
 
-/// What a row of dp_plan tells, as the planner remembers it.
+/// A row of dp_plan, in the cache.
 struct PlanRow {
     const MechanismSpec* spec;
     const ForecastReport* report;
@@ -111,12 +111,13 @@ struct Comparison {
     Compared row[kMost];
 };
 
-/// Whole numbers first .. last; those that a bigint cannot be stand for a side without a bound.
+/// Integers first .. last. A number out of bigint's range means that the side has no bound.
 struct Bounds {
     dp_counter::int128 first;
     dp_counter::int128 last;
 
-    /// With both ends moved into `limits`: it holds the truth wherever it did, if that lies there.
+    /// Moves both ends into `limits`. If the truth is in `limits`, the result contains it wherever
+    /// this does.
     [[nodiscard]] Bounds within(const Bounds& limits) const {
         return {std::clamp(first, limits.first, limits.last),
                 std::clamp(last, limits.first, limits.last)};
@@ -217,7 +218,7 @@ DP_FUNCTION(dp_compare) {
             Float8GetDatum(row.mse),
             Float8GetDatum(std::sqrt(row.mse)),
             Float8GetDatum(std::sqrt(row.max_variance.value_or(0))),
-            // Where the noise is all but nothing, so are the errors; equal ones have ratio 1.
+            // Errors can be 0 where the noise is negligible; equal errors have ratio 1.
             Float8GetDatum(row.mse == comparison.least ? 1 : row.mse / comparison.least),
         };
         bool nulls[lengthof(values)] = {false, !row.radix.has_value(),       false, false,

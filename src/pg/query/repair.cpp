@@ -1,4 +1,4 @@
-// Marks whatever draws noise VOLATILE: at installation, and again after pg_upgrade.
+// Marks all functions that draw noise VOLATILE: at installation, and again after pg_upgrade.
 #include <initializer_list>
 
 #include "pg/server/postgres_api.hpp"
@@ -22,7 +22,7 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// Every aggregate does: CREATE AGGREGATE, which has no clause for it, marks them IMMUTABLE.
+/// Every aggregate does; CREATE AGGREGATE, which has no clause for volatility, marks it IMMUTABLE.
 bool draws_noise(Form_pg_proc function) {
     if (function->prokind == PROKIND_AGGREGATE)
         return true;
@@ -32,7 +32,7 @@ bool draws_noise(Form_pg_proc function) {
     return false;
 }
 
-/// Whether there was something to mend.
+/// Returns whether the function draws noise and had lost the mark.
 bool mark_volatile(Relation functions, Oid function) {
     HeapTuple tuple = SearchSysCacheCopy1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple))
@@ -47,7 +47,7 @@ bool mark_volatile(Relation functions, Oid function) {
     return lost;
 }
 
-/// Of the functions of the extension, the number that were mended.
+/// Marks the functions of the extension, and returns how many had lost the mark.
 int64 repair(Oid extension) {
     int64 repaired = 0;
     ScanKeyData keys[2];
@@ -75,7 +75,8 @@ int64 repair(Oid extension) {
 } // namespace
 } // namespace dp_counter::pg
 
-/// For members of the extension's owner, who need not be a superuser, and changes nothing else.
+/// Members of the extension's owner, which need not be superusers, may call it. It changes nothing
+/// else.
 DP_FUNCTION(dp_repair) {
     using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_repair()");

@@ -14,19 +14,20 @@ namespace {
 
 enum ArgumentIndex { kState, kBit, kEpsilon, kK, kHorizon, kArguments };
 
-/// What was found out about the call, once a query.
+/// What is known about the call, looked up once per query.
 struct Call {
     std::optional<Request> request; ///< of GROUP BY; nothing for a window
 };
 
 /// The transition state, in secret memory.
 ///
-/// Under OVER every row's release is wanted: `stream` runs along, and `release` is that of the last
-/// row. In GROUP BY only the last release is: the rows are counted, and the final function draws
-/// the noise of the last step's nodes, once; PostgreSQL may run it again on the same state.
+/// Under OVER every row has a release: `stream` advances with the rows, and `release` is that of
+/// the last row. GROUP BY needs only the last release: the rows are counted, and the final function
+/// draws the noise of the last step's nodes, once, since PostgreSQL may call it again on the same
+/// state.
 struct State {
     Progress progress;          ///< used in GROUP BY
-    std::int64_t counted_until; ///< the step up to which rows are counted and nothing else
+    std::int64_t counted_until; ///< up to this step, rows are only counted
     Stream stream;              ///< stream.noise is null in GROUP BY
     std::int64_t released_at;   ///< the step of GROUP BY whose release is drawn; 0 if none is
     std::int64_t release;
@@ -34,13 +35,13 @@ struct State {
     Argument arguments[kArguments]; ///< of the window's first row: the parameters as they came
 };
 
-/// Naming a mechanism is for the window function.
+/// Only the window function can name a mechanism.
 Request read_request_of(const Argument* arguments) {
     return read_request(
         {.epsilon = arguments[kEpsilon], .horizon = arguments[kHorizon], .k = arguments[kK]});
 }
 
-// Not inlined: what happens once must not burden the frame of what happens at every row.
+// Not inlined: keeps the stack frame of the code that runs at every row small.
 pg_noinline Call open_call(FunctionCallInfo fcinfo) {
     if (check_aggregate_context(fcinfo, FrameRule::growing) == AggregateUse::window)
         return {};
@@ -51,7 +52,7 @@ pg_noinline Call open_call(FunctionCallInfo fcinfo) {
     return {request};
 }
 
-/// Of a group.
+/// The last step of a group.
 std::int64_t last_step(const Request& request) {
     return request.horizon == kUnbounded ? kMaxHorizon : request.horizon;
 }
@@ -74,8 +75,8 @@ pg_noinline State* open_state(FunctionCallInfo fcinfo) {
     return state;
 }
 
-/// Whether this row's parameters are those of the first. NULL has the value 0; where it has not,
-/// the values are read.
+/// Whether this row's parameters are those of the first. A NULL mostly has the value 0; if it has
+/// another one, check_same_request decides.
 bool are_arguments_same(FunctionCallInfo fcinfo, const State* state) {
     Datum difference = 0;
     for (int i = kEpsilon; i < kArguments; ++i) {
@@ -91,7 +92,8 @@ pg_noinline void check_same_request(FunctionCallInfo fcinfo, const State* state)
         raise_not_constant();
 }
 
-/// A row that is more than counted: of a window, a group's first, or one beyond its horizon.
+/// Handles a row that is not only counted: of a window, the first of a group, or beyond its
+/// horizon.
 pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
     if (state == nullptr)
         state = open_state(fcinfo);

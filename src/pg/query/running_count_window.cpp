@@ -3,12 +3,12 @@
 // PostgreSQL itself refuses FILTER and DISTINCT here, ignores the frame, and never restarts the
 // state inside a partition. A rescan is a new evaluation: a new release.
 //
-// The order of rows within a tie is the plan's choice: an index that ends in the bit, or the heap
-// after an UPDATE of the true rows, sorts them by the secret. So ties are refused: a row is
-// compared with the next before it is released, since a LIMIT may end the stream at it. Whether
-// rows tie is public, as the rows and their order are.
+// The plan chooses the order of tied rows: an index that ends in the bit, or the heap after an
+// UPDATE of the true rows, sorts them by the secret. So ties are refused: a row is compared with
+// the next one before its release, since a LIMIT may end the stream there. Whether rows tie is
+// public, as the rows and their order are.
 //
-// A sum over GROUP BY is the planner's own aggregate, partial and parallel as any, below this.
+// Below a sum over GROUP BY, the planner's own aggregate counts, partial and parallel as any.
 #include <cstdint>
 
 #include "pg/query/streams.hpp"
@@ -75,8 +75,8 @@ Request read_current_request(WindowObject window) {
     return read_request(arguments);
 }
 
-/// What was meant by dp_running_count(b, 1.0, 1000) may be a horizon. Public: k and the number of
-/// rows are. Once a statement of the client's, whatever it calls.
+/// In dp_running_count(b, 1.0, 1000) the 1000 may be meant as a horizon. k and the number of rows
+/// are public. At most once per statement of the client.
 void notice_radix(int k, std::int64_t rows) {
     static TimestampTz noticed = 0;
     if (k < rows || noticed == GetCurrentStatementStartTimestamp())
@@ -88,7 +88,7 @@ void notice_radix(int k, std::int64_t rows) {
                              k, k)));
 }
 
-// Not inlined: what is rare must not burden the frame of what happens at every row.
+// Not inlined: keeps the stack frame of the code that runs at every row small.
 template <class Form>
 pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
     check_volatile_once(function);
@@ -122,7 +122,7 @@ bool is_last(WindowObject window, const Partition* partition, std::int64_t row) 
     if (partition->rows_are_spooled)
         return row + 1 == partition->request.horizon;
     bool is_null = false;
-    bool is_out = false; // evaluates an argument at the next row: that which is cheapest
+    bool is_out = false; // evaluates an argument at the next row: the cheapest one
     (void)WinGetFuncArgInPartition(window, Form::kEpsilon, 1, WINDOW_SEEK_CURRENT, false, &is_null,
                                    &is_out);
     return is_out;
@@ -153,9 +153,9 @@ Datum running_total(FunctionCallInfo fcinfo) {
     const std::int64_t release = advance(partition->stream, partition->request,
                                          Form::addend(current(window, Form::kAddend)));
 
-    // The tuplestore need not keep passed rows; unless it holds the whole partition anyway, where
-    // trimming costs 40 ns a row once it has spilled.
-    constexpr std::int64_t kBatch = 64; // moving a mark costs more when done a row
+    // Lets the tuplestore drop passed rows, unless it holds the whole partition anyway: then
+    // trimming costs 40 ns per row once it has spilled.
+    constexpr std::int64_t kBatch = 64; // moving the mark at every row costs more
     if (row % kBatch == kBatch - 1 && !partition->rows_are_spooled)
         WinSetMarkPosition(window, row);
     PG_RETURN_INT64(release);

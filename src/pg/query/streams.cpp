@@ -32,7 +32,7 @@ const PreparedMechanism& prepare_in(MemoryContext context, const Request& reques
     Kept* kept = new (MemoryContextAlloc(context, sizeof(Kept))) Kept{};
     kept->callback.func = forget_kept;
     kept->callback.arg = kept;
-    MemoryContextRegisterResetCallback(context, &kept->callback); // before there is what to forget
+    MemoryContextRegisterResetCallback(context, &kept->callback); // before there is a mechanism
     run([&] { kept->mechanism = backend_plans.share(request, epoch); });
     return *kept->mechanism;
 }

@@ -9,11 +9,10 @@
 
 namespace dp_counter::pg {
 
-/// The plans of this backend, for its streams and for what it tells of them: public values alone.
+/// The plans of this backend, for its streams and for the planner functions; public values only.
 extern MechanismCache backend_plans;
 
-/// A running count and its noise in secret memory of one context, with what it takes to go on for
-/// ever.
+/// A running count and its noise in secret memory of one context, with what later epochs need.
 struct Stream {
     NoiseStream* noise;
     Progress* progress;
@@ -50,7 +49,7 @@ void check_request(const Request& request);
 /// of the last step alone (sample_noise, noise_stream.hpp).
 [[nodiscard]] std::int64_t release_once(const Request& request, const Progress& progress);
 
-/// value + discrete Laplace noise of scale sensitivity/epsilon, brought into 64 bits.
+/// value + discrete Laplace noise of scale sensitivity/epsilon, saturated to 64 bits.
 [[nodiscard]] std::int64_t release_value(const PrivacyUnit& unit, std::int64_t value);
 
 } // namespace dp_counter::pg

@@ -1,9 +1,9 @@
 // The planner's questions about the window functions.
 //
-// A running count is that of the rows up to the current one, whatever the frame: one that means
-// something else is refused. Let the frame be that of row_number(), which spares PostgreSQL the
-// search for the peers of every row. Any other question is left without an answer, above all
-// whether results are monotone: noisy counts are not, and a window must not end at one.
+// A running count counts the rows up to the current one, whatever the frame; a frame with another
+// meaning is refused. The frame becomes that of row_number(), which saves PostgreSQL the search for
+// the peers of every row. Other questions get no answer, in particular not whether results are
+// monotone: noisy counts are not, so PostgreSQL must not stop a window at one.
 #include "pg/query/aggregate_context.hpp"
 #include "pg/query/drawn_once.hpp"
 #include "pg/server/postgres_api.hpp"

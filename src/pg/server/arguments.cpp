@@ -76,7 +76,7 @@ Request read_request(const RequestArguments& arguments) {
         request.radix = DatumGetInt32(arguments.k.value);
     if (!arguments.mechanism.isnull) {
         struct varlena* text = PG_DETOAST_DATUM_PACKED(arguments.mechanism.value);
-        // What an error shows of a longer name ends with a whole character.
+        // An error shows the beginning of a longer name, which ends with a whole character.
         constexpr int kMostShown = 64;
         const int length =
             pg_mbcliplen(VARDATA_ANY(text), static_cast<int>(VARSIZE_ANY_EXHDR(text)), kMostShown);

@@ -17,7 +17,7 @@ using Argument = NullableDatum;
 
 static_assert(std::is_trivially_copyable_v<Request>); // lives in PostgreSQL's memory
 
-/// What a call asks for, as SQL passes it: that of a count where nothing else is said.
+/// The parameters of a call, as SQL passes them; by default those of a count.
 struct RequestArguments {
     Argument epsilon;
     Argument sensitivity{Int64GetDatum(1), false};
@@ -33,8 +33,8 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
 [[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
 
 /// Each raises null_value_not_allowed for an epsilon or a sensitivity that is NULL, and
-/// invalid_parameter_value for what no request can have. A NULL horizon reads as kUnbounded. (What
-/// no mechanism can have, whoever asks for the mechanism raises.)
+/// invalid_parameter_value for what no request can have. A NULL horizon reads as kUnbounded. (The
+/// function that prepares the mechanism raises what that refuses.)
 [[nodiscard]] PrivacyUnit read_unit(const Argument& epsilon,
                                     const Argument& sensitivity = RequestArguments{}.sensitivity);
 [[nodiscard]] Request read_request(const RequestArguments& arguments);

@@ -18,8 +18,8 @@ namespace {
 Keystream* keystream = nullptr; ///< in pages of its own
 int owner_pid = 0;              ///< the process whose key it has
 
-/// Pages that are shared with nothing can be kept out of core dumps, too. They are locked, unless
-/// RLIMIT_MEMLOCK is low; then the key can be swapped, like all of the backend.
+/// Allocates separate pages, which are excluded from core dumps. They are locked unless
+/// RLIMIT_MEMLOCK is too low; then the key may be swapped out, like the rest of the backend.
 Keystream* new_keystream() {
     void* pages = sodium_malloc(sizeof(Keystream));
     if (pages == nullptr)
@@ -51,7 +51,7 @@ void initialize_random() {
 Release begin_release(const PrivacyUnit& unit) {
     if (owner_pid != MyProcPid) [[unlikely]] {
         keystream->rekey(); // inherited by fork(): never read a stream that the parent reads
-        (void)sodium_mlock(keystream, sizeof *keystream); // the lock is not
+        (void)sodium_mlock(keystream, sizeof *keystream); // a lock is not inherited
         own_keystream();
     }
     return {unit, *keystream};

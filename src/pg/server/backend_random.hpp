@@ -10,14 +10,14 @@ namespace dp_counter::pg {
 /// Prepares libsodium and the generator; called by _PG_init. May raise a PostgreSQL error.
 void initialize_random();
 
-/// Begins a release of this unit: the only way to randomness. (A live counter's goes on by it, at
-/// every tick.) It draws from the generator of this process, keyed from the operating system. A
-/// process that inherited one by fork(), from a postmaster that preloads the module, takes a new
-/// key. Locked into memory and kept out of core dumps where the system allows; wiped at exit. May
-/// raise a PostgreSQL error.
+/// Begins a release of this unit: the only access to random numbers. (A counter calls it at every
+/// tick.) It draws from the generator of this process, keyed from the operating system. A process
+/// that inherited one by fork(), from a postmaster that preloads the module, takes a new key. The
+/// generator is locked into memory and excluded from core dumps where the system allows, and wiped
+/// at exit. May raise a PostgreSQL error.
 [[nodiscard]] Release begin_release(const PrivacyUnit& unit);
 
-/// Fills a key that is no part of any release with bits of the operating system's.
+/// Fills a key that is not part of any release with random bits of the operating system.
 void make_secret_key(void* key, std::size_t bytes);
 
 } // namespace dp_counter::pg

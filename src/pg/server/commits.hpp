@@ -1,8 +1,7 @@
-// Commits that nothing takes back: procedures that commit, flushed to disk and to synchronous
-// standbys.
+// Durable commits of procedures: flushed to disk and to synchronous standbys.
 //
-// A commit that waits for standbys can be canceled: it is then committed here, with a warning, and
-// lost if one of them takes over. What must outlive that asks standbys_have.
+// If the wait for standbys is canceled, the transaction is committed on this server, with a
+// warning, but lost if a standby takes over. standbys_have shows whether the standbys have it.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"

@@ -15,7 +15,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Of this backend. It outlives transactions, and so has memory of its own.
+/// Of this backend. Static, since it outlives transactions.
 struct Progress {
     bool is_open;
     const char* phase; ///< null before the first one
@@ -23,7 +23,7 @@ struct Progress {
 };
 Progress progress;
 
-/// Shows a statement as the one that runs. The identifier that the real one has stays.
+/// Shows `text` as the running statement, with the identifier of the real one.
 void show_statement(const char* text) {
 #if PG_VERSION_NUM >= 140000
     const auto identifier = pgstat_get_my_query_id();
@@ -49,10 +49,10 @@ void show_phase(const char* phase) {
     if (!progress.is_open)
         return;
     progress.phase = phase;
-    if (debug_query_string == nullptr) // a background worker that tells nothing either
+    if (debug_query_string == nullptr) // a background worker without a statement
         return;
-    // Behind the statement, as monitoring knows statements by how they begin; a long one is
-    // clipped.
+    // After the statement, since monitoring recognizes statements by their beginning; clips a long
+    // one.
     char* comment = psprintf(" -- %s: %s", progress.subject, phase);
     const int room = pgstat_track_activity_query_size - 1 - static_cast<int>(strlen(comment));
     const int shown = pg_mbcliplen(debug_query_string, static_cast<int>(strlen(debug_query_string)),

@@ -1,7 +1,7 @@
-// What a long tick is doing: phase and time, never how much it has read or found.
+// Shows what a long tick is doing: the phase and when it began, never how much it has read.
 //
-// pg_stat_activity shows the phase behind the statement, to those to whom it shows this role's
-// statements, with state_change as the time when the phase began.
+// pg_stat_activity shows the phase after the statement, to roles that may see this role's
+// statements; state_change is the time when the phase began.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -22,7 +22,8 @@ void with_progress(const Work& work) {
     PG_END_TRY();
 }
 
-/// What the phases are about from here on. Outside with_progress this and show_phase do nothing.
+/// Sets the relation that is shown with the phases from here on. Outside with_progress this and
+/// show_phase do nothing.
 void set_progress_subject(Oid relation);
 
 void show_phase(const char* phase);

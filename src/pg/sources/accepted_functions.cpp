@@ -41,13 +41,13 @@ bool is_one_of(const char* name, std::initializer_list<const char*> names) {
 }
 
 /// Functions of pg_catalog that are stable because the output functions of their arguments may be.
-/// They are as good as these.
+/// They are accepted if these are.
 bool makes_text(const char* function) {
     return is_one_of(function, {"concat", "concat_ws", "format", "textanycat", "anytextcat"});
 }
 
-/// Of the stable functions of pg_catalog some read tables, statistics or transactions. Those of
-/// dates and times do not, nor do the ones that make text of values; all else is left out.
+/// Some stable functions of pg_catalog read tables, statistics or transactions. Those of dates and
+/// times do not, nor do the input and output functions of enums; all others are not accepted.
 bool reads_no_data(const FormData_pg_proc* function) {
     const char* name = NameStr(function->proname);
     if (std::strncmp(name, "pg_", 3) == 0)
@@ -111,15 +111,16 @@ Oid output_function(Node* value) {
     return function;
 }
 
-/// Whether what the function says follows from dictionaries too: those of text search are called
-/// immutable, but are loaded once a session, by names that a path leads to.
+/// Whether the function's result depends on dictionaries too: the functions of text search are
+/// marked immutable, but each session loads dictionaries once, by names that a search path
+/// resolves.
 bool reads_dictionaries(const FormData_pg_proc* function) {
     const Oid* arguments = function->proargtypes.values;
     return function->proargtypes.dim1 > 0 &&
            (arguments[0] == REGCONFIGOID || arguments[0] == REGDICTIONARYOID);
 }
 
-/// What is PostgreSQL's own: not whatever a superuser has put into pg_catalog.
+/// Built-in functions: not those that a superuser has added to pg_catalog.
 bool is_accepted_builtin(const FormData_pg_proc* function, Strictness strictness) {
     if (function->pronamespace != PG_CATALOG_NAMESPACE)
         return false;
@@ -129,7 +130,7 @@ bool is_accepted_builtin(const FormData_pg_proc* function, Strictness strictness
            reads_no_data(function);
 }
 
-/// Whether the function takes or makes values of any type: it may then check domains.
+/// Whether the function takes or returns values of any type: it may then check domains.
 bool takes_any_type(const FormData_pg_proc* function) {
     const auto is_any = [](Oid type) {
         return type == ANYOID || type == RECORDOID || type == RECORDARRAYOID ||
@@ -140,7 +141,7 @@ bool takes_any_type(const FormData_pg_proc* function) {
            std::any_of(arguments, arguments + function->proargtypes.dim1, is_any);
 }
 
-/// What is an extension's. Stable functions read settings, or run SQL.
+/// Functions of extensions. Stable ones are not accepted: they read settings, or run SQL.
 bool is_accepted_extension(Oid oid, const FormData_pg_proc* function) {
     return function->provolatile == PROVOLATILE_IMMUTABLE && !takes_any_type(function) &&
            OidIsValid(getExtensionOfObject(ProcedureRelationId, oid)) &&

@@ -1,6 +1,6 @@
-// Which functions and types a view of a source may use: those that give the same answer in every
-// session in which a tick fixes the settings, and run no code of anybody's but PostgreSQL's own or
-// an extension's, in C. (docs/decisions/views.md says why.)
+// Which functions and types a view of a source may use: those that return the same in every session
+// under the settings that a tick fixes, and run no code other than PostgreSQL's own or C code of an
+// extension. (docs/decisions/views.md says why.)
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -12,7 +12,7 @@ extern "C" {
 namespace dp_counter::pg {
 
 enum class Strictness {
-    fixed,    ///< immutable, or of those stable ones that read the time and fixed settings alone
+    fixed,    ///< immutable, or stable and reading only the time and fixed settings
     immutable ///< immutable
 };
 
@@ -22,18 +22,19 @@ enum class Strictness {
 /// InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_function(Node* node, Strictness strictness);
 
-/// The first operator of the node itself that is neither built in nor an extension's, or in whose
-/// place the planner may put one, its negator or commutator, that calls what is not accepted;
-/// InvalidOid if there is none.
+/// The first operator of the node itself that is neither built in nor an extension's, or whose
+/// negator or commutator, which the planner may put in its place, calls a function that is not
+/// accepted; InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_operator(Node* node);
 
-/// Indexes, sorts, joins and groups call what supports an operator's family, and this may be a
-/// superuser's. The first such function that is not in C; InvalidOid if there is none.
+/// The first support function of the operator's families, or of the family, that is not in C;
+/// InvalidOid if there is none. Indexes, sorts, joins and groups call such functions, and a
+/// superuser may have added one.
 [[nodiscard]] Oid unaccepted_support(Oid operation);
 [[nodiscard]] Oid unaccepted_support_of_family(Oid family);
 
-/// Whether functions of pg_catalog that take the type run no function that is not accepted: those
-/// that compare arrays, say, call what their elements' type brings along.
+/// Whether functions of pg_catalog that take the type run only accepted functions: those that
+/// compare arrays, for example, call the functions of the elements' type.
 [[nodiscard]] bool is_accepted_type(Oid type);
 
 } // namespace dp_counter::pg

@@ -1,5 +1,5 @@
-// The closing of the periods of a counter with a source: what its rows add, person by person within
-// the bound.
+// Closes the periods of a counter over a source: adds up its rows, person by person, within the
+// bound.
 #include <algorithm>
 
 #include "core/count/first_events.hpp"
@@ -30,7 +30,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// What is known while the rows come. Trivial.
+/// The state while the rows come. Trivial.
 struct Collector {
     const SourceCounterRow* declared;
     const Schedule* schedule;
@@ -44,7 +44,7 @@ struct Collector {
     FirstEvents<> events;
 };
 
-/// A transaction closes so many cells, or one step: a tick that has years to catch up with takes
+/// A transaction closes at most so many cells, or one step: a tick that catches up with years takes
 /// no more memory than others.
 constexpr std::int64_t kMostCells = 100000;
 
@@ -85,7 +85,7 @@ void add_event(const SourceEvent& event, void* context) {
     const std::int32_t group =
         OidIsValid(collector.groups.type) ? find_group(collector.groups, event.group) : 1;
     if (group == 0)
-        return; // before the bound: it takes nothing of it
+        return; // before the bound, of which it uses nothing
     const std::int64_t* starts = collector.due->starts;
     const std::int64_t* after = std::upper_bound(starts, starts + collector.due->count,
                                                  read_time(*collector.schedule, event.at));
@@ -100,7 +100,7 @@ void add_event(const SourceEvent& event, void* context) {
     });
 }
 
-/// All that the counter's stored description says, once more as it was when it was made.
+/// Reads the counter's declaration back from its stored form.
 void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared) {
     collector.declared = &declared;
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
@@ -138,7 +138,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
-    (void)GetCurrentTransactionId(); // now: at its first write pg_locks would tell of a tally read
+    (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
     without_statistics([&] {
         open_tallies(collector.tallies, row.number, declared.key, row.steps == 0);
         const SourceQuery query{declared.source,

@@ -56,7 +56,7 @@ const Scope* up(const Scope* scope, Index levels) {
     return levels == 0 ? scope : up(scope->outer, levels - 1);
 }
 
-/// `node`, which stands in `scope`.
+/// Whether `node`, which is in `scope`, varies.
 bool varies_in(const void* node, const Scope* scope, Trace* trace) {
     const Scope* inner = trace->scope;
     trace->scope = scope;
@@ -65,7 +65,7 @@ bool varies_in(const void* node, const Scope* scope, Trace* trace) {
     return does;
 }
 
-/// A column of a query in `outer`; of UNION and the like, of each of the queries below.
+/// Whether a column of a query in `outer` varies; of a set operation, in any of the queries below.
 bool column_varies(const Query* query, AttrNumber column, const Scope* outer, Trace* trace) {
     check_stack_depth();
     CHECK_FOR_INTERRUPTS();

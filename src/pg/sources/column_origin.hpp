@@ -1,4 +1,4 @@
-// What a column of a query follows from, through subqueries, joins and unions.
+// What a column of a query depends on, through subqueries, joins and unions.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -10,9 +10,9 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Null if the column of the rewritten query is an immutable expression of columns of tables: else
-/// two ticks could take a person for two, or a row for one of two periods. Otherwise what is in the
-/// way, as the detail of an error.
+/// Null if the column of the rewritten query is an immutable expression of columns of tables: if it
+/// were not, two ticks could see one person as two, or one row in two periods. Otherwise the
+/// reason, as the detail of an error.
 [[nodiscard]] const char* why_not_immutable(const Query* query, AttrNumber column);
 
 } // namespace dp_counter::pg

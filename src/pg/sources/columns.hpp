@@ -19,7 +19,7 @@ namespace dp_counter::pg {
 /// undefined_column and datatype_mismatch.
 [[nodiscard]] AttrNumber read_event_column(Oid source, const Argument& argument);
 
-/// The source's row. Raises wrong_object_type for what is none.
+/// The source's row. Raises wrong_object_type if the relation is not a source.
 SourceRow require_source(Oid relation);
 
 } // namespace dp_counter::pg

@@ -1,9 +1,9 @@
 // dp_source_contributions: a private histogram of persons by their number of events, to choose a
 // bound from.
 //
-// One transaction charges the budget, draws the noise, stores the result in a table of the caller's
-// and is flushed. It commits before anybody sees it, and so cannot be rolled back by who has: from
-// the draw to the commit no code of a user's runs, and no message shows a number.
+// One transaction charges the budget, draws the noise, stores the result in a new table of the
+// caller, and is flushed. It commits before anyone sees the result, who could otherwise roll it
+// back: from the draw to the commit no user's code runs, and no message shows a number.
 #include <algorithm>
 #include <cstdint>
 
@@ -74,8 +74,8 @@ SourceQuery all_rows(Oid source, const SourceRow& row, AttrNumber event) {
     return query;
 }
 
-/// The name of the table to be made, quoted. It is made later: what can be refused is refused
-/// before anything is read.
+/// The quoted name of the table to create. The table is created later; this raises what can be
+/// refused before anything is read.
 const char* name_table(text* name) {
     RangeVar* table = parse_new_name(name);
     Oid existing = InvalidOid;
@@ -96,8 +96,9 @@ void create_table(const char* quoted) {
         elog(ERROR, "could not create %s", quoted);
 }
 
-/// The most that a bound of so many a person keeps of all events, from the released numbers: the
-/// persons of the last, open cell are taken for one event more than those of the one before.
+/// The largest share of all events that a bound of so many per person keeps, from the released
+/// numbers: each person of the last, open cell counts as one event more than those of the cell
+/// before.
 double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
     double kept = 0;
     double all = 0;
@@ -109,7 +110,8 @@ double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_
     return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
 }
 
-/// Whether so many persons are in the open cell that this would say nothing: more than a tenth.
+/// Whether more than a tenth of the persons are in the open cell: then the share would mean
+/// nothing.
 bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
     double all = 0;
     for (std::int32_t i = 0; i < cells; ++i)
@@ -117,7 +119,7 @@ bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
     return static_cast<double>(releases[cells - 1].release.count) > all / 10;
 }
 
-/// By a generic plan, in which debug_print_plan shows no number.
+/// Uses a generic plan, in which debug_print_plan shows no number.
 void store(const char* table, const ClosedRelease* releases, std::int32_t cells) {
     Oid types[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
     (void)set_config_option("plan_cache_mode", "force_generic_plan", PGC_USERSET, PGC_S_SESSION,
@@ -195,7 +197,7 @@ DP_FUNCTION(dp_source_contributions) {
     });
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
     add_noise(request, histogram.persons, cells, releases);
-    create_table(table); // now, when no function of the view can hang a trigger on it any more
+    create_table(table); // now, when no function of the view can add a trigger to it any more
     store(table, releases, cells);
     PopActiveSnapshot();
     SPI_commit();

@@ -1,4 +1,4 @@
-// What dp_counter_create says of a counter with a source, read and checked.
+// Reads and checks the declaration of a counter over a source.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct SourceDeclaration {
     int column_count;
 };
 
-/// Reads a counter's declaration, with its source and budget kept from being dropped until the
-/// transaction ends. Raises what is wrong with any argument.
+/// Reads a counter's declaration, and locks its source and budget against DROP until the
+/// transaction ends. Raises an error for any wrong argument.
 [[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
                                                  const Argument& horizon);
 

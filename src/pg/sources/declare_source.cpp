@@ -1,4 +1,4 @@
-// dp_source_create, dp_source_drop: a view of the caller's becomes a source, or is one no longer.
+// dp_source_create, dp_source_drop: make a view of the caller a source, or an ordinary view again.
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"

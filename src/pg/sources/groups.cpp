@@ -75,7 +75,7 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
 /// is none.
 ArrayType* groups_in_view(Oid counter, Oid type) {
     ArrayType* groups = nullptr;
-    Relation view = relation_open(counter, NoLock); // whoever ticks has locked it
+    Relation view = relation_open(counter, NoLock); // the tick has locked it
     const List* columns = get_view_query(view)->targetList;
     if (list_length(columns) >= kGroupColumn) {
         const auto* group = reinterpret_cast<const SubscriptingRef*>(

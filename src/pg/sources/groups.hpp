@@ -26,17 +26,16 @@ struct Groups {
 };
 
 /// Reads groups written as text, in CurrentMemoryContext. Raises what the type's input raises,
-/// null_value_not_allowed, and invalid_parameter_value where there is none or one comes twice.
+/// null_value_not_allowed, and invalid_parameter_value if there is none or one comes twice.
 [[nodiscard]] Groups read_groups(ArrayType* written, Oid type);
 
-/// The groups of a counter, as they were declared; `written` is how they are stored. Of an enum
-/// they are those of the constant in the counter's view: there labels follow ALTER TYPE ... RENAME
-/// VALUE, in this database as the OIDs that rows hold, in a dump as what they are called then.
-/// Raises object_not_in_prerequisite_state where the view was replaced and does not have it any
-/// more.
+/// The groups of a counter, as they were declared; `written` is how they are stored. The groups of
+/// an enum come from the constant in the counter's view, where labels follow ALTER TYPE ... RENAME
+/// VALUE: as OIDs in this database, by their current names in a dump. Raises
+/// object_not_in_prerequisite_state if the view was replaced and no longer has the constant.
 [[nodiscard]] Groups groups_of_counter(Oid counter, ArrayType* written, Oid type);
 
-/// As `read_groups` reads them again.
+/// The groups as text, as read_groups reads them.
 [[nodiscard]] ArrayType* write_groups(const Groups& groups);
 
 /// An SQL expression: an array of them.

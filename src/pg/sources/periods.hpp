@@ -1,11 +1,11 @@
 // The periods of a counter with a source: step n is [since + (n - 1) * every, since + n * every),
 // local to the source's time zone.
 //
-// Months end where they end, days have 23 to 25 hours: the n-th end is computed from `since`, not
-// from the end before. Of a timestamptz, ends are instants; a period begins where the one before
-// has ended, as it was stored, so that no later rule about the zone makes two periods overlap. A
-// period that a zone leaves out is empty. Of a timestamp or a date, ends are local, and the zone
-// only says when a period is over.
+// Months have different lengths and days have 23 to 25 hours, so the n-th end is computed from
+// `since`, not from the end before. For a timestamptz, ends are instants, and a period begins at
+// the stored end of the one before, so that a change of the zone's rules makes no two periods
+// overlap. A period that the zone skips is empty. For a timestamp or a date, ends are local, and
+// the zone only determines when a period is over.
 #pragma once
 
 #include <cstdint>

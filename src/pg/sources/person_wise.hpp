@@ -1,4 +1,4 @@
-// The shape of a view, by which it may be a source without its owner's word.
+// Simple views, which can be sources without their owner vouching for them.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -8,8 +8,8 @@ namespace dp_counter::pg {
 /// Null if the view is simple: each of its rows follows from one row of one table, and from nothing
 /// else in the database, so that deleting a person's rows from the table removes these rows from
 /// the view and changes no other. (One table, or such a view of one, expressions and filters on its
-/// columns, which call what view_calls.hpp accepts.) Otherwise what it is that may bring others'
-/// rows in, as the detail of an error. The relation is locked.
+/// columns, which call what view_calls.hpp accepts.) Otherwise the reason, as the detail of an
+/// error. The relation is locked.
 [[nodiscard]] const char* why_not_person_wise(Oid view);
 
 } // namespace dp_counter::pg

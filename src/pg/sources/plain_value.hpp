@@ -16,8 +16,8 @@ struct PlainValue {
     }
 };
 
-/// Whether persons may have this type: integers, uuid, text of whatever name whose equality is that
-/// of its bytes, bytea. Groups may also be boolean or an enum.
+/// Whether persons may have this type: integers, uuid, bytea, and text or varchar whose equality is
+/// that of their bytes. Groups may also be boolean or an enum.
 [[nodiscard]] bool is_person_type(Oid type, Oid collation);
 [[nodiscard]] bool is_group_type(Oid type, Oid collation);
 
@@ -27,7 +27,7 @@ void read_plain(Oid type, Datum value, PlainValue& plain);
 /// Byte by byte, the shorter one first.
 [[nodiscard]] int compare_plain(const PlainValue& a, const PlainValue& b);
 
-/// The person whose rows come, kept beyond the row. Trivial.
+/// The current person, kept beyond one row. Trivial.
 struct KeptPerson {
     MemoryContext context; ///< of the bytes
     unsigned char* bytes;  ///< null before the first

@@ -35,8 +35,8 @@ bool is_sql(Oid function) {
     return is;
 }
 
-/// For a walk: stops at a function that is not accepted and has no column among its arguments, or
-/// is in SQL, which the planner puts in, whatever that calls.
+/// Walker: stops at a function that is not accepted and has no column among its arguments, or is in
+/// SQL, which the planner inlines.
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
@@ -59,7 +59,7 @@ const char* calls(Oid function, const char* name) {
                : nullptr;
 }
 
-/// Of the expressions that the catalog's row holds in a column. Releases the row.
+/// The reason in the expressions of a catalog row; null if there is none. Releases the row.
 const char* why_not(int cache, HeapTuple tuple, std::initializer_list<AttrNumber> columns,
                     const char* name) {
     Oid function = InvalidOid;
@@ -73,7 +73,7 @@ const char* why_not(int cache, HeapTuple tuple, std::initializer_list<AttrNumber
     return calls(function, name);
 }
 
-/// Of an index: what its columns are compared with, and its expressions.
+/// The reason in an index: in the functions that compare its columns, or in its expressions.
 const char* why_not_index(Oid index) {
     Relation opened = index_open(index, AccessShareLock);
     Oid function = InvalidOid;
@@ -90,7 +90,7 @@ const char* why_not_index(Oid index) {
                : nullptr;
 }
 
-/// Of a partition key: what bounds are compared with, and its expressions.
+/// The reason in a partition key: in the functions that compare bounds, or in its expressions.
 const char* why_not_partitions(Oid table) {
     HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
     if (!HeapTupleIsValid(tuple))

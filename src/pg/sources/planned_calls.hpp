@@ -1,6 +1,6 @@
-// What PostgreSQL itself calls as it plans or reads a table: what compares the columns of an index,
-// and, with constants for arguments, an immutable function in an index, a partition key or extended
-// statistics. (CHECK constraints are not looked at where constraint_exclusion is off.)
+// Functions that PostgreSQL itself calls when it plans a query or reads a table: those that compare
+// the columns of an index, and immutable functions with constant arguments in an index, a partition
+// key or extended statistics. (It evaluates no CHECK constraint while constraint_exclusion is off.)
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -11,8 +11,7 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Null if all that is called so is accepted. Otherwise what is in the way, as the detail of an
-/// error.
+/// Null if all these functions are accepted. Otherwise the reason, as the detail of an error.
 [[nodiscard]] const char* why_not_planned(Relation table);
 
 } // namespace dp_counter::pg

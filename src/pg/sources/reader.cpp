@@ -35,7 +35,8 @@ struct Setting {
     const char* value;
 };
 
-/// What would otherwise be the caller's. Each has a test that sets it, or its reason here.
+/// Settings that would otherwise be the caller's. Each has a test that changes it, or a reason
+/// here.
 constexpr Setting kSettings[] = {
     // What accepted functions read.
     {"search_path", "pg_catalog, pg_temp"}, // || in textanycat, of older majors; what C looks up
@@ -49,7 +50,7 @@ constexpr Setting kSettings[] = {
     // What would leave out rows, or fail.
     {"gin_fuzzy_search_limit", "0"},
     {"row_security", "on"},
-    // By which the planner would evaluate what is in CHECK constraints.
+    // By which the planner would evaluate CHECK constraints.
     {"constraint_exclusion", "off"},
     // What counts or logs the rows.
     {"track_functions", "none"},
@@ -115,9 +116,9 @@ QueryText text_of(const SourceQuery& query) {
     return text;
 }
 
-/// The statement, which reads the source alone, with all views in it put in. It finds the source by
-/// name, so in between another may have come to its place: by ALTER SCHEMA ... RENAME, which no
-/// lock on the source holds off.
+/// The rewritten statement, which reads only the source, with all views expanded. It finds the
+/// source by name; ALTER SCHEMA ... RENAME, which no lock on the source blocks, may have put
+/// another relation in its place.
 Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
     RawStmt* raw = linitial_node(RawStmt, pg_parse_query(sql));
 #if PG_VERSION_NUM >= 150000
@@ -145,7 +146,7 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
                      "in a materialized view, and declare the source with person_wise => true.")));
 }
 
-/// Planned for these bounds, without parallel workers, whose statistics would not stand still.
+/// Plans for these bounds, without parallel workers, whose statistics would not stand still.
 PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo bounds) {
     Oid types[2];
     types[0] = types[1] = column_type(query.source, query.row->at);
@@ -274,14 +275,14 @@ bool has_temporary_objects() {
     return OidIsValid(schema);
 }
 
-/// A cancel, a timeout and a shutdown tell nothing of the data.
+/// Whether this is a cancel, a timeout or a shutdown, which reveal nothing about the data.
 bool is_interrupt(int sqlstate) {
     return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_OPERATOR_INTERVENTION ||
            sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
-/// Raises what another than the owner may know of the error that was caught: that there is one.
-/// Where it happened, which is in the context, could follow from a row.
+/// Raises what roles other than the owner may know of the caught error: that there is one. Its
+/// context, the place where it happened, may depend on a row.
 [[noreturn]] void raise_to_others(Oid source) {
     ErrorData* error = CopyErrorData();
     FlushErrorState();
@@ -295,9 +296,9 @@ bool is_interrupt(int sqlstate) {
     pg_unreachable();
 }
 
-/// Settings and user are put back by whoever catches what `work` raises: the transaction's abort.
-/// Nothing that is accepted needs the operation to be restricted; foreign-data wrappers and C
-/// functions are not looked into.
+/// If `work` raises an error, the abort of the transaction restores settings and user. No accepted
+/// expression needs the restricted operation, but foreign-data wrappers and C functions are not
+/// inspected.
 template <class Work>
 void as_owner(Oid source, const SourceRow& row, bool is_own, const Work& work) {
     Oid caller = InvalidOid;

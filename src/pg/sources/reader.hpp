@@ -1,9 +1,8 @@
-// One evaluation of a source's view, as its owner, in an order by persons.
+// Evaluates a source's view once, as its owner, ordered by person.
 //
-// It runs in a security-restricted operation, as REFRESH MATERIALIZED VIEW does, with the settings
-// that an expression could read fixed, and those of the caller's that would show what is going on
-// put back. Statistics stand still. No statement that the caller can see runs, and what goes wrong
-// in the view reaches nobody but its owner with its detail.
+// It runs in a security-restricted operation, as REFRESH MATERIALIZED VIEW does. Settings that an
+// expression could read, or that would count or log the rows, have fixed values. Statistics stand
+// still. The caller sees no statement, and only the owner sees the details of an error in the view.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +32,8 @@ struct SourceEvent {
     Datum group;
 };
 
-/// What takes the persons. Of each: begin, its events, end; a person may have no event. `begin` and
-/// `end` run in the memory context of who reads, `event` in one that is reset after each row.
+/// Receives the persons. For each: begin, its events, end; a person may have no event. `begin` and
+/// `end` run in the caller's memory context, `event` in one that is reset after each row.
 struct PersonConsumer {
     void (*begin)(const PlainValue& person, void* context);
     void (*event)(const SourceEvent& event, void* context);
@@ -42,13 +41,14 @@ struct PersonConsumer {
     void* context;
 };
 
-/// Raises feature_not_supported where the view, one that it reads or a policy of its tables calls
-/// what is not accepted (view_calls.hpp). read_persons asks again.
+/// Raises feature_not_supported if the view, one that it reads or a policy of its tables has an
+/// expression that is not accepted (view_calls.hpp). read_persons checks again.
 void check_source_calls(Oid source, const SourceRow& row);
 
 /// Hands all persons that have a row to the consumer, one after the other, as of the active
-/// snapshot. Raises object_not_in_prerequisite_state where the view does not keep the guarantee by
-/// itself any more, calls what is not accepted, or in a session with temporary objects.
+/// snapshot. Raises object_not_in_prerequisite_state if the view is no longer simple, unless its
+/// owner vouches for it; if it has an expression that is not accepted; and for roles other than its
+/// owner in a session with temporary objects.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
 } // namespace dp_counter::pg

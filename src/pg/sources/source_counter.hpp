@@ -1,5 +1,5 @@
-// A counter that reads a source, as counters/ sees it: declare, close, end. The verbs are those of
-// events/event_counter.hpp.
+// A counter over a source, as counters/ uses it: declare, close, end. events/event_counter.hpp has
+// the same verbs.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace dp_counter::pg {
 
-/// Stores what a new counter counts, charges its epsilon to the source's budget, and says in the
-/// view's COMMENT what is promised.
+/// Stores what a new counter counts, charges its epsilon to the source's budget, and states the
+/// guarantee in the view's COMMENT.
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration);
 
-/// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Before the
-/// counter, as DROP VIEW of the source with CASCADE does: two orders could wait for each other.
+/// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Call it before
+/// locking the counter, in the order of DROP VIEW ... CASCADE of the source, to avoid deadlocks.
 void lock_source_of(Oid counter);
 
 /// Closes the periods that were over when the tick was called, or the first of them, in a
 /// transaction of the tick that has locked the source and the counter.
 [[nodiscard]] Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called);
 
-/// Deletes what is kept of a counter that is dropped, and gives its epsilon back if no step of it
-/// was ever closed.
+/// Deletes the declaration and the tallies of a dropped counter, and refunds its epsilon if it
+/// never closed a step.
 void end_source_counter(Oid counter, const CounterRow& row);
 
 } // namespace dp_counter::pg

@@ -30,8 +30,8 @@ enum Column { kUsed, kNumber, kDigest, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
-/// New tallies are stored so many at a time, in the index's order: out of it each would go to
-/// another page. And the order of the table's rows does not tell that of the persons.
+/// New tallies are stored so many at a time, in the index's order: otherwise each would go to
+/// another page. So the order of the table's rows does not show that of the persons.
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
 HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, std::int64_t used) {
@@ -115,7 +115,8 @@ std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes)
 }
 
 void write_tally(Tallies& tallies, std::int64_t used) {
-    // Where nothing has changed, too: how much is written tells who was there, not who was counted.
+    // Also if nothing has changed: how much is written depends on who has rows, not on who was
+    // counted.
     if (ItemPointerIsValid(&tallies.place)) {
         HeapTuple row = row_of(tallies, tallies.digest, used);
         CatalogTupleUpdateWithInfo(tallies.table, &tallies.place, row, tallies.indexes);
@@ -124,7 +125,7 @@ void write_tally(Tallies& tallies, std::int64_t used) {
     }
     tallies.kept[tallies.kept_count++] = {tallies.digest, used};
     if (tallies.kept_count == kMostKept)
-        store_kept(tallies); // now: who comes next may share a digest with one of them
+        store_kept(tallies); // now: the next person may share a digest with one of them
 }
 
 void close_tallies(Tallies& tallies) {

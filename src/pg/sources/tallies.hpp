@@ -1,10 +1,9 @@
 // How many events of each person a counter has counted, over its whole life.
 //
-// The bound for a person holds by these alone, whatever becomes of the rows that were counted. A
-// person is kept as a digest under a key of the counter's own: nobody is told from the table who is
-// in it, and two counters' tables cannot be joined. Two persons share a digest with a probability
-// of 2^-128, and then a tally, in which what each of them has used adds up: neither exceeds the
-// bound.
+// The tallies alone enforce the bound per person, whatever happens to the counted rows. A person is
+// stored as a digest under a key of the counter: the table does not show who is in it, and the
+// tallies of two counters cannot be joined. Two persons share a digest with a probability of
+// 2^-128, and then a tally, which adds up the events of both: neither exceeds the bound.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +26,7 @@ inline constexpr std::size_t kTallyKeyBytes = 32;
 /// A new key, in `context`, to be stored with the counter.
 [[nodiscard]] bytea* new_tally_key(MemoryContext context);
 
-/// Of a person who had none.
+/// The tally of a person who had none.
 struct NewTally {
     pg_uuid_t digest;
     std::int64_t used;
@@ -49,19 +48,19 @@ struct Tallies {
     std::size_t kept_count;
 };
 
-/// Statistics have to stand still (without_statistics).
+/// Call it inside without_statistics.
 void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool is_fresh);
 
-/// How many events of this person were counted up to the last step; 0 if nothing is known.
+/// How many events of this person were counted up to the last step; 0 if there is no tally.
 [[nodiscard]] std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes);
 
-/// Stores a person's tally, after it was read, in the current transaction; once a tick, for every
-/// person of its periods.
+/// Stores the tally of the person read last, in the current transaction. Call it once per tick for
+/// every person of its periods.
 void write_tally(Tallies& tallies, std::int64_t used);
 
 void close_tallies(Tallies& tallies);
 
-/// Deletes all tallies of a counter. No statistic counts them: each is a person.
+/// Deletes all tallies of a counter. Statistics do not count them, since each is a person.
 void delete_tallies(std::int32_t number);
 
 } // namespace dp_counter::pg

@@ -31,7 +31,7 @@ bool is_domain(Oid type) {
     return get_typtype(type) == TYPTYPE_DOMAIN;
 }
 
-/// A foreign table makes its values of text, by input functions, and checks domains.
+/// Reading a foreign table calls input functions and checks domains.
 const char* why_not_foreign(Relation table) {
     TupleDesc row = RelationGetDescr(table);
     for (int i = 0; i < row->natts; ++i) {
@@ -60,8 +60,8 @@ const char* why_not_table(Oid relation) {
     return reason;
 }
 
-/// Of an entry of the range table, whose expressions are looked at afterwards, but for the columns
-/// of a join: most of these are handed on as they are.
+/// Searches an entry of the range table. Its expressions are searched later, except the columns of
+/// a join: most of these are passed on unchanged.
 bool find_in_entry(const RangeTblEntry* entry, const char** reason) {
     if (entry->rtekind == RTE_RELATION && entry->relkind != RELKIND_VIEW)
         *reason = why_not_table(entry->relid);
@@ -74,7 +74,7 @@ bool find_in_entry(const RangeTblEntry* entry, const char** reason) {
     return *reason != nullptr;
 }
 
-/// Of a column of a view or subquery. One that is handed on as it is may have any type.
+/// Searches a column of a view or subquery. One that is passed on unchanged may have any type.
 bool find_in_column(const TargetEntry* column, const char** reason) {
     const auto* value = reinterpret_cast<const Var*>(column->expr);
     return !(IsA(value, Var) && value->varattno > 0 && column->ressortgroupref == 0) &&
@@ -106,7 +106,7 @@ const char* of_function(Oid function) {
                         : "neither built in nor a C function of an extension");
 }
 
-/// Of what a node, or an order, compares with.
+/// The reason in what a node, or a sort clause, compares with; null if there is none.
 const char* of_operators(Node* node) {
     const Oid operation = unaccepted_operator(node);
     if (OidIsValid(operation))
@@ -126,7 +126,7 @@ const char* of_operators(Node* node) {
     return nullptr;
 }
 
-/// UNION and the like, which compare whole rows unless they are ALL.
+/// Set operations compare whole rows, unless they are ALL.
 const char* of_set_operation(const SetOperationStmt* operation) {
     ListCell* cell = nullptr;
     foreach (cell, operation->groupClauses == NIL ? NIL : operation->colTypes)
@@ -137,8 +137,8 @@ const char* of_set_operation(const SetOperationStmt* operation) {
     return nullptr;
 }
 
-/// SQL's JSON and XML expressions cast values by what a type's owner has made for that, and check
-/// domains; those of XML read settings.
+/// JSON and XML expressions may call casts that a type's owner has defined, and check domains;
+/// those of XML read settings.
 bool hides_calls([[maybe_unused]] Node* node) {
 #if PG_VERSION_NUM >= 160000
     if (IsA(node, JsonConstructorExpr))
@@ -156,12 +156,12 @@ bool hides_calls([[maybe_unused]] Node* node) {
     return IsA(node, XmlExpr);
 }
 
-/// Values that follow from the session. Those of the time do not.
+/// Values that depend on the session. Those of the time do not.
 bool is_of_session(const SQLValueFunction* value) {
     return value->op > SVFOP_LOCALTIMESTAMP_N;
 }
 
-/// What is in the way in a node itself; null if nothing is.
+/// The reason in the node itself; null if there is none.
 const char* why_not_node(Node* node) {
     if (IsA(node, Var) && reinterpret_cast<const Var*>(node)->varattno == 0)
         return "It uses a whole row as a value.";
@@ -190,7 +190,7 @@ const char* why_not_node(Node* node) {
     return nullptr;
 }
 
-/// The walk stops, with the reason, at the first part that may not be there.
+/// The walker stops, with the reason, at the first node that is not accepted.
 bool find_call(Node* node, void* context) {
     auto* reason = static_cast<const char**>(context);
     if (node == nullptr)

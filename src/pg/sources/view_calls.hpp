@@ -11,9 +11,9 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Null if the rewritten query, which has all views and policies put in, calls only what is
-/// accepted, and its columns `person` and `at` are immutable. Otherwise what is in the way, as the
-/// detail of an error.
+/// Null if the rewritten query, with all views and policies expanded, calls only what is accepted,
+/// and its columns `person` and `at` are immutable. Otherwise the reason, as the detail of an
+/// error.
 [[nodiscard]] const char* why_not_accepted(Query* query, AttrNumber person, AttrNumber at);
 
 } // namespace dp_counter::pg

@@ -1,5 +1,5 @@
-// The closing of steps, whatever it was that counted: all streams of a counter take them, and their
-// releases are stored where nobody can see them.
+// Closes steps of a counter of either kind: advances all its streams and stores their releases,
+// which are not visible yet.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Counted {
     const int128* cells;
     /// Where the period of each step begins; null for a counter without periods.
     const TimestampTz* periods;
-    /// When the tick was called. Releases show this time: a later one would tell how long the rows
-    /// took, and so how many there were.
+    /// When the tick was called. Releases show this time: a later time would reveal how long
+    /// reading the rows took, and so how many there are.
     TimestampTz called;
 };
 

@@ -19,10 +19,10 @@ struct StoredState {
 /// A stream at step 0. Raises invalid_parameter_value.
 [[nodiscard]] StoredState new_state(MemoryContext context, const Request& request);
 
-/// Closes `count` steps of a stream, one after the other: up to the end of the i-th of them it has
-/// counted totals[i] in its life. `releases` gets a release for each; what it holds of another
-/// stream of the same counter spares the computation of error bars. Raises data_corrupted where the
-/// bytes are no state, or not the state at step `steps`; data_exception at the horizon.
+/// Closes `count` steps of a stream, one after the other; totals[i] is the true total of the
+/// stream's life at the end of the i-th. `releases` gets a release for each; what it holds of
+/// another stream of the same counter spares the computation of error bars. Raises data_corrupted
+/// where the bytes are no state, or not the state at step `steps`; data_exception at the horizon.
 [[nodiscard]] StoredState close_steps(MemoryContext context, const struct varlena* stored,
                                       std::int64_t steps, const int128* totals, std::int64_t count,
                                       ClosedRelease* releases);

@@ -13,8 +13,8 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Counters that this backend has seen, so that it need not look for every event. A counter ends
-/// with its view, which PostgreSQL announces.
+/// Counters that this backend knows, which saves a lookup for every event. A counter ends with its
+/// view, whose invalidation removes it here.
 constexpr int kKnown = 16;
 Oid known_counters[kKnown]; // found by the OID
 

@@ -6,7 +6,7 @@
 
 namespace dp_counter::pg {
 
-/// What a privilege on the view stands for.
+/// What a privilege on the view permits.
 inline constexpr AclMode kMayRecord = ACL_INSERT; ///< events
 inline constexpr AclMode kMayTick = ACL_UPDATE;   ///< close steps
 
@@ -19,7 +19,7 @@ void initialize_known_counters();
 void check_counter_privilege(Oid counter, AclMode privilege);
 void check_counter_owner(Oid counter);
 
-/// The second part of these.
+/// Raises wrong_object_type if the relation is not a counter.
 void check_is_counter(Oid counter);
 
 } // namespace dp_counter::pg

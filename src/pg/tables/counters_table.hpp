@@ -15,31 +15,31 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
 struct CounterRow {
-    std::int32_t number;  ///< its own for ever, in the table of releases
+    std::int32_t number;  ///< never used again; the key of other tables
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
-    // Of the last closed step; of meaning if steps > 0.
+    // Of the last closed step; valid if steps > 0.
     TimestampTz released_at;
     double stddev;
 };
 
-/// Takes the lock that whoever changes the counter holds to the end of the transaction. What is
-/// read after it is the last committed row.
+/// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
+/// after it see the last committed row.
 void lock_counter(Oid counter);
 
-/// Recorders ask this, so no statistic counts it; the others are used by ticks, which are public.
+/// Statistics do not count it, since recorders call it; ticks, which are public, call the others.
 [[nodiscard]] bool is_counter(Oid counter);
 
 /// Reads the row; false if there is none. The caller has an active snapshot.
 [[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
 
-/// A number that no counter of this database has had, whether it came into being or not.
+/// A number that no counter or budget of this database has had, not even one that was rolled back.
 [[nodiscard]] std::int32_t next_counter_number();
 
-/// Stores a counter at step 0. Raises unique_violation if there is one.
-/// `epsilon` is that of the request, as it was declared; `every` is null where there is none.
+/// Stores a counter at step 0. Raises unique_violation if there is one. `epsilon` is the declared
+/// number; `every` is null if there is none.
 void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec& spec, const Interval* every);
 

@@ -31,14 +31,14 @@ constexpr Dumped kDumped[] = {
     {"sources"},
     {"source_counters"},
     {"tallies"},
-    // Without what recorders left that committed after their counter was dropped: a dump has the
-    // OID of what is gone as a number, which in the database restored may be that of another one.
+    // Without slots of dropped counters (a recorder may commit after the drop): a dump would
+    // contain their OID as a number, which may be another relation's in the restored database.
     {"events", "WHERE counter IN (SELECT counter FROM dp_counter_private.counters)"},
     {"budgets"},
     {"budget_entries"},
 };
 
-/// All of them: an older version may have had fewer.
+/// Whether all tables are declared: an older version may have had fewer.
 bool is_declared(HeapTuple extension, Relation extensions) {
     bool is_null = false;
     const Datum tables = heap_getattr(extension, Anum_pg_extension_extconfig,
@@ -68,7 +68,7 @@ void declare(HeapTuple extension, Relation extensions) {
     CommandCounterIncrement(); // a COPY of many rows asks for each
 }
 
-/// Says whether that was done; if not, does it where `declares`.
+/// Returns whether the tables were declared; if not, declares them if `declares`.
 bool visit_extension(Oid oid, bool declares) {
     ScanKeyData key;
     ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
@@ -92,15 +92,15 @@ void keep_in_dumps() {
     const Oid extension = get_extension_oid("dp_counter", false);
     if (visit_extension(extension, false))
         return;
-    // Two first counters at once: the second one waits, and looks again.
+    // If two transactions create first counters, the second one waits, and checks again.
     LockDatabaseObject(ExtensionRelationId, extension, 0, ShareUpdateExclusiveLock);
     visit_extension(extension, true);
 }
 
 } // namespace dp_counter::pg
 
-/// The check of counters and budgets, for rows that come by SQL: those of a restored dump. Unlike a
-/// trigger it runs with pg_restore --disable-triggers too.
+/// The CHECK constraint of counters and budgets, for rows that SQL inserts: those of a restored
+/// dump. Unlike a trigger, it also runs with pg_restore --disable-triggers.
 DP_FUNCTION(dp_counter_kept_in_dumps) {
     dp_counter::pg::keep_in_dumps();
     PG_RETURN_BOOL(true);

@@ -34,9 +34,9 @@ void execute(const char* statement) {
     SPI_finish();
 }
 
-/// `(SELECT) AS one`: a row without columns. Beside it a view is not updatable. With a source it
-/// has one that nobody reads, `(SELECT 'visits'::regclass AS source) AS one`: so PostgreSQL, and a
-/// dump, know that the view depends on it.
+/// `(SELECT) AS one`: a row without columns, which makes the view not updatable. With a source the
+/// row has a column that the view does not use, `(SELECT 'visits'::regclass AS source) AS one`: by
+/// it PostgreSQL and pg_dump know that the view depends on the source.
 Query* one_row(Oid source) {
     Query* query = makeNode(Query);
     query->commandType = CMD_SELECT;
@@ -69,9 +69,9 @@ SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns,
     return reinterpret_cast<SelectStmt*>(linitial_node(RawStmt, statements)->stmt);
 }
 
-/// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`.
-/// The tables are put in by hand: the parser looks them up by name as the current user, who may not
-/// use the schema.
+/// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`. Adds
+/// the tables to the range table directly: the parser would look them up by name, as the current
+/// user, who may not use the schema.
 Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count,
                Oid source) {
     ParseState* state = make_parsestate(nullptr);

@@ -24,8 +24,8 @@ struct ViewColumn {
 };
 
 /// Makes the view of those rows of dp_counter_private.`rows` whose first column is `number`, as
-/// CREATE VIEW by the current user would: it is his, in a schema in which he may create. Raises
-/// what CREATE VIEW raises, and what parse_new_name does.
+/// CREATE VIEW by the current user would: the user owns it and needs CREATE on the schema. Raises
+/// what CREATE VIEW and parse_new_name raise.
 ///
 /// With source a valid OID the view depends on that relation.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,

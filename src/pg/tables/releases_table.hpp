@@ -1,7 +1,7 @@
 // The releases of all counters: one table, of which every counter has a view.
 //
-// A release is stored when its step is closed, and seen when the step is published: the row of the
-// counter in dp_counter_private.publications says up to which step readers may look.
+// A release is stored when its step is closed, and visible when the step is published: the row of
+// the counter in dp_counter_private.publications has the last step that readers see.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct ClosedRelease {
     std::int64_t width; ///< of the interval, to each side
 };
 
-/// Stores releases of one stream as part of the current transaction. `periods` holds where the
-/// period of each begins; null for a counter without periods.
+/// Stores releases of one stream as part of the current transaction. `periods` holds the beginning
+/// of the period of each; null for a counter without periods.
 void insert_releases(std::int32_t number, std::int32_t stream, TimestampTz released_at,
                      const TimestampTz* periods, const ClosedRelease* releases, std::int64_t count);
 
-/// Says that nothing of a new counter is published.
+/// Stores that a new counter has published nothing.
 void insert_publication(std::int32_t number);
 
 /// How many steps of the counter everybody may see. Raises data_corrupted where it has no row.

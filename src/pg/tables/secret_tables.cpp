@@ -72,7 +72,7 @@ bool has_secret_row(const SecretTable& names, SecretKeys keys) {
 
 namespace {
 
-/// What a row is made of; the columns that are not given are null, or stay.
+/// The values of a row. Columns that are not given are null in a new row, and stay in an old one.
 struct RowParts {
     Datum values[kMostSecretColumns] = {};
     bool nulls[kMostSecretColumns];

@@ -1,8 +1,8 @@
 // The extension's own tables, where counters live.
 //
-// They are read and written here with the access methods' own functions, never by SQL: no role's
-// privileges, search path, rules or triggers have a part in it, and no role is ever changed to one
-// that could do more. SQL finds them closed to everyone but the extension's owner.
+// These functions read and write them directly, by the access methods, not by SQL: privileges, the
+// search path, rules and triggers play no part, and the code never switches to a role with more
+// rights. By SQL only the extension's owner can access them.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,13 @@ inline constexpr int kMostSecretColumns = 13;
 /// installed.
 [[nodiscard]] Oid secret_relation(const char* name);
 
-/// Raises data_corrupted: a counter's rows do not fit together.
+/// Raises data_corrupted: a counter's rows are inconsistent.
 [[noreturn]] void raise_damaged(const char* what);
 
 /// Raises undefined_object: another transaction dropped the counter meanwhile.
 [[noreturn]] void raise_dropped();
 
-/// Opens the table, by default to write to it. Close with close_secret: the lock is given back at
+/// Opens the table, by default to write to it. Close with close_secret: that releases the lock at
 /// once and not at the end of the transaction, since pg_locks shows it to everyone.
 [[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);
 void close_secret(Relation relation, LOCKMODE lock = RowExclusiveLock);
@@ -96,7 +96,7 @@ bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
 
 [[nodiscard]] bool has_secret_row(const SecretTable& names, SecretKeys keys);
 
-/// What a column is to hold.
+/// The new value of a column.
 struct SecretColumn {
     int column;
     Datum value;

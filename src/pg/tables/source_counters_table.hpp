@@ -1,4 +1,4 @@
-// What the counters with a source count, and up to when they have.
+// What counters over a source count, and when their last closed period ended.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct SourceCounterRow {
     bytea* key;        ///< of its tallies
 };
 
-/// False for a counter that is fed by dp_counter_record. In CurrentMemoryContext.
+/// Reads the row into CurrentMemoryContext; false for an event counter.
 [[nodiscard]] bool read_source_counter(Oid counter, SourceCounterRow& row);
 
-/// Recorders ask this, so no statistic counts it.
+/// Statistics do not count it, since recorders call it.
 [[nodiscard]] bool has_source(Oid counter);
 
 void insert_source_counter(Oid counter, const SourceCounterRow& row);
@@ -41,7 +41,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row);
 /// Stores when the last closed period ended.
 void mark_ended(Oid counter, TimestampTz ended);
 
-/// Stores what the groups are called now.
+/// Stores the current names of the groups.
 void rename_groups(Oid counter, ArrayType* groups);
 
 /// Deletes the row; false if there is none.
@@ -50,9 +50,9 @@ void rename_groups(Oid counter, ArrayType* groups);
 /// The OIDs of a source's counters, in CurrentMemoryContext.
 [[nodiscard]] List* counters_of_source(Oid source);
 
-/// The counters of a source that is dropped have none from now on. There are such if their views
-/// were replaced, and so did not depend on it any more. Were they to keep its OID, a restored dump
-/// could give them a source of somebody else's.
+/// Removes a dropped source from its counters. It still has counters if their views were replaced
+/// and no longer depend on it. If they kept its OID, a restored dump could give them another role's
+/// source.
 void forget_source(Oid source);
 
 } // namespace dp_counter::pg

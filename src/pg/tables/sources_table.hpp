@@ -1,4 +1,4 @@
-// The declared sources: views of people's, and which of their columns say whom and when.
+// The declared sources: views, and which of their columns are the person and the time of a row.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -15,11 +15,11 @@ struct SourceRow {
     AttrNumber person;
     AttrNumber at;
     char* time_zone;
-    bool person_wise; ///< its owner's word
+    bool person_wise; ///< its owner vouches for it
 };
 
-/// Waits for whoever declares counters on the source, or drops it, until the transaction ends.
-/// Exclusive for its end, shared for a counter more.
+/// Locks the source to the end of the transaction: shared to add a counter to it, exclusive to
+/// declare or drop it.
 void lock_source(Oid source, bool exclusive);
 
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);

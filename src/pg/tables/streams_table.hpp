@@ -1,4 +1,4 @@
-// The streams of all counters: what each has counted, and the noise that it lives on.
+// The streams of all counters: the true total and the noise of each.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct StreamRow {
     struct varlena* state; ///< in secret memory of the current context
 };
 
-/// Stores the `streams` streams of a new counter, all with nothing counted and in this state.
+/// Stores the streams 1 .. `streams` of a new counter, with a total of 0 and this state.
 void insert_streams(std::int32_t number, std::int32_t streams, struct varlena* state);
 
 /// Reads a stream. Raises data_corrupted if there is none.
