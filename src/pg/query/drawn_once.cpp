@@ -127,8 +127,8 @@ bool find_in_aggregate(Node* node, void* context) {
     if (node == nullptr || IsA(node, Query))
         return false;
     if (IsA(node, Aggref) && calls_in(node, search->function, true) != NIL)
-        refuse(search, "%s among the arguments of an aggregate with GROUPING SETS is not supported",
-               "It may be drawn again for each of them. Call it in a subquery.");
+        refuse(search, "%s in an argument of an aggregate with GROUPING SETS is not supported",
+               "It may be evaluated again for each grouping set. Call it in a subquery.");
     return expression_tree_walker(node, tree_walker(find_in_aggregate), context);
 }
 

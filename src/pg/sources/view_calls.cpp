@@ -110,8 +110,8 @@ const char* of_function(Oid function) {
 const char* of_operators(Node* node) {
     const Oid operation = unaccepted_operator(node);
     if (OidIsValid(operation))
-        return psprintf("It uses operator %s, which is neither built in nor, with its negator and "
-                        "commutator, an extension's.",
+        return psprintf("It uses operator %s, which is neither built in nor part of an extension "
+                        "together with its negator and commutator.",
                         format_operator(operation));
     if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr))
         return of_function(unaccepted_support(reinterpret_cast<const OpExpr*>(node)->opno));
