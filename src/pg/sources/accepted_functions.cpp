@@ -256,14 +256,18 @@ Oid unaccepted_support_of_family(Oid family) {
     return found;
 }
 
-Oid unaccepted_support(Oid operation) {
-    CatCList* families = SearchSysCacheList1(AMOPOPID, ObjectIdGetDatum(operation));
+Oid unaccepted_support(Node* node) {
     Oid found = InvalidOid;
-    for (int i = 0; i < families->n_members && !OidIsValid(found); ++i)
-        found = unaccepted_support_of_family(
-            reinterpret_cast<const FormData_pg_amop*>(GETSTRUCT(&families->members[i]->tuple))
-                ->amopfamily);
-    ReleaseSysCacheList(families);
+    for (const Oid operation : operators_of(node)) {
+        if (!OidIsValid(operation))
+            continue;
+        CatCList* families = SearchSysCacheList1(AMOPOPID, ObjectIdGetDatum(operation));
+        for (int i = 0; i < families->n_members && !OidIsValid(found); ++i)
+            found = unaccepted_support_of_family(
+                reinterpret_cast<const FormData_pg_amop*>(GETSTRUCT(&families->members[i]->tuple))
+                    ->amopfamily);
+        ReleaseSysCacheList(families);
+    }
     return found;
 }
 

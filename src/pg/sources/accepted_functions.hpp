@@ -27,10 +27,10 @@ enum class Strictness {
 /// accepted; InvalidOid if there is none.
 [[nodiscard]] Oid unaccepted_operator(Node* node);
 
-/// The first support function of the operator's families, or of the family, that is not in C;
+/// The first support function of the families of the node's operators, or of a family, not in C;
 /// InvalidOid if there is none. Indexes, sorts, joins and groups call such functions, and a
 /// superuser may have added one.
-[[nodiscard]] Oid unaccepted_support(Oid operation);
+[[nodiscard]] Oid unaccepted_support(Node* node);
 [[nodiscard]] Oid unaccepted_support_of_family(Oid family);
 
 /// Whether functions of pg_catalog that take the type run only accepted functions: those that

@@ -34,12 +34,6 @@ constexpr int kMostGroups = 1000000; // more would delay a cancel while the view
     pg_unreachable();
 }
 
-void check_given(const Argument& argument, const char* parameter, const char* hint) {
-    if (argument.isnull)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                        errmsg("%s must not be null", parameter), errhint("%s", hint)));
-}
-
 AttrNumber optional_column(Oid source, const Argument& argument, const char* parameter) {
     if (argument.isnull)
         return InvalidAttrNumber;
@@ -88,9 +82,9 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                    SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
-    check_given(arguments.every, "every", "It is the length of a period, for example '1 day'.");
-    check_given(arguments.since, "since",
-                "It is the beginning of the first period, for example '2025-01-01'.");
+    check_not_null(arguments.every, "every", "It is the length of a period, for example '1 day'.");
+    check_not_null(arguments.since, "since",
+                   "It is the beginning of the first period, for example '2025-01-01'.");
     row.every = *DatumGetIntervalP(arguments.every.value);
     row.since = DatumGetTimestamp(arguments.since.value);
     if (!arguments.grace.isnull)
@@ -158,9 +152,9 @@ ViewColumn period_column(Oid type) {
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
     SourceDeclaration declaration{};
     SourceCounterRow& row = declaration.row;
-    check_given(arguments.source, "source",
-                "Name a view that dp_source_create has declared as a source. For a counter that "
-                "calls and triggers feed, use dp_event_counter_create.");
+    check_not_null(arguments.source, "source",
+                   "Name a view that dp_source_create has declared as a source. For a counter that "
+                   "calls and triggers feed, use dp_event_counter_create.");
     row.source = DatumGetObjectId(arguments.source.value);
     LockRelationOid(row.source, AccessShareLock); // against DROP
     check_owner(row.source);
@@ -168,7 +162,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.source = require_source(row.source);
     check_budget_usable(declaration.source.budget);
     constexpr const char* kHint = "It is the number of periods in the life of the counter.";
-    check_given(horizon, "horizon", kHint);
+    check_not_null(horizon, "horizon", kHint);
     const std::int64_t periods = DatumGetInt64(horizon.value);
     if (periods < 1 || periods > kMostReleases)
         raise_range("horizon", kMostReleases, periods, kHint);

@@ -113,17 +113,7 @@ const char* of_operators(Node* node) {
         return psprintf("It uses operator %s, which is neither built in nor part of an extension "
                         "together with its negator and commutator.",
                         format_operator(operation));
-    if (IsA(node, OpExpr) || IsA(node, DistinctExpr) || IsA(node, NullIfExpr))
-        return of_function(unaccepted_support(reinterpret_cast<const OpExpr*>(node)->opno));
-    if (IsA(node, ScalarArrayOpExpr))
-        return of_function(
-            unaccepted_support(reinterpret_cast<const ScalarArrayOpExpr*>(node)->opno));
-    if (IsA(node, SortGroupClause)) {
-        const auto* order = reinterpret_cast<const SortGroupClause*>(node);
-        const Oid function = unaccepted_support(order->sortop);
-        return of_function(OidIsValid(function) ? function : unaccepted_support(order->eqop));
-    }
-    return nullptr;
+    return of_function(unaccepted_support(node));
 }
 
 /// Set operations compare whole rows, unless they are ALL.
