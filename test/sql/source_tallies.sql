@@ -24,7 +24,7 @@ SELECT counter, count(*), count(DISTINCT digest), (SELECT count(*) FROM tallies 
 FROM tallies AS t GROUP BY counter ORDER BY counter::text;
 SELECT count(DISTINCT part), bool_or(part = '\x0000000000000000') AS empty FROM dp_counter_private.source_counters, generate_series(0, 3) AS i, substring(key FROM 1 + 8 * i FOR 8) AS part;
 
--- rows and their versions tell who was there, not whose event counted: half have none, the others' bound is used up
+-- rows and their versions show who was there, not whose event counted: half have none, the others' bound is used up
 SELECT used, count(*) FROM tallies WHERE counter = 'one'::regclass GROUP BY used ORDER BY used;
 CREATE TEMPORARY TABLE before AS SELECT t.digest, t.xmin AS version FROM dp_counter_private.tallies AS t JOIN dp_counter_private.counters AS c USING (number) WHERE c.counter = 'one'::regclass;
 CALL close('one', 2);
