@@ -333,7 +333,8 @@ CREATE TABLE dp_counter_private.counters (
     steps       pg_catalog.int8 NOT NULL,
     released_at pg_catalog.timestamptz,
     stddev      pg_catalog.float8,
-    every       pg_catalog.interval
+    every       pg_catalog.interval,
+    cumulative  pg_catalog.bool NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
@@ -509,14 +510,15 @@ CREATE TABLE dp_counter_private.source_counters (
     event      pg_catalog.int2,
     sum        pg_catalog.int2,
     upper      pg_catalog.int8 NOT NULL,
-    per_person pg_catalog.int8 NOT NULL,
+    per_person pg_catalog.int8,
     by         pg_catalog.int2,
     groups     pg_catalog.text[],
     every      pg_catalog.interval NOT NULL,
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
     ended      pg_catalog.timestamptz,
-    key        pg_catalog.bytea NOT NULL
+    key        pg_catalog.bytea NOT NULL,
+    persons    pg_catalog.bool NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -530,9 +532,10 @@ IS 'dp_counter: what each counter over a source counts, and the secret key of it
 -- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
 -- for new versions of its rows.
 CREATE TABLE dp_counter_private.tallies (
-    used    pg_catalog.int8 NOT NULL,
-    number  pg_catalog.int4 NOT NULL,
-    digest  pg_catalog.uuid NOT NULL
+    used       pg_catalog.int8 NOT NULL,
+    number     pg_catalog.int4 NOT NULL,
+    own_window pg_catalog.int4 NOT NULL,
+    digest     pg_catalog.uuid NOT NULL
 ) USING heap WITH (fillfactor = 90);
 
 -- Unique, so that a person with two rows would be an error, not a second bound.
@@ -541,6 +544,7 @@ CREATE UNIQUE INDEX tallies_number_digest_idx ON dp_counter_private.tallies (num
 ALTER TABLE dp_counter_private.tallies
     ALTER COLUMN used SET STATISTICS 0,
     ALTER COLUMN number SET STATISTICS 0,
+    ALTER COLUMN own_window SET STATISTICS 0,
     ALTER COLUMN digest SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;
@@ -584,6 +588,8 @@ CREATE FUNCTION dp_counter_create(
     by pg_catalog.text DEFAULT NULL,
     groups pg_catalog.text[] DEFAULT NULL,
     grace interval DEFAULT NULL,
+    cumulative boolean DEFAULT NULL,
+    persons boolean DEFAULT false,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL
 ) RETURNS pg_catalog.regclass
@@ -592,8 +598,8 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
-    integer, pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, integer,
-    pg_catalog.text)
+    integer, pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, boolean,
+    boolean, integer, pg_catalog.text)
 IS 'Creates a counter over a source and the view of its releases, which the caller owns, and '
    'charges the budget of the source. All its releases together are epsilon-DP for neighbors '
    'that differ in all rows of one person. At most per_person events of a person count (default '
@@ -732,6 +738,7 @@ SELECT c.counter,
        c.horizon OPERATOR(pg_catalog.-) c.steps AS steps_left,
        c.mechanism,
        c.k,
+       c.cumulative,
        c.stddev,
        c.released_at,
        s.source,
@@ -742,6 +749,7 @@ SELECT c.counter,
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.sum) AS sum,
        s.upper,
+       s.persons,
        s.per_person::pg_catalog.int4 AS per_person,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid

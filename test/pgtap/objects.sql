@@ -56,7 +56,7 @@ SELECT set_eq(
         ('dp_budget_create(text, numeric)', 'f', 'regclass'),
         ('dp_budget_spend(regclass, numeric, text)', 'p', 'void'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
-        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, text, bigint, text, text[], interval, integer, text)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, text, bigint, text, text[], interval, boolean, boolean, integer, text)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean)', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),

@@ -6,6 +6,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/source_counter.hpp"
+#include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
@@ -46,6 +47,8 @@ enum ArgumentIndex {
     kBy,
     kGroups,
     kGrace,
+    kCumulative,
+    kPersons,
     kK,
     kMechanism
 };
@@ -71,8 +74,9 @@ Argument read_since(FunctionCallInfo fcinfo) {
 
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
-    return {args[kSource], args[kEvent],  args[kSum],   args[kUpper],       args[kPerPerson],
-            args[kBy],     args[kGroups], args[kEvery], read_since(fcinfo), args[kGrace]};
+    return {args[kSource], args[kEvent],       args[kPersons], args[kSum],
+            args[kUpper],  args[kPerPerson],   args[kBy],      args[kGroups],
+            args[kEvery],  read_since(fcinfo), args[kGrace],   args[kCumulative]};
 }
 
 Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source) {
@@ -94,21 +98,39 @@ struct Parameters {
     const Interval* every = nullptr; ///< of a counter without a source
 };
 
+/// The noise of single periods has no parameters.
+void check_independent(const Parameters& parameters) {
+    if (!parameters.k.isnull || !parameters.mechanism.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("%s requires cumulative => true", parameters.k.isnull ? "mechanism" : "k"),
+                 errhint("A counter that is not cumulative adds independent noise to the "
+                         "count of each period.")));
+}
+
 /// Makes a counter and its view; with a source where one is declared.
 Oid create(const Parameters& parameters, const SourceDeclaration* source) {
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
-    const std::int64_t sensitivity = source != nullptr ? sensitivity_of(*source) : 1;
+    const std::int64_t sensitivity = source != nullptr ? source->sensitivity : 1;
     const Request request =
         read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
                       .sensitivity = {Int64GetDatum(sensitivity), false},
                       .horizon = parameters.horizon,
                       .k = parameters.k,
                       .mechanism = parameters.mechanism});
-    const StoredState state = new_state(CurrentMemoryContext, request);
     const std::int32_t number = next_counter_number();
-    const Oid counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
-    insert_counter(counter, number, epsilon, request, state.spec, parameters.every);
-    insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
+    Oid counter = InvalidOid;
+    if (source != nullptr && !source->cumulative) {
+        check_independent(parameters);
+        check_cells(request.unit);
+        counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
+        insert_counter(counter, number, epsilon, request, nullptr, parameters.every);
+    } else {
+        const StoredState state = new_state(CurrentMemoryContext, request);
+        counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
+        insert_counter(counter, number, epsilon, request, &state.spec, parameters.every);
+        insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
+    }
     insert_publication(number);
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);

@@ -123,8 +123,9 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
                         errhint("Its releases remain, but it cannot close further steps.")));
     const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
                             declared.since, declared.every, declared.grace};
-    const std::int64_t last = std::min(
-        row.horizon, row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared)));
+    std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));
+    if (row.horizon != kUnbounded)
+        last = std::min(last, row.horizon);
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0)
         return Closed::nothing;
@@ -158,7 +159,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     mark_ended(counter, due.ended);
     if (type_is_enum(collector.groups.type))
         rename_groups(counter, write_groups(collector.groups));
-    return row.steps == last && last < row.horizon ? Closed::part : Closed::all;
+    return row.steps == last && last != row.horizon ? Closed::part : Closed::all;
 }
 
 } // namespace

@@ -41,8 +41,13 @@ AttrNumber optional_column(Oid source, const Argument& argument, const char* par
 }
 
 void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& row) {
+    row.persons = !arguments.persons.isnull && DatumGetBool(arguments.persons.value);
     row.value = optional_column(source, arguments.sum, "sum");
     row.upper = 1;
+    if (row.persons && row.value != InvalidAttrNumber)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("persons and sum exclude each other"),
+                        errhint("A counter counts events, persons or the sum of a column.")));
     if (row.value == InvalidAttrNumber) {
         if (!arguments.upper.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper requires sum"),
@@ -66,6 +71,8 @@ void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& 
 }
 
 void read_bound(const Argument& argument, SourceCounterRow& row) {
+    if (row.persons && argument.isnull)
+        return; // a person counts in every period
     row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
         raise_range(
@@ -90,7 +97,8 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     if (!arguments.grace.isnull)
         row.grace = *DatumGetIntervalP(arguments.grace.value);
     const Oid type = column_type(row.source, declaration.source.at);
-    check_schedule({type, declaration.source.time_zone, row.since, row.every, row.grace}, horizon);
+    check_schedule({type, declaration.source.time_zone, row.since, row.every, row.grace},
+                   std::max<std::int64_t>(horizon, 1));
 }
 
 void read_by(const SourceArguments& arguments, std::int64_t horizon,
@@ -147,6 +155,20 @@ ViewColumn period_column(Oid type) {
     return {"period", "date", "pg_catalog.date(pg_catalog.timezone('UTC', period))"};
 }
 
+/// Of persons without a bound: all periods.
+std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t periods) {
+    const SourceCounterRow& row = declaration.row;
+    if (row.per_person != 0)
+        return row.per_person * row.upper;
+    if (periods == kUnbounded)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("persons without per_person requires a horizon where the budget is "
+                               "for the whole life of a person"),
+                        errhint("A person may count in every period. Declare a horizon, "
+                                "per_person, or a budget with per.")));
+    return periods;
+}
+
 } // namespace
 
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
@@ -161,11 +183,11 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     check_budget_usable(declaration.source.budget);
-    constexpr const char* kHint = "It is the number of periods in the life of the counter.";
-    check_not_null(horizon, "horizon", kHint);
-    const std::int64_t periods = DatumGetInt64(horizon.value);
-    if (periods < 1 || periods > kMostReleases)
-        raise_range("horizon", kMostReleases, periods, kHint);
+    const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
+    if (!horizon.isnull && (periods < 1 || periods > kMostReleases))
+        raise_range("horizon", kMostReleases, periods,
+                    "It is the number of periods in the life of the counter; without it the "
+                    "counter goes on.");
     row.event = read_event_column(row.source, arguments.event);
     read_value(row.source, arguments, row);
     read_bound(arguments.per_person, row);
@@ -174,11 +196,10 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     read_by(arguments, periods, declaration);
     read_schedule(arguments, periods, declaration);
     row.key = new_tally_key(CurrentMemoryContext);
+    declaration.cumulative =
+        arguments.cumulative.isnull || DatumGetBool(arguments.cumulative.value);
+    declaration.sensitivity = sensitivity_of(declaration, periods);
     return declaration;
-}
-
-std::int64_t sensitivity_of(const SourceDeclaration& declaration) {
-    return declaration.row.per_person * declaration.row.upper;
 }
 
 char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon) {

@@ -14,13 +14,16 @@ namespace dp_counter::pg {
 
 /// Arguments as SQL passes them.
 struct SourceArguments {
-    Argument source, event, sum, upper, per_person, by, groups, every, since, grace;
+    Argument source, event, persons, sum, upper, per_person, by, groups, every, since, grace,
+        cumulative;
 };
 
 /// Trivial.
 struct SourceDeclaration {
     SourceCounterRow row;
     SourceRow source;
+    bool cumulative;          ///< else each period is released by itself
+    std::int64_t sensitivity; ///< the most that one unit can change, in l1
     std::int32_t streams;
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group
     int column_count;
@@ -30,9 +33,6 @@ struct SourceDeclaration {
 /// transaction ends. Raises an error for any wrong argument.
 [[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
                                                  const Argument& horizon);
-
-/// The most that one person can change: per_person * upper.
-[[nodiscard]] std::int64_t sensitivity_of(const SourceDeclaration& declaration);
 
 /// The guarantee in a sentence.
 [[nodiscard]] char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon);

@@ -26,7 +26,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kUsed, kNumber, kDigest, kColumns };
+enum Column { kUsed, kNumber, kOwnWindow, kDigest, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
@@ -35,7 +35,7 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
 HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, std::int64_t used) {
-    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.number),
+    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.number), Int32GetDatum(0),
                               UUIDPGetDatum(&digest)};
     bool nulls[kColumns] = {};
     return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);

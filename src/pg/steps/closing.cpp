@@ -3,7 +3,10 @@
 
 #include "pg/steps/closing.hpp"
 
+#include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/secret_memory.hpp"
+#include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
@@ -15,6 +18,23 @@ extern "C" {
 
 namespace dp_counter::pg {
 
+namespace {
+
+/// The steps of one stream; totals holds what was counted in each of them. Returns the mechanism.
+MechanismSpec close_stream(MemoryContext context, const CounterRow& row, std::int32_t stream,
+                           int128* totals, std::int64_t steps, ClosedRelease* closed) {
+    StreamRow stored;
+    read_stream(row.number, stream, stored);
+    for (std::int64_t s = 0; s < steps; ++s)
+        totals[s] = stored.total += totals[s];
+    const StoredState next = close_steps(context, stored.state, row.steps, totals, steps, closed);
+    stored.state = next.bytes;
+    update_stream(row.number, stored);
+    return next.spec;
+}
+
+} // namespace
+
 void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter steps", ALLOCSET_DEFAULT_SIZES);
@@ -25,22 +45,19 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         context, steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
     const TimestampTz released_at = std::max(counted.called, row.released_at);
+    const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
+                                       {Int64GetDatum(row.sensitivity), false});
     std::optional<MechanismSpec> spec;
     for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(stream_context);
-        StreamRow stored;
-        read_stream(row.number, stream, stored);
-        for (std::size_t s = 0; s < steps; ++s) {
-            const std::size_t cell = s * static_cast<std::size_t>(counted.streams) +
-                                     static_cast<std::size_t>(stream - 1);
-            totals[s] = stored.total += counted.cells[cell];
-        }
-        const StoredState next =
-            close_steps(stream_context, stored.state, row.steps, totals, counted.steps, closed);
-        spec = next.spec;
-        stored.state = next.bytes;
-        update_stream(row.number, stored);
+        for (std::size_t s = 0; s < steps; ++s)
+            totals[s] = counted.cells[s * static_cast<std::size_t>(counted.streams) +
+                                      static_cast<std::size_t>(stream - 1)];
+        if (row.cumulative)
+            spec = close_stream(stream_context, row, stream, totals, counted.steps, closed);
+        else
+            release_cells(unit, row.steps + 1, totals, counted.steps, closed);
         insert_releases(row.number, stream, released_at, counted.periods, closed, counted.steps);
         MemoryContextSwitchTo(caller);
         MemoryContextReset(stream_context); // wipes the state
@@ -48,7 +65,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     row.steps += counted.steps;
     row.released_at = released_at;
     row.stddev = closed[steps - 1].release.stddev;
-    update_counter(counter, *spec, row);
+    update_counter(counter, spec ? &*spec : nullptr, row);
     MemoryContextDelete(context);
 }
 

@@ -1,5 +1,5 @@
-// Closes steps of a counter of either kind: advances all its streams and stores their releases,
-// which are not visible yet.
+// Closes steps of a counter of either kind: advances all its streams, or releases each step by
+// itself where the counter is not cumulative, and stores the releases, which are not visible yet.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,24 @@ enum Column {
     kSteps,
     kReleasedAt,
     kStddev,
-    kEvery
+    kEvery,
+    kCumulative
 };
+
+/// The mechanism of a counter that is not cumulative.
+constexpr const char* kLaplace = "laplace";
+
+/// The columns that name a mechanism; null: independent noise in each period.
+SecretColumn mechanism_column(const MechanismSpec* spec) {
+    return {kMechanism,
+            CStringGetTextDatum(spec == nullptr ? kLaplace : mechanism_name(spec->mechanism))};
+}
+
+/// NULL: a bridge or hats with chosen radices.
+SecretColumn k_column(const MechanismSpec* spec) {
+    const std::int32_t k = spec == nullptr ? 0 : spec->radix;
+    return {kK, Int32GetDatum(k), k == 0};
+}
 
 } // namespace
 
@@ -49,6 +65,9 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.steps = DatumGetInt64(values[kSteps]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
             row.stddev = nulls[kStddev] ? 0 : DatumGetFloat8(values[kStddev]);
+            row.cumulative = DatumGetBool(values[kCumulative]);
+            row.epsilon = DatumGetNumericCopy(values[kEpsilon]);
+            row.sensitivity = DatumGetInt64(values[kSensitivity]);
             row.has_every = !nulls[kEvery];
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
@@ -61,7 +80,7 @@ std::int32_t next_counter_number() {
 }
 
 void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec& spec, const Interval* every) {
+                    const MechanismSpec* spec, const Interval* every) {
     keep_in_dumps();
     insert_secret_row(kCounters,
                       {{kCounter, ObjectIdGetDatum(counter)},
@@ -69,17 +88,17 @@ void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Req
                        {kEpsilon, NumericGetDatum(epsilon)},
                        {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
                        {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
-                       {kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
-                       // NULL: a bridge or hats with chosen radices
-                       {kK, Int32GetDatum(spec.radix), spec.radix == 0},
+                       mechanism_column(spec),
+                       k_column(spec),
                        {kSteps, Int64GetDatum(0)},
-                       {kEvery, IntervalPGetDatum(every), every == nullptr}});
+                       {kEvery, IntervalPGetDatum(every), every == nullptr},
+                       {kCumulative, BoolGetDatum(spec != nullptr)}});
 }
 
-void update_counter(Oid counter, const MechanismSpec& spec, const CounterRow& row) {
+void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
     if (!replace_in_secret_row(kCounters, {oid_key(counter)},
-                               {{kMechanism, CStringGetTextDatum(mechanism_name(spec.mechanism))},
-                                {kK, Int32GetDatum(spec.radix), spec.radix == 0},
+                               {mechanism_column(spec),
+                                k_column(spec),
                                 {kSteps, Int64GetDatum(row.steps)},
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},
                                 {kStddev, Float8GetDatum(row.stddev)}}))

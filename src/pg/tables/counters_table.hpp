@@ -18,6 +18,9 @@ struct CounterRow {
     std::int32_t number;  ///< never used again; the key of other tables
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
+    bool cumulative;      ///< else each release counts its own period, and there are no streams
+    Numeric epsilon;
+    std::int64_t sensitivity;
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
@@ -39,12 +42,13 @@ void lock_counter(Oid counter);
 [[nodiscard]] std::int32_t next_counter_number();
 
 /// Stores a counter at step 0. Raises unique_violation if there is one. `epsilon` is the declared
-/// number; `every` is null if there is none.
+/// number; `every` is null if there is none. `spec` is null for a counter that is not cumulative.
 void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec& spec, const Interval* every);
+                    const MechanismSpec* spec, const Interval* every);
 
-/// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to.
-void update_counter(Oid counter, const MechanismSpec& spec, const CounterRow& row);
+/// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
+/// `spec` as above.
+void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row);
 
 /// Deletes the row if there is one.
 void delete_counter(Oid counter);

@@ -24,7 +24,8 @@ enum Column {
     kSince,
     kGrace,
     kEnded,
-    kKey
+    kKey,
+    kPersons
 };
 
 template <class Value>
@@ -44,7 +45,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.event = column(kEvent);
             row.value = column(kSum);
             row.upper = DatumGetInt64(values[kUpper]);
-            row.per_person = DatumGetInt64(values[kPerPerson]);
+            row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
             row.groups = nulls[kGroups] ? nullptr : copy_of<ArrayType*>(values[kGroups]);
             row.every = *DatumGetIntervalP(values[kEvery]);
@@ -52,6 +53,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.grace = *DatumGetIntervalP(values[kGrace]);
             row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
             row.key = copy_of<bytea*>(values[kKey]);
+            row.persons = DatumGetBool(values[kPersons]);
         });
 }
 
@@ -71,13 +73,14 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        column(kEvent, row.event),
                        column(kSum, row.value),
                        {kUpper, Int64GetDatum(row.upper)},
-                       {kPerPerson, Int64GetDatum(row.per_person)},
+                       {kPerPerson, Int64GetDatum(row.per_person), row.per_person == 0},
                        column(kBy, row.by),
                        {kGroups, PointerGetDatum(row.groups), row.groups == nullptr},
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},
-                       {kKey, PointerGetDatum(row.key)}});
+                       {kKey, PointerGetDatum(row.key)},
+                       {kPersons, BoolGetDatum(row.persons)}});
 }
 
 void mark_ended(Oid counter, TimestampTz ended) {

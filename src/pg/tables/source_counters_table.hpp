@@ -19,8 +19,8 @@ struct SourceCounterRow {
     Oid source;
     AttrNumber event;
     AttrNumber value;
-    std::int64_t upper; ///< 1 without a value
-    std::int64_t per_person;
+    std::int64_t upper;      ///< 1 without a value
+    std::int64_t per_person; ///< 0: persons without a bound
     AttrNumber by;
     ArrayType* groups; ///< as text; null without `by`
     Interval every;
@@ -28,6 +28,7 @@ struct SourceCounterRow {
     Interval grace;
     TimestampTz ended; ///< the instant at which the last closed period ended; else 0
     bytea* key;        ///< of its tallies
+    bool persons;      ///< a person counts once in a period
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.

@@ -1,0 +1,62 @@
+#include "pg/steps/cells.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "core/accuracy/noise_distribution.hpp"
+#include "core/base/checkpoint.hpp"
+#include "core/noise/discrete_laplace.hpp"
+
+#include "pg/server/backend_random.hpp"
+#include "pg/server/wall.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+/// The noise of a unit, public values alone. The last one outlives the functions below, since
+/// errors that PostgreSQL raises in them would pass over destructors.
+struct CellNoise {
+    explicit CellNoise(const PrivacyUnit& of)
+        : unit(of), sampler(checked_scale(of)), stddev(std::sqrt(of.scale(1).variance())),
+          width(NoiseDistribution(NoiseSum{{{1, of.scale(1), 1}}}).half_width(kConfidence)) {}
+
+    static LaplaceScale checked_scale(const PrivacyUnit& unit) {
+        unit.require_scale(1);
+        return unit.scale(1);
+    }
+
+    PrivacyUnit unit;
+    DiscreteLaplace sampler;
+    double stddev;
+    std::int64_t width;
+};
+std::optional<CellNoise> known;
+
+} // namespace
+
+void check_cells(const PrivacyUnit& unit) {
+    run([&] {
+        if (!known || known->unit != unit)
+            known.emplace(unit);
+    });
+}
+
+void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* counts,
+                   std::int64_t count, ClosedRelease* releases) {
+    check_cells(unit);
+    const Release release = begin_release(unit);
+    run([&] {
+        for (std::int64_t i = 0; i < count; ++i) {
+            checkpoint();
+            const std::int64_t released = saturated(counts[i] + release.draw(known->sampler));
+            releases[i] = {{first + i, released, known->stddev},
+                           clamped_interval(released, known->width),
+                           known->width};
+        }
+    });
+}
+
+} // namespace dp_counter::pg
