@@ -445,24 +445,48 @@ COMMENT ON VIEW dp_counter_private.published
 IS 'dp_counter: the published releases, which the views of counters read';
 
 CREATE TABLE dp_counter_private.budgets (
-    budget  pg_catalog.regclass PRIMARY KEY,
-    number  pg_catalog.int4 NOT NULL UNIQUE,
-    epsilon pg_catalog.numeric NOT NULL
+    budget      pg_catalog.regclass PRIMARY KEY,
+    number      pg_catalog.int4 NOT NULL UNIQUE,
+    epsilon     pg_catalog.numeric NOT NULL,
+    per         pg_catalog.interval,
+    person_type pg_catalog.regtype,
+    time_type   pg_catalog.regtype
 ) USING heap;
 
 ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.budgets
-IS 'dp_counter: the epsilon of each budget';
+IS 'dp_counter: the epsilon of each budget; of one that renews, the length of a person''s windows, '
+   'and the types of person and time of its sources';
+
+-- One key for all renewing budgets: those of equal length have equal windows, so their charges
+-- add up.
+CREATE TABLE dp_counter_private.window_key (
+    one pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (one),
+    key pg_catalog.bytea NOT NULL
+) USING heap;
+
+ALTER TABLE dp_counter_private.window_key
+    ALTER COLUMN key SET STATISTICS 0,
+    ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.window_key FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.window_key
+IS 'dp_counter: the secret key from which the windows of persons follow, from the first renewing '
+   'budget on';
 
 -- Entries refer to budget and counter by their numbers; purpose keeps the name of a dropped
--- counter.
+-- counter, role that of the role that charged. since and until are times of the rows, as their
+-- column shows them (timestamptz: in UTC).
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
     number   pg_catalog.int4 UNIQUE,
     purpose  pg_catalog.text NOT NULL,
     epsilon  pg_catalog.numeric NOT NULL,
+    since    pg_catalog.timestamp NOT NULL,
+    until    pg_catalog.timestamp NOT NULL,
+    role     pg_catalog.text NOT NULL,
     spent_at pg_catalog.timestamptz NOT NULL
 ) USING heap;
 
@@ -478,6 +502,9 @@ CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
        COALESCE(c.counter::pg_catalog.text, e.purpose) AS purpose,
        e.epsilon,
+       e.since,
+       e.until,
+       e.role,
        e.spent_at
 FROM dp_counter_private.budget_entries AS e
      LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number;
@@ -495,7 +522,8 @@ CREATE TABLE dp_counter_private.sources (
     person      pg_catalog.int2 NOT NULL,
     at          pg_catalog.int2 NOT NULL,
     time_zone   pg_catalog.text NOT NULL,
-    person_wise pg_catalog.bool NOT NULL
+    person_wise pg_catalog.bool NOT NULL,
+    window_wise pg_catalog.bool NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
@@ -655,17 +683,18 @@ CREATE FUNCTION dp_source_create(
     person pg_catalog.text,
     at pg_catalog.text,
     time_zone pg_catalog.text DEFAULT NULL,
-    person_wise boolean DEFAULT false
+    person_wise boolean DEFAULT false,
+    window_wise boolean DEFAULT false
 ) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_source_create';
 
 COMMENT ON FUNCTION dp_source_create(
     pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text,
-    boolean)
+    boolean, boolean)
 IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
    'is and when it happened. Periods of its counters are local to time_zone, by default the '
-   'current one.';
+   'current one. Called again with person_wise or window_wise, it adds that.';
 
 CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
 RETURNS void
@@ -680,17 +709,21 @@ CREATE PROCEDURE dp_source_contributions(
     name pg_catalog.text,
     epsilon numeric,
     event pg_catalog.text DEFAULT NULL,
-    most integer DEFAULT 20
+    most integer DEFAULT 20,
+    since "any" DEFAULT NULL,
+    until "any" DEFAULT NULL
 )
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_contributions';
 
 COMMENT ON PROCEDURE dp_source_contributions(
-    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer)
+    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, "any", "any")
 IS 'Releases how many persons of a source have 1, 2, ..., most events, or more, and the greatest '
    'share of all events that each bound keeps (NULL where too many persons have more), into a '
-   'new table. It charges the budget and is epsilon-DP for neighbors that differ in all rows of '
-   'one person. It commits, so it cannot run inside a transaction block.';
+   'new table. Under a budget that renews it counts own windows of persons, those that are wholly '
+   'in the range. It reads the rows from since to before until, by default now, charges the budget '
+   'and is epsilon-DP for neighbors that differ in all rows of one person, or of one own window. '
+   'It commits, so it cannot run inside a transaction block.';
 
 CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
 LANGUAGE c
@@ -782,6 +815,7 @@ SELECT s.source,
        a.attname AS at,
        s.time_zone,
        s.person_wise,
+       s.window_wise,
        (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
         WHERE c.source OPERATOR(pg_catalog.=) s.source) AS counters
 FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
@@ -824,23 +858,33 @@ IS 'Returns for every step and group of a counter the events of the last lag per
 --
 -- A budget, like a counter, exists as long as its view, which lists what has spent it.
 
-CREATE FUNCTION dp_budget_create(name pg_catalog.text, epsilon numeric)
+CREATE FUNCTION dp_budget_create(
+    name pg_catalog.text, epsilon numeric, per interval DEFAULT NULL)
 RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_create';
 
-COMMENT ON FUNCTION dp_budget_create(pg_catalog.text, numeric)
+COMMENT ON FUNCTION dp_budget_create(pg_catalog.text, numeric, interval)
 IS 'Creates a budget, the epsilon that all releases about a population may spend together, and a '
-   'view of what has spent it, which the caller owns.';
+   'view of what has spent it, which the caller owns. It is for all rows of one person or, with '
+   'per, for those in one of the person''s own windows of so many days.';
 
 CREATE PROCEDURE dp_budget_spend(
-    budget pg_catalog.regclass, epsilon numeric, purpose pg_catalog.text)
+    budget pg_catalog.regclass,
+    epsilon numeric,
+    purpose pg_catalog.text,
+    since "any" DEFAULT NULL,
+    until "any" DEFAULT NULL
+)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_budget_spend';
 
-COMMENT ON PROCEDURE dp_budget_spend(pg_catalog.regclass, numeric, pg_catalog.text)
+COMMENT ON PROCEDURE dp_budget_spend(
+    pg_catalog.regclass, numeric, pg_catalog.text, "any", "any")
 IS 'Charges a budget with an epsilon that its owner is about to spend by a query, and raises an '
-   'error if less is left. It commits, so it cannot run inside a transaction block.';
+   'error if less is left. A budget that renews is charged for the rows from since to before '
+   'until, in the time that their column shows (timestamptz: in UTC). It commits, so it cannot run '
+   'inside a transaction block.';
 
 CREATE FUNCTION dp_budget_drop(budget pg_catalog.regclass)
 RETURNS void
@@ -851,22 +895,53 @@ COMMENT ON FUNCTION dp_budget_drop(pg_catalog.regclass)
 IS 'Drops a budget and forgets what has spent it, which DROP VIEW refuses to do. Only the owner '
    'of the budget can call it.';
 
+CREATE FUNCTION dp_own_window(budget pg_catalog.regclass, person "any", at "any")
+RETURNS bigint
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_own_window';
+
+COMMENT ON FUNCTION dp_own_window(pg_catalog.regclass, "any", "any")
+IS 'Returns the number of the person''s own window in which this time is, for queries that count '
+   'within the windows of a budget that renews; NULL where one of them is NULL or the time is '
+   'infinite. Only the owner of the budget can call it.';
+
+-- A window [s, s + per) loses the epsilon of each entry whose range it meets: of those for which s
+-- is after since - per and before until. total is what it loses from one such end to the next;
+-- where two are equal, until comes first. The window of a budget without per is a life.
 CREATE VIEW dp_budgets WITH (security_barrier) AS
 SELECT b.budget,
        b.epsilon,
-       s.spent,
-       b.epsilon OPERATOR(pg_catalog.-) s.spent AS remaining
+       b.per,
+       CASE WHEN b.per IS NOT NULL THEN w.spent_past END AS spent_past,
+       w.spent,
+       b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining
 FROM dp_counter_private.budgets AS b,
-     LATERAL (SELECT COALESCE(pg_catalog.sum(e.epsilon), 0) AS spent
-              FROM dp_counter_private.budget_entries AS e
-              WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS s
+     LATERAL (SELECT COALESCE(b.per, '0'::interval) AS per,
+                     CASE WHEN b.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
+                          THEN pg_catalog.timezone('UTC', pg_catalog.now())
+                          ELSE LOCALTIMESTAMP END AS now) AS u,
+     LATERAL (SELECT u.now OPERATOR(pg_catalog.-) u.per AS s) AS last_past,
+     LATERAL (SELECT COALESCE(pg_catalog.max(t.total) FILTER (
+                         WHERE t.s OPERATOR(pg_catalog.<) last_past.s), 0) AS spent_past,
+                     COALESCE(pg_catalog.max(t.total) FILTER (
+                         WHERE t.next OPERATOR(pg_catalog.>) last_past.s), 0) AS spent
+              FROM (SELECT x.s,
+                           pg_catalog.sum(x.epsilon) OVER (ORDER BY x.s, x.begins) AS total,
+                           pg_catalog.lead(x.s) OVER (ORDER BY x.s, x.begins) AS next
+                    FROM dp_counter_private.budget_entries AS e,
+                         LATERAL (VALUES (e.until, 0, OPERATOR(pg_catalog.-) e.epsilon),
+                                         (e.since OPERATOR(pg_catalog.-) u.per, 1, e.epsilon))
+                         AS x (s, begins, epsilon)
+                    WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS t) AS w
 WHERE pg_catalog.has_table_privilege(b.budget::pg_catalog.oid, 'SELECT');
 
 GRANT SELECT ON dp_budgets TO PUBLIC;
 
 COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
-   'and how much remains.';
+   'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
+   'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
+   'that an earlier window has lost.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

@@ -19,8 +19,9 @@ SELECT set_eq(
     $$ SELECT oid::regprocedure::text, prokind::text, prorettype::regtype::text,
               regexp_replace(pg_get_function_arguments(oid), '(^|, )IN ', '\1', 'g') FROM functions $$, -- 13 leaves IN out
     $$ VALUES
-        ('dp_budget_create(text,numeric)', 'f', 'regclass', 'name text, epsilon numeric'),
-        ('dp_budget_spend(regclass,numeric,text)', 'p', 'void', 'budget regclass, epsilon numeric, purpose text'),
+        ('dp_budget_create(text,numeric,interval)', 'f', 'regclass', 'name text, epsilon numeric, per interval DEFAULT NULL::interval'),
+        ('dp_budget_spend(regclass,numeric,text,"any","any")', 'p', 'void',
+         'budget regclass, epsilon numeric, purpose text, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
         ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,text,bigint,text,text[],interval,boolean,boolean,integer,text)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
@@ -29,12 +30,13 @@ SELECT set_eq(
          || 'grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, persons boolean DEFAULT false, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
          'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
-        ('dp_source_create(regclass,regclass,text,text,text,boolean)', 'f', 'void',
-         'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false'),
+        ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean)', 'f', 'void',
+         'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false, window_wise boolean DEFAULT false'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
-        ('dp_source_contributions(regclass,text,numeric,text,integer)', 'p', 'void',
-         'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20'),
+        ('dp_source_contributions(regclass,text,numeric,text,integer,"any","any")', 'p', 'void',
+         'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
+         || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),
@@ -51,7 +53,7 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
                 'all of it is in $libdir/dp_counter');
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
-              $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.spendings', 'v'),
+              $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.window_key', 'r'), ('dp_counter_private.spendings', 'v'),
                         ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.source_counters', 'r'),
                         ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
@@ -78,7 +80,7 @@ SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE 
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.streams'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['source_counters.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
+              ARRAY['source_counters.key', 'window_key.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
                     'releases.number', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');

@@ -1,11 +1,15 @@
+#include <algorithm>
+
 #include "pg/budgets/budgets.hpp"
 
+#include "pg/budgets/budget_rows.hpp"
+#include "pg/budgets/unit.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/tables/dumps.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -16,32 +20,54 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum BudgetColumn { kBudget, kNumber, kEpsilon };
-enum EntryColumn { kOfBudget, kCounter, kPurpose, kSpent, kSpentAt };
-
-struct Budget {
-    std::int32_t number;
-    Numeric epsilon;
+enum EntryColumn {
+    kOfBudget,
+    kCounter,
+    kPurpose,
+    kSpent,
+    kSince,
+    kUntil,
+    kRole,
+    kSpentAt,
 };
 
-bool read_budget(Oid relation, Budget& budget) {
-    return visit_secret_rows(kBudgets, {oid_key(relation)}, [&](const Datum* values, const bool*) {
-        budget = {DatumGetInt32(values[kNumber]), DatumGetNumericCopy(values[kEpsilon])};
-    });
-}
-
-/// Holds the lock to the end of the transaction. Reads after it see the last committed entries.
-void lock_budget(std::int32_t number) {
-    LockDatabaseObject(secret_relation(kBudgets.table), static_cast<Oid>(number), 0, ExclusiveLock);
-}
-
-/// What is left of the budget.
-Numeric rest(const Budget& budget) {
-    Datum left = NumericGetDatum(budget.epsilon);
+List* entries_of(const BudgetRow& budget) {
+    List* entries = NIL;
     visit_secret_rows(kEntries, {number_key(budget.number)}, [&](const Datum* values, const bool*) {
-        left = DirectFunctionCall2(numeric_sub, left, values[kSpent]);
+        auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
+        *entry = {{DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])},
+                  DatumGetNumericCopy(values[kSpent])};
+        entries = lappend(entries, entry);
     });
-    return DatumGetNumeric(left);
+    return entries;
+}
+
+/// Reads the entry of a counter; the number of its budget is 0 if there is none.
+struct CounterEntry {
+    std::int32_t budget;
+    EntryRange range;
+};
+CounterEntry entry_of(std::int32_t number) {
+    CounterEntry entry{};
+    visit_secret_rows(
+        kEntryOfCounter, {number_key(number, kCounter)}, [&](const Datum* values, const bool*) {
+            entry = {DatumGetInt32(values[kOfBudget]),
+                     {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])}};
+        });
+    return entry;
+}
+
+char* text_of(Timestamp time) {
+    return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
+}
+
+/// The detail of the error where too little is left of a budget that renews.
+char* detail_of(const Rest& rest, EntryRange range) {
+    const char* rows = psprintf("The charge is for rows from %s to %s", text_of(range.since),
+                                text_of(range.until));
+    return rest.enough_from < range.until ? psprintf("%s; enough is left for those from %s on.",
+                                                     rows, text_of(rest.enough_from))
+                                          : psprintf("%s; no later beginning leaves enough.", rows);
 }
 
 } // namespace
@@ -61,53 +87,96 @@ void check_budget_usable(Oid budget) {
                  errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
 }
 
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon) {
-    keep_in_dumps();
-    insert_secret_row(kBudgets, {{kBudget, ObjectIdGetDatum(budget)},
-                                 {kNumber, Int32GetDatum(number)},
-                                 {kEpsilon, NumericGetDatum(epsilon)}});
+void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days) {
+    insert_budget_row({budget, number, epsilon, per_days, InvalidOid, InvalidOid});
+    if (per_days != 0)
+        make_window_key();
 }
 
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number) {
-    Budget row{};
+void check_not_empty(EntryRange range) {
+    if (range.since >= range.until)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("until must be after since, %s, not %s", text_of(range.since),
+                               text_of(range.until))));
+}
+
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
+                   EntryRange range) {
+    BudgetRow row{};
     if (!read_budget(budget, row))
         elog(ERROR, "relation %u is not a budget", budget);
     lock_budget(row.number);
-    Numeric left = rest(row);
+    const bool renews = row.per_days != 0;
+    if (!renews)
+        range = kAllTimes;
+    else if (range.since < MIN_TIMESTAMP + row.per_days * USECS_PER_DAY)
+        range.since = DT_NOBEGIN; // dp_budgets subtracts per from it
+    const Rest rest = rest_of(row.epsilon, entries_of(row), row.per_days, range, epsilon);
     if (DatumGetBool(
-            DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(left))))
-        ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                        errmsg("budget \"%s\" has an epsilon of %s left, not %s",
-                               get_rel_name(budget), text_of(left), text_of(epsilon)),
-                        errhint("The view %s lists what has spent it. Dropping a counter that "
-                                "never closed a step refunds its epsilon.",
-                                quoted_name(budget))));
-    insert_secret_row(kEntries, {{kOfBudget, Int32GetDatum(row.number)},
-                                 {kCounter, Int32GetDatum(number), number == kNoCounter},
-                                 {kPurpose, CStringGetTextDatum(purpose)},
-                                 {kSpent, NumericGetDatum(epsilon)},
-                                 {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
+            DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(rest.least))))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+             errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
+                    text_of(rest.least), text_of(epsilon)),
+             renews ? errdetail("%s", detail_of(rest, range)) : 0,
+             errhint("The view %s lists what has spent it. Dropping a counter that never "
+                     "closed a step refunds its epsilon%s.",
+                     quoted_name(budget),
+                     renews ? ", dropping another ends its charge at its last closed step" : "")));
+    insert_secret_row(kEntries,
+                      {{kOfBudget, Int32GetDatum(row.number)},
+                       {kCounter, Int32GetDatum(number), number == kNoCounter},
+                       {kPurpose, CStringGetTextDatum(purpose)},
+                       {kSpent, NumericGetDatum(epsilon)},
+                       {kSince, TimestampGetDatum(range.since)},
+                       {kUntil, TimestampGetDatum(range.until)},
+                       {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
+                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
+}
+
+EntryRange range_of_counter(std::int32_t number) {
+    const CounterEntry entry = entry_of(number);
+    if (entry.budget == 0)
+        raise_damaged("the charge of the counter is missing");
+    return entry.range;
+}
+
+Oid time_type_of_counter(std::int32_t number) {
+    BudgetRow row{};
+    return read_budget_numbered(entry_of(number).budget, row) && row.per_days != 0 ? row.time_type
+                                                                                   : InvalidOid;
+}
+
+void end_charge_of_counter(std::int32_t number, Timestamp cut) {
+    if (!OidIsValid(time_type_of_counter(number)))
+        return;
+    lock_budget(entry_of(number).budget);
+    const EntryRange range = range_of_counter(number);
+    (void)replace_in_secret_row(
+        kEntryOfCounter, {number_key(number, kCounter)},
+        {{kUntil, TimestampGetDatum(std::clamp(cut, range.since, range.until))}});
 }
 
 void refund_budget(std::int32_t number) {
-    visit_secret_rows(
-        kEntryOfCounter, {number_key(number, kCounter)},
-        [](const Datum* values, const bool*) { lock_budget(DatumGetInt32(values[kOfBudget])); });
+    const CounterEntry entry = entry_of(number);
+    if (entry.budget != 0)
+        lock_budget(entry.budget);
     delete_secret_rows(kEntryOfCounter, {number_key(number, kCounter)});
 }
 
 bool is_spent_from(Oid budget) {
-    Budget row{};
+    BudgetRow row{};
     return read_budget(budget, row) && has_secret_row(kEntries, {number_key(row.number)});
 }
 
 void delete_budget(Oid budget) {
-    Budget row{};
+    BudgetRow row{};
     if (!read_budget(budget, row))
         return;
     lock_budget(row.number);
     delete_secret_rows(kEntries, {number_key(row.number)});
-    delete_secret_rows(kBudgets, {oid_key(budget)});
+    delete_budget_row(budget);
 }
 
 } // namespace dp_counter::pg

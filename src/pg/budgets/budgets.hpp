@@ -3,15 +3,15 @@
 // Sums are decimal and exact, as declared: ten times 0.1 fit into 1.0. A transaction charges a
 // budget under a lock that it holds to its end, so that no two transactions spend the same rest. A
 // rollback undoes the charge.
+//
+// A budget for life adds up all charges. One that renews adds up those whose ranges of the rows'
+// times meet a window (sweep.hpp).
 #pragma once
 
 #include <cstdint>
 
+#include "pg/budgets/sweep.hpp"
 #include "pg/server/postgres_api.hpp"
-
-extern "C" {
-#include "utils/numeric.h"
-}
 
 namespace dp_counter::pg {
 
@@ -25,12 +25,27 @@ inline constexpr std::int32_t kNoCounter = 0;
 /// owner, and wrong_object_type if it is not a budget.
 void check_budget_usable(Oid budget);
 
-/// Stores a budget from which nothing has been spent.
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon);
+/// Stores a budget from which nothing has been spent; per_days 0: for a person's life.
+void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days);
 
-/// Charges a usable budget in the current transaction. Raises configuration_limit_exceeded, whose
-/// message shows what is left, if that is less than epsilon.
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number);
+/// Raises invalid_parameter_value unless `until` is after `since`.
+void check_not_empty(EntryRange range);
+
+/// Charges a usable budget in the current transaction, in the name of the current user. The range
+/// is not empty; a budget for life has no use for it. Raises configuration_limit_exceeded, whose
+/// message shows what is left and from when on there is enough, if that is less than epsilon.
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
+                   EntryRange range);
+
+/// The times for which the counter with this number was charged. Raises data_corrupted if it was
+/// not.
+[[nodiscard]] EntryRange range_of_counter(std::int32_t number);
+
+/// The type of the times of the counter's range; invalid where its budget is for life.
+[[nodiscard]] Oid time_type_of_counter(std::int32_t number);
+
+/// Ends the charge of a counter that reads no rows from `cut` on. A budget for life keeps it.
+void end_charge_of_counter(std::int32_t number, Timestamp cut);
 
 /// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
 /// closed a step.

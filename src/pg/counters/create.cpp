@@ -14,10 +14,8 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 }
 
 namespace dp_counter::pg {
@@ -53,30 +51,15 @@ enum ArgumentIndex {
     kMechanism
 };
 
-/// `since` is declared "any", so that a timestamptz raises this error and not the parser's.
-Argument read_since(FunctionCallInfo fcinfo) {
-    const Argument since = fcinfo->args[kSince];
-    const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kSince);
-    if (type != UNKNOWNOID && type != TIMESTAMPOID && type != DATEOID)
-        ereport(ERROR,
-                (errcode(ERRCODE_DATATYPE_MISMATCH),
-                 errmsg("since must be of type timestamp or date, not %s", format_type_be(type)),
-                 errhint("Periods are local to the source's time zone: write since => "
-                         "'2026-01-01', or now() AT TIME ZONE 'Europe/Berlin'.")));
-    if (since.isnull || type == TIMESTAMPOID)
-        return since;
-    if (type == DATEOID)
-        return {DirectFunctionCall1(date_timestamp, since.value), false};
-    return {DirectFunctionCall3(timestamp_in, since.value, ObjectIdGetDatum(InvalidOid),
-                                Int32GetDatum(-1)),
-            false};
-}
-
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
-    return {args[kSource], args[kEvent],       args[kPersons], args[kSum],
-            args[kUpper],  args[kPerPerson],   args[kBy],      args[kGroups],
-            args[kEvery],  read_since(fcinfo), args[kGrace],   args[kCumulative]};
+    const Argument since = read_local_time(
+        fcinfo, kSince, "since",
+        "Periods are local to the source's time zone: write since => '2026-01-01', or now() AT "
+        "TIME ZONE 'Europe/Berlin'.");
+    return {args[kSource],    args[kEvent],     args[kPersons], args[kSum],   args[kUpper],
+            args[kPerPerson], args[kBy],        args[kGroups],  args[kEvery], since,
+            args[kGrace],     args[kCumulative]};
 }
 
 Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source) {

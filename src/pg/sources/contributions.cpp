@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/count/own_window.hpp"
+
 #include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -15,6 +18,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/columns.hpp"
+#include "pg/sources/periods.hpp"
 #include "pg/sources/plain_value.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/steps/stored_state.hpp"
@@ -28,6 +32,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -36,40 +41,108 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost };
+enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost, kSince, kUntil };
 
 constexpr std::int32_t kGreatest = 10000;
 
-/// Persons by the number of their events: persons[i] of them have i + 1, the last one more.
+/// Persons by the number of their events: persons[i] of them have i + 1, the last one more. Under a
+/// budget that renews, a person counts once for each own window that is wholly in the range: those
+/// cut at its ends look small. So one unit changes one number by 1.
 struct Histogram {
     std::int32_t cells;
     int128* persons;
-    std::int64_t events; ///< of the person whose events come
+    BudgetUnit unit;
+    Oid time_type;
+    std::int64_t first, end; ///< the days that are wholly in the range: from first to before end
+    std::int32_t phase;      ///< of the person whose events come
+    std::int64_t window;     ///< of the event that came last
+    std::int64_t events;     ///< in that window, or of that person
 };
 
-void begin_person(const PlainValue& /*person*/, void* context) {
-    static_cast<Histogram*>(context)->events = 0;
+void count_unit(Histogram& histogram) {
+    const auto first_of = [&](std::int64_t window) {
+        return first_day(window, histogram.phase, histogram.unit.per_days);
+    };
+    const bool is_whole =
+        histogram.unit.per_days == 0 || (histogram.first <= first_of(histogram.window) &&
+                                         first_of(histogram.window + 1) <= histogram.end);
+    if (histogram.events > 0 && is_whole)
+        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
+    histogram.events = 0;
 }
 
-void count_event(const SourceEvent& /*event*/, void* context) {
-    ++static_cast<Histogram*>(context)->events;
+void begin_person(const PlainValue& person, void* context) {
+    auto& histogram = *static_cast<Histogram*>(context);
+    if (histogram.unit.per_days != 0)
+        histogram.phase =
+            person_phase(histogram.unit, person.bytes(), static_cast<std::size_t>(person.size));
+}
+
+void count_event(const SourceEvent& event, void* context) {
+    auto& histogram = *static_cast<Histogram*>(context);
+    if (histogram.unit.per_days != 0) { // events come in the order of their time
+        const std::int64_t window = own_window(day_of_time(histogram.time_type, event.at),
+                                               histogram.phase, histogram.unit.per_days);
+        if (window != histogram.window)
+            count_unit(histogram);
+        histogram.window = window;
+    }
+    ++histogram.events;
 }
 
 void end_person(void* context) {
-    auto& histogram = *static_cast<Histogram*>(context);
-    if (histogram.events > 0)
-        ++histogram.persons[std::min<std::int64_t>(histogram.events, histogram.cells) - 1];
+    count_unit(*static_cast<Histogram*>(context));
 }
 
-/// All finite times.
-SourceQuery all_rows(Oid source, const SourceRow& row, AttrNumber event) {
+/// An instant on the face of the rows' times.
+Timestamp face_of_instant(Oid type, const char* time_zone, TimestampTz instant) {
+    return type == TIMESTAMPTZOID
+               ? instant
+               : DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone,
+                                                       CStringGetTextDatum(time_zone),
+                                                       TimestampTzGetDatum(instant)));
+}
+
+/// From the arguments, which are local to the source's time zone: by default all times up to now.
+EntryRange read_range(FunctionCallInfo fcinfo, Oid type, const char* time_zone) {
+    constexpr const char* kHint =
+        "Ranges are local to the source's time zone: write until => '2026-01-01', or now() AT TIME "
+        "ZONE 'Europe/Berlin'.";
+    const Argument since = read_local_time(fcinfo, kSince, "since", kHint);
+    const Argument until = read_local_time(fcinfo, kUntil, "until", kHint);
+    const auto face = [&](const Argument& local, Timestamp otherwise) {
+        return local.isnull ? otherwise
+                            : face_of_local(type, time_zone, DatumGetTimestamp(local.value));
+    };
+    const EntryRange range{
+        face(since, DT_NOBEGIN),
+        face(until, face_of_instant(type, time_zone, GetCurrentTransactionStartTimestamp()))};
+    check_not_empty(range);
+    return range;
+}
+
+/// The first day that begins at this time or later; infinite times are before and after all.
+std::int64_t day_not_before(Timestamp time) {
+    if (TIMESTAMP_NOT_FINITE(time))
+        return time;
+    return day_of(time) + (time % USECS_PER_DAY == 0 ? 0 : 1);
+}
+
+/// The rows with finite times in the range.
+SourceQuery rows_in(EntryRange range, Oid source, const SourceRow& row, AttrNumber event) {
     SourceQuery query{source, &row, event, 0, 0, 0, 0};
     if (column_type(source, row.at) == DATEOID) {
-        query.from = DateADTGetDatum(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE);
-        query.to = DateADTGetDatum(DATE_END_JULIAN - POSTGRES_EPOCH_JDATE);
+        static constexpr std::int64_t kFirst = DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE;
+        static constexpr std::int64_t kEnd = DATE_END_JULIAN - POSTGRES_EPOCH_JDATE;
+        const auto date = [](Timestamp time) {
+            return DateADTGetDatum(
+                static_cast<DateADT>(std::clamp(day_not_before(time), kFirst, kEnd)));
+        };
+        query.from = date(range.since);
+        query.to = date(range.until);
     } else {
-        query.from = TimestampGetDatum(MIN_TIMESTAMP);
-        query.to = TimestampGetDatum(END_TIMESTAMP);
+        query.from = TimestampGetDatum(std::max(range.since, MIN_TIMESTAMP));
+        query.to = TimestampGetDatum(std::min(range.until, END_TIMESTAMP));
     }
     return query;
 }
@@ -182,17 +255,24 @@ DP_FUNCTION(dp_source_contributions) {
     check_owner(source);
     const SourceRow row = require_source(source);
     const AttrNumber event = read_event_column(source, fcinfo->args[kEvent]);
+    const Oid time_type = column_type(source, row.at);
+    const EntryRange range = read_range(fcinfo, time_type, row.time_zone);
     PushActiveSnapshot(GetTransactionSnapshot());
     const char* table = name_table(name);
     check_budget_usable(row.budget);
-    charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter);
+    charge_budget(row.budget, epsilon, psprintf("contributions in %s", table), kNoCounter, range);
     const std::int32_t cells = most + 1;
-    Histogram histogram{
-        cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells)),
-        0};
+    Histogram histogram{};
+    histogram.cells = cells;
+    histogram.persons =
+        static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells));
+    histogram.unit = unit_of_budget(row.budget);
+    histogram.time_type = time_type;
+    histogram.first = day_not_before(range.since);
+    histogram.end = TIMESTAMP_NOT_FINITE(range.until) ? range.until : day_of(range.until);
     with_progress([&] {
         set_progress_subject(source);
-        read_persons(all_rows(source, row, event),
+        read_persons(rows_in(range, source, row, event),
                      {begin_person, count_event, end_person, &histogram});
     });
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));

@@ -1,6 +1,5 @@
 #include "pg/sources/declare_counter.hpp"
 
-#include "pg/budgets/budgets.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
@@ -97,8 +96,10 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     if (!arguments.grace.isnull)
         row.grace = *DatumGetIntervalP(arguments.grace.value);
     const Oid type = column_type(row.source, declaration.source.at);
-    check_schedule({type, declaration.source.time_zone, row.since, row.every, row.grace},
-                   std::max<std::int64_t>(horizon, 1));
+    const Schedule schedule{type, declaration.source.time_zone, row.since, row.every, row.grace};
+    check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
+    declaration.range = {face_of_boundary(schedule, 0),
+                         horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
 }
 
 void read_by(const SourceArguments& arguments, std::int64_t horizon,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/count/mechanism_spec.hpp"
+#include "pg/budgets/budgets.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/public_view.hpp"
@@ -22,6 +23,7 @@ struct SourceArguments {
 struct SourceDeclaration {
     SourceCounterRow row;
     SourceRow source;
+    EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1
     std::int32_t streams;

@@ -1,5 +1,9 @@
 // dp_source_create, dp_source_drop: make a view of the caller a source, or an ordinary view again.
+#include <cstring>
+
 #include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
@@ -23,7 +27,7 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise };
+enum ArgumentIndex { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise, kWindowWise };
 
 void check_view(Oid source) {
     if (get_rel_relkind(source) != RELKIND_VIEW)
@@ -60,17 +64,47 @@ AttrNumber time_column(Oid source, const Argument& argument) {
     return column;
 }
 
-void check_person_wise(Oid source) {
-    const char* reason = why_not_person_wise(source);
+constexpr const char* kPersonWiseHint =
+    "If deleting a person's rows from the tables removes that person's rows from the view and "
+    "changes no other row, declare the source with person_wise => true.";
+constexpr const char* kWindowWiseHint =
+    "If deleting those rows of a person from the tables that have a time in some window removes "
+    "the person's rows of that window from the view and changes no other row, declare the source "
+    "with window_wise => true.";
+
+/// Reads for what the owner vouches, and raises an error unless the view is simple or that is
+/// enough for the budget.
+void read_words(FunctionCallInfo fcinfo, Oid source, bool renews, SourceRow& row) {
+    row.window_wise = !PG_ARGISNULL(kWindowWise) && PG_GETARG_BOOL(kWindowWise);
+    row.person_wise =
+        row.window_wise || (!PG_ARGISNULL(kPersonWise) && PG_GETARG_BOOL(kPersonWise));
+    const char* hint = renews ? kWindowWiseHint : kPersonWiseHint;
+    if (renews && row.person_wise && !row.window_wise)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("person_wise is not enough under a budget that renews"),
+                        errhint("%s", hint)));
+    const char* reason = row.person_wise ? nullptr : why_not_person_wise(source);
     if (reason != nullptr)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
-             errdetail("%s", reason),
-             errhint(
-                 "If deleting a person's rows from the tables removes that person's rows from the "
-                 "view and changes no other row, declare the source with person_wise => true.")));
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
+                        errdetail("%s", reason), errhint("%s", hint)));
+}
+
+/// Adds what the owner vouches for to a source that is there, and is declared again in the same
+/// way; false if this is not such a declaration.
+bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool has_time_zone) {
+    const SourceRow sum{existing.budget,
+                        existing.person,
+                        existing.at,
+                        existing.time_zone,
+                        existing.person_wise || row.person_wise,
+                        existing.window_wise || row.window_wise};
+    if (row.budget != existing.budget || row.person != existing.person || row.at != existing.at ||
+        (has_time_zone && std::strcmp(row.time_zone, existing.time_zone) != 0) ||
+        (sum.person_wise == existing.person_wise && sum.window_wise == existing.window_wise))
+        return false;
+    update_source_words(source, sum);
+    return true;
 }
 
 } // namespace
@@ -92,16 +126,19 @@ DP_FUNCTION(dp_source_create) {
     row.time_zone = PG_ARGISNULL(kTimeZone) ? pstrdup(pg_get_timezone_name(session_timezone))
                                             : text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone));
     check_time_zone(row.time_zone);
-    row.person_wise = !PG_ARGISNULL(kPersonWise) && PG_GETARG_BOOL(kPersonWise);
     check_source_calls(source, row); // first: there the other check's hint would not help
-    if (!row.person_wise)
-        check_person_wise(source);
+    read_words(fcinfo, source, unit_of_budget(budget).per_days != 0, row);
     lock_source(source, true);
     SourceRow existing;
-    if (read_source(source, existing))
+    if (read_source(source, existing)) {
+        if (add_words(source, existing, row, !PG_ARGISNULL(kTimeZone)))
+            PG_RETURN_VOID();
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                         errmsg("\"%s\" is already a source", get_rel_name(source)),
                         errhint("To change it, drop its counters and then use dp_source_drop.")));
+    }
+    take_source_types(budget, plain_type(column_type(source, row.person)),
+                      column_type(source, row.at));
     insert_source(source, row);
     PG_RETURN_VOID();
 }

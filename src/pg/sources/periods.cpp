@@ -117,6 +117,16 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     (void)instant(plus(local_end(schedule, horizon), schedule.grace), zone);
 }
 
+Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local) {
+    return type != TIMESTAMPTZOID || TIMESTAMP_NOT_FINITE(local)
+               ? local
+               : instant(local, find_zone(time_zone));
+}
+
+Timestamp face_of_boundary(const Schedule& schedule, std::int64_t n) {
+    return face_of_local(schedule.type, schedule.time_zone, local_end(schedule, n));
+}
+
 DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t last,
                        TimestampTz ended, TimestampTz now) {
     pg_tz* zone = find_zone(schedule.time_zone);

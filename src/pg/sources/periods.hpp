@@ -43,6 +43,13 @@ void check_time_zone(const char* name);
 /// datetime_field_overflow where the last period would end out of range.
 void check_schedule(const Schedule& schedule, std::int64_t horizon);
 
+/// A time that is local to the zone, or infinite, as rows of this type show it, by the zone's rules
+/// of today: on this face budgets are charged. For a timestamptz it is UTC, else local.
+[[nodiscard]] Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local);
+
+/// The end of step n on that face; n = 0: the beginning of the first.
+[[nodiscard]] Timestamp face_of_boundary(const Schedule& schedule, std::int64_t n);
+
 /// The periods after step `steps` up to step `last` that are over at `now`, in
 /// CurrentMemoryContext. `ended` is that of the last closed one.
 [[nodiscard]] DuePeriods due_periods(const Schedule& schedule, std::int64_t steps,

@@ -44,6 +44,18 @@ bool is_group_type(Oid type, Oid collation) {
     return type == BOOLOID || type_is_enum(type) || is_person_type(type, collation);
 }
 
+Oid plain_type(Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+        return INT8OID;
+    case VARCHAROID:
+        return TEXTOID;
+    default:
+        return type;
+    }
+}
+
 void read_plain(Oid type, Datum value, PlainValue& plain) {
     switch (type) {
     case INT2OID:

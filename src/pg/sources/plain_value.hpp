@@ -21,6 +21,10 @@ struct PlainValue {
 [[nodiscard]] bool is_person_type(Oid type, Oid collation);
 [[nodiscard]] bool is_group_type(Oid type, Oid collation);
 
+/// The type whose values have the same bytes as those of this one: bigint for all integers, text
+/// for varchar, else itself.
+[[nodiscard]] Oid plain_type(Oid type);
+
 /// The bytes of a datum of such a type: integers of all widths have one form. May detoast.
 void read_plain(Oid type, Datum value, PlainValue& plain);
 

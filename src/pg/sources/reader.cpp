@@ -110,9 +110,9 @@ QueryText text_of(const SourceQuery& query) {
     const bool is_text = type_is_collatable(column_type(query.source, query.row->person));
     appendStringInfo(&text.sql,
                      " FROM %s WHERE %s IS NOT NULL AND %s OPERATOR(pg_catalog.>=) $1 AND %s "
-                     "OPERATOR(pg_catalog.<) $2 ORDER BY %s%s",
+                     "OPERATOR(pg_catalog.<) $2 ORDER BY %s%s, %s",
                      quoted_name(query.source), person, at, at, person,
-                     is_text ? " COLLATE pg_catalog.\"C\"" : "");
+                     is_text ? " COLLATE pg_catalog.\"C\"" : "", at);
     return text;
 }
 

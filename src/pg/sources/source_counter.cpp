@@ -3,21 +3,35 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/periods.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/tables/source_counters_table.hpp"
 
 extern "C" {
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "commands/comment.h"
 #include "storage/lmgr.h"
 }
 
 namespace dp_counter::pg {
 
+namespace {
+
+/// Where its last closed step ended, on the face of the rows' times. Its source may be gone.
+Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std::int64_t steps) {
+    return time_type == TIMESTAMPTZOID
+               ? declared.ended
+               : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
+}
+
+} // namespace
+
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration) {
     insert_source_counter(counter, declaration.row);
-    charge_budget(declaration.source.budget, epsilon, quoted_name(counter), number);
+    charge_budget(declaration.source.budget, epsilon, quoted_name(counter), number,
+                  declaration.range);
     CreateComments(counter, RelationRelationId, 0, guarantee_of(declaration, text_of(epsilon)));
 }
 
@@ -28,10 +42,14 @@ void lock_source_of(Oid counter) {
 }
 
 void end_source_counter(Oid counter, const CounterRow& row) {
-    (void)delete_source_counter(counter);
-    delete_tallies(row.number);
+    SourceCounterRow declared{};
+    const Oid time_type = time_type_of_counter(row.number);
     if (row.steps == 0) // nothing was released
         refund_budget(row.number);
+    else if (OidIsValid(time_type) && read_source_counter(counter, declared))
+        end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
+    (void)delete_source_counter(counter);
+    delete_tallies(row.number);
 }
 
 } // namespace dp_counter::pg

@@ -36,6 +36,7 @@ constexpr Dumped kDumped[] = {
     {"events", "WHERE counter IN (SELECT counter FROM dp_counter_private.counters)"},
     {"budgets"},
     {"budget_entries"},
+    {"window_key"},
 };
 
 /// Whether all tables are declared: an older version may have had fewer.

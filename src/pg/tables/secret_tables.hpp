@@ -37,6 +37,8 @@ inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
 inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
+inline constexpr SecretTable kBudgetsByNumber{"budgets", "budgets_number_key"};
+inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
 inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
 

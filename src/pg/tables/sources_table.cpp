@@ -12,7 +12,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise };
+enum Column { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise, kWindowWise };
 
 } // namespace
 
@@ -24,8 +24,8 @@ void lock_source(Oid source, bool exclusive) {
 bool read_source(Oid source, SourceRow& row) {
     return visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
         row = {DatumGetObjectId(values[kBudget]), DatumGetInt16(values[kPerson]),
-               DatumGetInt16(values[kAt]), TextDatumGetCString(values[kTimeZone]),
-               DatumGetBool(values[kPersonWise])};
+               DatumGetInt16(values[kAt]),        TextDatumGetCString(values[kTimeZone]),
+               DatumGetBool(values[kPersonWise]), DatumGetBool(values[kWindowWise])};
     });
 }
 
@@ -35,7 +35,14 @@ void insert_source(Oid source, const SourceRow& row) {
                                  {kPerson, Int16GetDatum(row.person)},
                                  {kAt, Int16GetDatum(row.at)},
                                  {kTimeZone, CStringGetTextDatum(row.time_zone)},
-                                 {kPersonWise, BoolGetDatum(row.person_wise)}});
+                                 {kPersonWise, BoolGetDatum(row.person_wise)},
+                                 {kWindowWise, BoolGetDatum(row.window_wise)}});
+}
+
+void update_source_words(Oid source, const SourceRow& row) {
+    (void)replace_in_secret_row(kSources, {oid_key(source)},
+                                {{kPersonWise, BoolGetDatum(row.person_wise)},
+                                 {kWindowWise, BoolGetDatum(row.window_wise)}});
 }
 
 bool delete_source(Oid source) {

@@ -15,7 +15,8 @@ struct SourceRow {
     AttrNumber person;
     AttrNumber at;
     char* time_zone;
-    bool person_wise; ///< its owner vouches for it
+    bool person_wise; ///< its owner vouches for it; where the budget renews, for window_wise
+    bool window_wise;
 };
 
 /// Locks the source to the end of the transaction: shared to add a counter to it, exclusive to
@@ -23,6 +24,9 @@ struct SourceRow {
 void lock_source(Oid source, bool exclusive);
 
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
+/// Stores for what its owner vouches.
+void update_source_words(Oid source, const SourceRow& row);
+
 void insert_source(Oid source, const SourceRow& row);
 
 /// Deletes the row; false if there is none.

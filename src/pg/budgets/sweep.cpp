@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "pg/budgets/sweep.hpp"
+
+extern "C" {
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+struct End {
+    Timestamp at;
+    bool begins;
+    Numeric epsilon;
+};
+
+/// A range's first s, which it does not contain. -infinity is before all times.
+Timestamp before(Timestamp since, std::int32_t per_days) {
+    return TIMESTAMP_IS_NOBEGIN(since) ? since : since - per_days * USECS_PER_DAY;
+}
+
+int compare_ends(const ListCell* a, const ListCell* b) {
+    const auto* left = static_cast<const End*>(lfirst(a));
+    const auto* right = static_cast<const End*>(lfirst(b));
+    if (left->at != right->at)
+        return left->at < right->at ? -1 : 1;
+    return int{left->begins} - int{right->begins}; // an end comes first: ranges are half-open
+}
+
+Numeric sum(Numeric a, Numeric b) {
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_add, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+Numeric difference(Numeric a, Numeric b) {
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_sub, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+bool is_less(Numeric a, Numeric b) {
+    return DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+/// The ends of entries among the s of the range.
+List* ends_within(const List* entries, std::int32_t per_days, EntryRange range) {
+    List* ends = NIL;
+    const Timestamp first = before(range.since, per_days);
+    const ListCell* cell = nullptr;
+    foreach (cell, entries) {
+        const auto* entry = static_cast<const BudgetEntry*>(lfirst(cell));
+        const Timestamp from = std::max(first, before(entry->range.since, per_days));
+        const Timestamp to = std::min(range.until, entry->range.until);
+        if (from >= to)
+            continue;
+        for (const bool begins : {true, false}) {
+            auto* end = static_cast<End*>(palloc(sizeof(End)));
+            *end = {begins ? from : to, begins, entry->epsilon};
+            ends = lappend(ends, end);
+        }
+    }
+    list_sort(ends, compare_ends);
+    return ends;
+}
+
+} // namespace
+
+Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, EntryRange range,
+             Numeric wanted) {
+    Rest rest{total, range.since};
+    Numeric left = total;
+    Timestamp lacking =
+        is_less(total, wanted) ? DT_NOEND : DT_NOBEGIN; // the last s that lacks some
+    const ListCell* cell = nullptr;
+    foreach (cell, ends_within(entries, per_days, range)) {
+        const auto* end = static_cast<const End*>(lfirst(cell));
+        if (is_less(left, wanted))
+            lacking = std::max(lacking, end->at);
+        left = end->begins ? difference(left, end->epsilon) : sum(left, end->epsilon);
+        if (is_less(left, rest.least))
+            rest.least = left;
+    }
+    if (lacking == DT_NOBEGIN)
+        return rest;
+    const Timestamp last = std::min(range.until, END_TIMESTAMP) - per_days * USECS_PER_DAY;
+    rest.enough_from = lacking < last ? lacking + per_days * USECS_PER_DAY : range.until;
+    return rest;
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,44 @@
+// What the entries of a budget leave for one more.
+//
+// A window [s, s + per) loses the epsilon of each entry whose range it meets: of those for which s
+// is after since - per and before until. The sweep goes along these ends, and adds up in decimals.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+#include "utils/numeric.h"
+}
+
+namespace dp_counter::pg {
+
+/// Times of rows, as their column shows them (timestamptz: in UTC): from `since` to before `until`.
+/// Both may be infinite.
+struct EntryRange {
+    Timestamp since, until;
+};
+
+inline constexpr EntryRange kAllTimes{DT_NOBEGIN, DT_NOEND};
+
+struct BudgetEntry {
+    EntryRange range;
+    Numeric epsilon;
+};
+
+/// Trivial.
+struct Rest {
+    Numeric least; ///< what is left for the whole range
+    Timestamp
+        enough_from; ///< from when on `wanted` is left for the rest of the range; `until`: never
+};
+
+/// What a budget leaves of `total` for this range, where `entries` (BudgetEntry*) have spent it.
+/// The windows have per_days; 0: there is one.
+[[nodiscard]] Rest rest_of(Numeric total, const List* entries, std::int32_t per_days,
+                           EntryRange range, Numeric wanted);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,112 @@
+#include <cstring>
+
+#include <sodium.h>
+
+#include "pg/budgets/unit.hpp"
+
+#include "core/count/own_window.hpp"
+
+#include "pg/budgets/budget_rows.hpp"
+#include "pg/server/backend_random.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+constexpr std::size_t kKeyBytes = 32;
+
+enum Column { kOne, kKey };
+
+/// Null if there is none.
+const unsigned char* read_window_key() {
+    unsigned char* key = nullptr;
+    visit_secret_rows(kWindowKey, {}, [&](const Datum* values, const bool*) {
+        const bytea* stored = DatumGetByteaPP(values[kKey]);
+        if (VARSIZE_ANY_EXHDR(stored) != kKeyBytes)
+            raise_damaged("the key of the windows is damaged");
+        key = static_cast<unsigned char*>(palloc(kKeyBytes));
+        std::memcpy(key, VARDATA_ANY(stored), kKeyBytes);
+    });
+    return key;
+}
+
+void check_type(Oid budget, const char* column, Oid type, Oid expected) {
+    if (type != expected)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("%s must be of type %s, not %s, in all sources of budget \"%s\"", column,
+                        format_type_be(expected), format_type_be(type), get_rel_name(budget)),
+                 errhint("A person's windows follow from the value and its type. Cast the column "
+                         "in the view.")));
+}
+
+} // namespace
+
+BudgetUnit unit_of_budget(Oid budget) {
+    BudgetRow row{};
+    if (!read_budget(budget, row))
+        elog(ERROR, "relation %u is not a budget", budget);
+    if (row.per_days == 0)
+        return {};
+    const unsigned char* key = read_window_key();
+    if (key == nullptr)
+        raise_damaged("the key of the windows is missing");
+    return {row.per_days, key, row.person_type, row.time_type};
+}
+
+std::int32_t person_phase(const BudgetUnit& unit, const void* person, std::size_t bytes) {
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    (void)crypto_hash_sha256_init(&state);
+    (void)crypto_hash_sha256_update(&state, unit.key, kKeyBytes);
+    (void)crypto_hash_sha256_update(&state, static_cast<const unsigned char*>(person), bytes);
+    (void)crypto_hash_sha256_final(&state, digest);
+    return phase_of(digest, unit.per_days);
+}
+
+std::int64_t day_of_time(Oid time_type, Datum time) {
+    return time_type == DATEOID ? std::int64_t{DatumGetDateADT(time)}
+                                : day_of(DatumGetTimestamp(time));
+}
+
+void make_window_key() {
+    if (read_window_key() != nullptr)
+        return;
+    // If two transactions create first budgets, the second one waits, and looks again.
+    LockDatabaseObject(secret_relation(kWindowKey.table), InvalidOid, 0, ExclusiveLock);
+    if (read_window_key() != nullptr)
+        return;
+    auto* key = static_cast<bytea*>(palloc(VARHDRSZ + kKeyBytes));
+    SET_VARSIZE(key, VARHDRSZ + kKeyBytes);
+    make_secret_key(VARDATA(key), kKeyBytes);
+    insert_secret_row(kWindowKey, {{kOne, BoolGetDatum(true)}, {kKey, PointerGetDatum(key)}});
+}
+
+void take_source_types(Oid budget, Oid person_type, Oid time_type) {
+    BudgetRow row{};
+    if (!read_budget(budget, row) || row.per_days == 0)
+        return;
+    if (!OidIsValid(row.time_type)) {
+        lock_budget(row.number); // another transaction may be declaring the first source
+        (void)read_budget(budget, row);
+    }
+    if (!OidIsValid(row.time_type)) {
+        row.person_type = person_type;
+        row.time_type = time_type;
+        update_budget_types(row);
+    }
+    check_type(budget, "person", person_type, row.person_type);
+    check_type(budget, "at", time_type, row.time_type);
+}
+
+} // namespace dp_counter::pg

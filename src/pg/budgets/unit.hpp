@@ -1,0 +1,38 @@
+// What a budget protects: all rows of a person or, where it renews, those in one own window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// Trivial.
+struct BudgetUnit {
+    std::int32_t per_days;    ///< of a window; 0: a person's life, and the rest is empty
+    const unsigned char* key; ///< 32 bytes in CurrentMemoryContext
+    Oid person_type;          ///< that all its sources have; invalid before the first one
+    Oid time_type;            ///< the same
+};
+
+/// Of an existing budget.
+[[nodiscard]] BudgetUnit unit_of_budget(Oid budget);
+
+/// The person's phase in [0, per_days) under a budget that renews. Persons are the bytes of their
+/// plain values, integers of all widths 8 bytes, big-endian.
+[[nodiscard]] std::int32_t person_phase(const BudgetUnit& unit, const void* person,
+                                        std::size_t bytes);
+
+/// The day, from 2000-01-01 on, of a finite time of such a type, as its column shows it
+/// (timestamptz: in UTC).
+[[nodiscard]] std::int64_t day_of_time(Oid time_type, Datum time);
+
+/// Makes the database's key if there is none.
+void make_window_key();
+
+/// Takes these types for all sources of a budget that renews, in the current transaction. Raises
+/// datatype_mismatch if an earlier source has others. A budget for life takes all.
+void take_source_types(Oid budget, Oid person_type, Oid time_type);
+
+} // namespace dp_counter::pg
