@@ -13,7 +13,7 @@ SELECT * FROM dp_sources;
 -- 40 days in the past, 400 patients, some regions that are not declared, NULLs of every kind
 INSERT INTO visits (patient, visited_at, region, flu, cents)
 SELECT CASE WHEN i % 97 = 0 THEN NULL ELSE i / 4 * 7919 % 400 END,
-       CASE WHEN i % 89 = 0 THEN NULL WHEN i % 83 = 0 THEN 'infinity' ELSE timestamptz '2025-03-01 00:00+01' + i / 4 % 37 * interval '27 hours' + i % 5 * interval '13 minutes' END,
+       CASE WHEN i % 89 = 0 THEN NULL WHEN i % 83 = 0 THEN 'infinity' ELSE timestamptz '2025-03-01 00:00+01' + i / 4 % 37 * interval '27 hours' + i % 3 / 2 * interval '13 minutes' END,
        (ARRAY['north', 'south', 'east', NULL, 'nowhere'])[1 + i * 31 % 5],
        CASE WHEN i % 7 = 0 THEN NULL ELSE i % 3 <> 0 END,
        CASE WHEN i % 11 = 0 THEN NULL ELSE i * 37 % 2000 - 300 END
@@ -28,7 +28,7 @@ SELECT obj_description('flu'::regclass), obj_description('spent'::regclass);
 SELECT counter, source, event, sum, upper, per_person, by, groups, every, since, grace, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
 SELECT purpose, epsilon FROM patients ORDER BY purpose COLLATE "C";
 
--- the truth: the first events of a person in the order (period, group's number, clamped value)
+-- the truth: the first events of a person in the order of their times, equal ones by a digest under the counter's key
 CREATE FUNCTION truth(name regclass, bound integer, most integer, width interval, declared text[], need_flu boolean, is_sum boolean)
 RETURNS TABLE (step bigint, region text, count numeric) LANGUAGE sql AS $$
     WITH named AS (SELECT region, g FROM unnest(coalesce(declared, '{NULL}')) WITH ORDINALITY AS d (region, g)),
@@ -37,11 +37,16 @@ RETURNS TABLE (step bigint, region text, count numeric) LANGUAGE sql AS $$
                (timestamp '2025-03-01' + n * width) AT TIME ZONE 'Europe/Berlin' AS ends
         FROM dp_counters c, generate_series(1, c.horizon) AS n WHERE c.counter = name),
     events AS (
-        SELECT patient, n, g, CASE WHEN is_sum THEN least(greatest(cents, 0), most) ELSE 1 END AS value
+        SELECT patient, visited_at, n, g, CASE WHEN is_sum THEN least(greatest(cents, 0), most) ELSE 1 END AS value
         FROM visits v, named, periods
         WHERE patient IS NOT NULL AND (NOT need_flu OR flu) AND (NOT is_sum OR cents IS NOT NULL)
               AND (declared IS NULL OR v.region = named.region) AND visited_at >= begins AND visited_at < ends),
-    capped AS (SELECT *, row_number() OVER (PARTITION BY patient ORDER BY n, g, value) AS used FROM events),
+    numbered AS (SELECT *, row_number() OVER (PARTITION BY patient, visited_at, g, value) - 1 AS copy FROM events),
+    ranked AS (
+        SELECT *, sha256(key || int8send((extract(epoch FROM visited_at - '2000-01-01 00:00+00') * 1000000)::bigint) || int8send(g)
+                         || int8send(value) || int8send(copy) || int8send(patient)) AS rank
+        FROM numbered, dp_counter_private.source_counters WHERE counter = name),
+    capped AS (SELECT *, row_number() OVER (PARTITION BY patient ORDER BY visited_at, rank) AS used FROM ranked),
     cells AS (SELECT n, g, sum(value) AS value FROM capped WHERE used <= bound GROUP BY n, g)
     SELECT n, named.region, sum(coalesce(value, 0)) OVER (PARTITION BY g ORDER BY n)
     FROM periods CROSS JOIN named LEFT JOIN cells USING (n, g)
@@ -59,7 +64,7 @@ END $$;
 
 -- everything at once
 CALL dp_source_tick('visits_dp');
-SELECT count(*), max(step), max(count), min(period), max(period) FROM flu;
+SELECT count(*), max(step), min(period), max(period) FROM flu;
 -- at one time, that of the call: later ones would tell how long the rows took
 SELECT count(DISTINCT released_at) FROM dp_counters;
 SELECT differences('flu', 3, 1, '1 day', '{south,north,east,west}', true, false),
@@ -68,8 +73,8 @@ SELECT differences('flu', 3, 1, '1 day', '{south,north,east,west}', true, false)
 SELECT differences('flu', 2, 1, '1 day', '{south,north,east,west}', true, false) > 0 AS bound,
        differences('flu', 3, 1, '1 day', '{north,south,east,west}', true, false) > 0 AS "order",
        differences('spent', 4, 999, '7 days', NULL, false, true) > 0 AS clamp;
-SELECT step, period, sum FROM spent ORDER BY step;
-SELECT period, region, step, count FROM flu WHERE step IN (1, 30) ORDER BY step, region COLLATE "C";
+SELECT step, period FROM spent ORDER BY step;
+SELECT period, region, step FROM flu WHERE step IN (1, 30) ORDER BY step, region COLLATE "C";
 -- the noise is that of the whole bound: per_person * upper
 SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
 CALL dp_counter_tick('noisy');

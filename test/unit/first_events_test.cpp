@@ -1,10 +1,11 @@
-// Against the definition: sort all events of a person, take the first.
+// Against the definition: sort all events of one time, take the first.
 #include "core/count/first_events.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,19 +28,25 @@ private:
     std::size_t largest_ = 0;
 };
 
+/// Some ranks are equal.
+std::uint64_t rank(const Event& event) {
+    return static_cast<std::uint64_t>(event.group * 7 + event.value * 3 + event.copy) % 11;
+}
+
 bool is_before(const Event& a, const Event& b) {
-    return std::pair(a.cell, a.value) < std::pair(b.cell, b.value);
+    return std::tuple(rank(a), a.group, a.value, a.copy) <
+           std::tuple(rank(b), b.group, b.value, b.copy);
 }
 
 bool is_equal(const Event& a, const Event& b) {
-    return a.cell == b.cell && a.value == b.value;
+    return a.group == b.group && a.value == b.value && a.copy == b.copy;
 }
 
 void expect_first(FirstEvents<>& events, Memory& memory, std::vector<Event> all,
                   std::int64_t bound) {
     events.begin(bound);
     for (const Event& event : all)
-        events.add(event, memory);
+        events.add(event, rank, memory);
     std::vector<Event> kept(events.events().begin(), events.events().end());
     std::sort(kept.begin(), kept.end(), is_before);
     std::sort(all.begin(), all.end(), is_before);
@@ -51,7 +58,8 @@ void expect_first(FirstEvents<>& events, Memory& memory, std::vector<Event> all,
 std::vector<Event> random_events(std::mt19937_64& random, std::size_t count) {
     std::vector<Event> all(count);
     for (Event& event : all)
-        event = {static_cast<std::int64_t>(random() % 6), static_cast<std::int64_t>(random() % 4)};
+        event = {static_cast<std::int64_t>(random() % 6), static_cast<std::int64_t>(random() % 4),
+                 static_cast<std::int64_t>(random() % 3), 0};
     return all;
 }
 
@@ -80,16 +88,17 @@ TEST(FirstEvents, AUsedUpBoundStoresNothing) {
         FirstEvents<> events;
         events.begin(bound);
         for (int i = 0; i < 1000; ++i)
-            events.add({i, 1}, none);
+            events.add({i, 1, 0, 0}, rank, none);
         EXPECT_EQ(events.events().size(), 0U);
         Memory memory; // the same where the person before has left memory behind
-        expect_first(events, memory, {{3, 1}, {2, 1}}, 2);
-        expect_first(events, memory, std::vector<Event>(1000, Event{1, 1}), bound);
+        expect_first(events, memory, {{3, 1, 0, 0}, {2, 1, 0, 0}}, 2);
+        expect_first(events, memory, std::vector<Event>(1000, Event{1, 1, 0, 0}), bound);
     }
 }
 
 TEST(FirstEvents, DoNotDependOnTheOrderInWhichTheyCome) {
-    std::vector<Event> all = {{3, 0}, {1, 7}, {1, 2}, {2, 0}, {1, 2}, {0, 9}};
+    std::vector<Event> all = {{3, 0, 0, 0}, {1, 7, 0, 0}, {1, 2, 0, 0},
+                              {2, 0, 0, 0}, {1, 2, 1, 0}, {0, 9, 0, 0}};
     std::sort(all.begin(), all.end(), is_before);
     Memory memory;
     FirstEvents<> events;
@@ -106,6 +115,23 @@ struct CountingOrder {
     }
 };
 
+TEST(FirstEvents, AreRankedWhereThereAreMoreThanCount) {
+    Memory memory;
+    FirstEvents<> events;
+    int ranked = 0;
+    const auto counting = [&](const Event& event) {
+        ++ranked;
+        return rank(event);
+    };
+    for (const auto& [bound, expected] : {std::pair{8, 0}, {7, 8}, {3, 8}, {1, 8}, {0, 0}}) {
+        events.begin(bound);
+        ranked = 0;
+        for (std::int64_t i = 0; i < 8; ++i)
+            events.add({i, 0, 0, 0}, counting, memory);
+        EXPECT_EQ(ranked, expected) << "bound " << bound;
+    }
+}
+
 TEST(FirstEvents, CostALogarithmOfTheBoundEach) {
     constexpr std::int64_t kEvents = 150000;
     for (const std::int64_t bound : {1, 63, 64, 65, 4095, 131071, 131072, 131073, 1000000}) {
@@ -114,7 +140,9 @@ TEST(FirstEvents, CostALogarithmOfTheBoundEach) {
         CountingOrder::comparisons = 0;
         events.begin(bound);
         for (std::int64_t i = kEvents; i > 0; --i) // every event replaces one: the most work
-            events.add({i, 1}, memory);
+            events.add(
+                {1, 1, i, 0},
+                [](const Event& event) { return static_cast<std::uint64_t>(event.copy); }, memory);
         // A heap of n elements compares less than log2(n) times to push, twice that to pop.
         EXPECT_LE(CountingOrder::comparisons, kEvents * 3 * 18) << "bound " << bound;
     }

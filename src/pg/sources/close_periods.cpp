@@ -1,11 +1,17 @@
 // Closes the periods of a counter over a source: adds up its rows, person by person, within the
 // bound.
 #include <algorithm>
+#include <cstring>
 
-#include "core/count/first_events.hpp"
+#include <sodium.h>
+
+#include "core/count/own_window.hpp"
+#include "core/count/person_bound.hpp"
 
 #include "pg/sources/source_counter.hpp"
 
+#include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/secret_memory.hpp"
@@ -35,13 +41,26 @@ struct Collector {
     const SourceCounterRow* declared;
     const Schedule* schedule;
     const DuePeriods* due;
+    BudgetUnit unit;
     Groups groups;  ///< count 1 where there are none
     Oid value_type; ///< invalid for a count of events
     int128* cells;
-    Tallies tallies;
+    Tallies tallies;       ///< of a counter with a bound
     MemoryContext context; ///< for as long as the rows come
-    std::int64_t used;     ///< of the person whose events come
-    FirstEvents<> events;
+    PlainValue person;     ///< whose events come
+    std::int32_t phase;
+    PersonBound bound{BoundRule{}};
+
+    [[nodiscard]] bool has_bound() const { return declared->per_person != 0; }
+
+    // What PersonBound calls.
+    void count(std::int64_t step, std::int64_t group, std::int64_t value) {
+        cells[step * groups.count + group - 1] += value;
+    }
+    [[nodiscard]] std::uint64_t rank(std::int64_t time, const Event& event) const;
+    [[nodiscard]] Event* allocate(std::size_t n) const {
+        return static_cast<Event*>(allocate_secret(context, n * sizeof(Event)));
+    }
 };
 
 /// A transaction closes at most so many cells, or one step: a tick that catches up with years takes
@@ -65,19 +84,50 @@ std::int64_t value_of(Oid type, Datum value) {
     }
 }
 
+/// SHA-256 of the key of the tallies and all that the order may depend on, so that SQL can compute
+/// it in a test.
+std::uint64_t Collector::rank(std::int64_t time, const Event& event) const {
+    crypto_hash_sha256_state state;
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    (void)crypto_hash_sha256_init(&state);
+    (void)crypto_hash_sha256_update(&state, tallies.key, kTallyKeyBytes);
+    for (const std::int64_t number : {time, event.group, event.value, event.copy}) {
+        const std::uint64_t bytes = pg_hton64(static_cast<std::uint64_t>(number));
+        (void)crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(&bytes),
+                                        sizeof(bytes));
+    }
+    (void)crypto_hash_sha256_update(&state, person.bytes(),
+                                    static_cast<unsigned long long>(person.size));
+    (void)crypto_hash_sha256_final(&state, digest);
+    std::uint64_t rank = 0;
+    std::memcpy(&rank, digest, sizeof(rank));
+    return pg_ntoh64(rank);
+}
+
 void begin_person(const PlainValue& person, void* context) {
     auto& collector = *static_cast<Collector*>(context);
-    collector.used =
-        read_tally(collector.tallies, person.bytes(), static_cast<std::size_t>(person.size));
-    collector.events.begin(collector.declared->per_person - collector.used);
+    const auto bytes = static_cast<std::size_t>(person.size);
+    collector.person = person;
+    if (collector.unit.per_days != 0)
+        collector.phase = person_phase(collector.unit, person.bytes(), bytes);
+    collector.bound.begin(collector.has_bound()
+                              ? read_tally(collector.tallies, person.bytes(), bytes)
+                              : Tally{kNoWindow, 0});
 }
 
 void end_person(void* context) {
     auto& collector = *static_cast<Collector*>(context);
-    const std::span<const Event> counted = collector.events.events();
-    for (const Event& event : counted)
-        collector.cells[event.cell] += event.value;
-    write_tally(collector.tallies, collector.used + static_cast<std::int64_t>(counted.size()));
+    const Tally tally = collector.bound.end(collector);
+    if (collector.has_bound())
+        write_tally(collector.tallies, tally);
+}
+
+/// The period of a time in the counter's life; below 0 before it.
+std::int64_t step_of(const Collector& collector, std::int64_t time) {
+    const DuePeriods& due = *collector.due;
+    if (time < due.starts[0])
+        return collector.declared->persons ? early_period(*collector.schedule, time) : -1;
+    return std::upper_bound(due.starts, due.starts + due.count, time) - due.starts - 1;
 }
 
 void add_event(const SourceEvent& event, void* context) {
@@ -86,18 +136,17 @@ void add_event(const SourceEvent& event, void* context) {
         OidIsValid(collector.groups.type) ? find_group(collector.groups, event.group) : 1;
     if (group == 0)
         return; // before the bound, of which it uses nothing
-    const std::int64_t* starts = collector.due->starts;
-    const std::int64_t* after = std::upper_bound(starts, starts + collector.due->count,
-                                                 read_time(*collector.schedule, event.at));
-    const std::int64_t step = after - starts - 1;
     const std::int64_t value =
         OidIsValid(collector.value_type)
             ? std::clamp<std::int64_t>(value_of(collector.value_type, event.value), 0,
                                        collector.declared->upper)
             : 1;
-    collector.events.add({step * collector.groups.count + group - 1, value}, [&](std::size_t size) {
-        return static_cast<Event*>(allocate_secret(collector.context, size * sizeof(Event)));
-    });
+    const std::int64_t time = read_time(*collector.schedule, event.at);
+    const std::int64_t window = collector.unit.per_days == 0
+                                    ? 0
+                                    : own_window(face_day(*collector.schedule, time),
+                                                 collector.phase, collector.unit.per_days);
+    collector.bound.add({time, window, step_of(collector, time), group, value}, collector);
 }
 
 /// Reads the counter's declaration back from its stored form.
@@ -109,6 +158,49 @@ void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared
             groups_of_counter(counter, declared.groups, column_type(declared.source, declared.by));
     if (declared.value != InvalidAttrNumber)
         collector.value_type = column_type(declared.source, declared.value);
+}
+
+/// The first own window of any person in which an event can come at this boundary or later.
+std::int32_t first_open_window(const Collector& collector, std::int64_t boundary) {
+    const std::int32_t per = collector.unit.per_days;
+    if (per == 0)
+        return kNoWindow;
+    // Window w of the greatest phase ends with day (w + 2) * per - 1.
+    const std::int64_t day = face_day(*collector.schedule, boundary);
+    return static_cast<std::int32_t>(floor_quotient(day + 1, per) - 1);
+}
+
+/// Reads the due periods into cells and tallies. Before its first step a counter whose budget
+/// renews also reads one `per` before, for the tallies alone: otherwise the bound of every person
+/// would be unused when it begins, and its first numbers would be higher than all later ones.
+void count_rows(Collector& collector, const SourceRow& source, std::int32_t number, bool is_first) {
+    const SourceCounterRow& declared = *collector.declared;
+    const Schedule& schedule = *collector.schedule;
+    const DuePeriods& due = *collector.due;
+    std::int64_t from = due.starts[0];
+    const std::int32_t was_first = first_open_window(collector, from);
+    const std::int32_t first = first_open_window(collector, due.starts[due.count]);
+    if (collector.has_bound()) {
+        open_tallies(collector.tallies, number, declared.key, first, is_first);
+        if (is_first && collector.unit.per_days != 0)
+            from = days_before(schedule, from, collector.unit.per_days);
+    }
+    if (from < due.starts[0])
+        (void)early_period(schedule, from); // raises an error here, or for no row
+    const SourceQuery query{declared.source,
+                            &source,
+                            declared.event,
+                            declared.value,
+                            declared.by,
+                            boundary_datum(schedule, from),
+                            boundary_datum(schedule, due.starts[due.count])};
+    read_persons(query, {begin_person, add_event, end_person, &collector});
+    show_phase("storing tallies");
+    if (collector.has_bound()) {
+        close_tallies(collector.tallies);
+        if (first > was_first && !is_first)
+            delete_earlier_tallies(number, first);
+    }
 }
 
 /// In `context`, which is the current one.
@@ -130,29 +222,22 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     if (due.count == 0)
         return Closed::nothing;
 
+    const EntryRange charged = range_of_counter(row.number);
+    clamp_periods(due, schedule, charged.since, charged.until);
+
     set_progress_subject(counter);
     Collector collector{};
     collector.context = context;
     collector.schedule = &schedule;
     collector.due = &due;
+    collector.unit = unit_of_budget(source.budget);
+    collector.bound = PersonBound({declared.per_person, declared.persons});
     prepare(collector, counter, declared);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context, static_cast<std::size_t>(due.count) *
                                static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
-    without_statistics([&] {
-        open_tallies(collector.tallies, row.number, declared.key, row.steps == 0);
-        const SourceQuery query{declared.source,
-                                &source,
-                                declared.event,
-                                declared.value,
-                                declared.by,
-                                boundary_datum(schedule, due.starts[0]),
-                                boundary_datum(schedule, due.starts[due.count])};
-        read_persons(query, {begin_person, add_event, end_person, &collector});
-        show_phase("storing tallies");
-        close_tallies(collector.tallies);
-    });
+    without_statistics([&] { count_rows(collector, source, row.number, row.steps == 0); });
     show_phase("drawing noise");
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, collector.cells, due.shown, called});

@@ -1,5 +1,6 @@
 #include "pg/sources/declare_counter.hpp"
 
+#include "pg/budgets/unit.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
@@ -156,18 +157,28 @@ ViewColumn period_column(Oid type) {
     return {"period", "date", "pg_catalog.date(pg_catalog.timezone('UTC', period))"};
 }
 
-/// Of persons without a bound: all periods.
-std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t periods) {
+/// What the cells of one unit can differ by, in l1.
+std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t horizon) {
     const SourceCounterRow& row = declaration.row;
     if (row.per_person != 0)
         return row.per_person * row.upper;
-    if (periods == kUnbounded)
+    const BudgetUnit unit = unit_of_budget(declaration.source.budget);
+    if (unit.per_days == 0 && horizon == kUnbounded)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("persons without per_person requires a horizon where the budget is "
-                               "for the whole life of a person"),
+                               "for a person's whole life"),
                         errhint("A person may count in every period. Declare a horizon, "
                                 "per_person, or a budget with per.")));
-    return periods;
+    if (unit.per_days == 0)
+        return horizon;
+    // In the last period that a window touches, the person may count by an event of the next window
+    // instead, in another group.
+    const std::int64_t touched =
+        most_periods({column_type(row.source, declaration.source.at), declaration.source.time_zone,
+                      row.since, row.every, row.grace},
+                     unit.per_days);
+    return (horizon == kUnbounded ? touched : std::min(touched, horizon)) +
+           (row.by != InvalidAttrNumber ? 1 : 0);
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 
 #include "pg/sources/periods.hpp"
 
+#include "core/count/own_window.hpp"
+
 #include "pg/server/arguments.hpp"
 
 extern "C" {
@@ -85,7 +87,46 @@ char* text_of(Interval interval) {
 }
 
 DateADT date_of(Timestamp local) {
-    return static_cast<DateADT>(local / USECS_PER_DAY - (local % USECS_PER_DAY < 0 ? 1 : 0));
+    return static_cast<DateADT>(day_of(local));
+}
+
+Timestamp local_of(TimestampTz time, pg_tz* zone) {
+    struct pg_tm broken_down;
+    fsec_t fraction = 0;
+    int offset = 0;
+    Timestamp local = 0;
+    if (timestamp2tm(time, &offset, &broken_down, &fraction, nullptr, zone) != 0 ||
+        tm2timestamp(&broken_down, fraction, nullptr, &local) != 0)
+        raise_out_of_range();
+    return local;
+}
+
+/// How far local times are ahead of the face on which own windows are computed, in microseconds.
+struct Offsets {
+    std::int64_t least;
+    std::int64_t most;
+};
+
+Offsets offsets_of(const Schedule& schedule) {
+    if (schedule.type != TIMESTAMPTZOID)
+        return {0, 0};
+    pg_tz* zone = find_zone(schedule.time_zone);
+    const TimestampTz since = instant(schedule.since, zone);
+    constexpr std::int64_t kWeeks = 60 * 53;
+    Offsets offsets{schedule.since - since, schedule.since - since};
+    for (std::int64_t week = 1; week <= kWeeks; ++week) {
+        const TimestampTz time = since + week * 7 * USECS_PER_DAY;
+        if (!IS_VALID_TIMESTAMP(time))
+            break;
+        const std::int64_t offset = local_of(time, zone) - time;
+        offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
+    }
+    return offsets;
+}
+
+/// The last midnight at which days that contain this boundary, but do not begin with it, can begin.
+std::int64_t last_midnight(std::int64_t boundary) {
+    return day_of(boundary - 1) * USECS_PER_DAY;
 }
 
 } // namespace
@@ -164,6 +205,15 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
     return due;
 }
 
+void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,
+                   Timestamp until) {
+    const bool is_date = schedule.type == DATEOID;
+    const std::int64_t first = is_date ? day_of(since) : since;
+    const std::int64_t last = is_date ? day_of(until) : until;
+    for (std::int64_t i = 0; i <= due.count; ++i)
+        due.starts[i] = std::clamp(due.starts[i], first, last);
+}
+
 Datum boundary_datum(const Schedule& schedule, std::int64_t boundary) {
     return schedule.type == DATEOID ? DateADTGetDatum(static_cast<DateADT>(boundary))
                                     : Int64GetDatum(boundary);
@@ -171,6 +221,60 @@ Datum boundary_datum(const Schedule& schedule, std::int64_t boundary) {
 
 std::int64_t read_time(const Schedule& schedule, Datum time) {
     return schedule.type == DATEOID ? std::int64_t{DatumGetDateADT(time)} : DatumGetInt64(time);
+}
+
+std::int64_t face_day(const Schedule& schedule, std::int64_t time) {
+    return schedule.type == DATEOID ? time : day_of(time);
+}
+
+std::int64_t days_before(const Schedule& schedule, std::int64_t boundary, std::int32_t days) {
+    if (schedule.type == DATEOID)
+        return std::max<std::int64_t>(boundary - days, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE);
+    const std::int64_t most = (boundary - MIN_TIMESTAMP) / USECS_PER_DAY;
+    return days > most ? MIN_TIMESTAMP : boundary - days * USECS_PER_DAY;
+}
+
+std::int64_t early_period(const Schedule& schedule, std::int64_t time) {
+    const Timestamp local = schedule.type == DATEOID ? time * USECS_PER_DAY
+                            : schedule.type == TIMESTAMPOID
+                                ? time
+                                : local_of(time, find_zone(schedule.time_zone));
+    constexpr std::int64_t kMonth = 30 * USECS_PER_DAY;
+    const std::int64_t about =
+        schedule.every.month * kMonth + schedule.every.day * USECS_PER_DAY + schedule.every.time;
+    std::int64_t n = std::min<std::int64_t>(floor_quotient(local - schedule.since, about), -1);
+    while (local_end(schedule, n) > local)
+        --n;
+    while (n < -1 && local_end(schedule, n + 1) <= local)
+        ++n;
+    return n;
+}
+
+// Days that begin at a midnight touch one period more than they have boundaries inside, after their
+// beginning. The first of n boundaries is at most its local time less the least offset, the last
+// one at least its local time less the greatest.
+std::int64_t most_periods(const Schedule& schedule, std::int32_t days) {
+    const Offsets offsets = offsets_of(schedule);
+    const std::int64_t length = days * USECS_PER_DAY;
+    const std::int64_t every = schedule.every.day * USECS_PER_DAY + schedule.every.time;
+    std::int64_t most = 0;
+    if (schedule.every.month == 0 && every % USECS_PER_DAY != 0) // begins anywhere in a day
+        return (length + offsets.most - offsets.least - 1) / every + 2;
+    if (schedule.every.month == 0) {
+        const std::int64_t begin = last_midnight(schedule.since - offsets.least);
+        return (begin + length + offsets.most - schedule.since - 1) / every + 2;
+    }
+    constexpr std::int64_t kYears = 400; // after which the calendar repeats itself
+    const std::int64_t last = kYears * MONTHS_PER_YEAR / schedule.every.month + 1;
+    std::int64_t to = 0;
+    for (std::int64_t from = 0; from < last; ++from) {
+        CHECK_FOR_INTERRUPTS();
+        const std::int64_t begin = last_midnight(local_end(schedule, from) - offsets.least);
+        while (local_end(schedule, to) - offsets.most < begin + length)
+            ++to;
+        most = std::max(most, to - from + 1);
+    }
+    return most;
 }
 
 } // namespace dp_counter::pg

@@ -55,9 +55,30 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon);
 [[nodiscard]] DuePeriods due_periods(const Schedule& schedule, std::int64_t steps,
                                      std::int64_t last, TimestampTz ended, TimestampTz now);
 
+/// Moves boundaries that are outside of these times of the face to the next one inside. That
+/// changes something only if the zone's rules have changed since the times were computed.
+void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,
+                   Timestamp until);
+
 /// A boundary as a datum of the schedule's type.
 [[nodiscard]] Datum boundary_datum(const Schedule& schedule, std::int64_t boundary);
 /// A time of the schedule's type, comparable with boundaries.
 [[nodiscard]] std::int64_t read_time(const Schedule& schedule, Datum time);
+
+/// The day on which such a time is, from 2000-01-01, of UTC for a timestamptz.
+[[nodiscard]] std::int64_t face_day(const Schedule& schedule, std::int64_t time);
+
+/// So many days before a boundary, at least the type's least value.
+[[nodiscard]] std::int64_t days_before(const Schedule& schedule, std::int64_t boundary,
+                                       std::int32_t days);
+
+/// The number of the period before the first one, -1, -2, ..., in which a time is, if periods went
+/// back from `since`.
+[[nodiscard]] std::int64_t early_period(const Schedule& schedule, std::int64_t time);
+
+/// The most periods that `days` days, which begin at a midnight of the times' face, can touch: 13
+/// months or 53 weeks in 365 days, 54 where weeks do not begin at midnight. For a timestamptz the
+/// zone's offsets of the next 60 years count, as known today.
+[[nodiscard]] std::int64_t most_periods(const Schedule& schedule, std::int32_t days);
 
 } // namespace dp_counter::pg

@@ -89,6 +89,13 @@ const char* quoted_column(Oid view, AttrNumber column) {
     return quote_identifier(get_attname(view, column, false));
 }
 
+/// By which values of equal bytes come one after the other.
+const char* sort_key(Oid view, AttrNumber column) {
+    return psprintf("%s%s", quoted_column(view, column),
+                    type_is_collatable(column_type(view, column)) ? " COLLATE pg_catalog.\"C\""
+                                                                  : "");
+}
+
 QueryText text_of(const SourceQuery& query) {
     QueryText text{};
     initStringInfo(&text.sql);
@@ -107,12 +114,14 @@ QueryText text_of(const SourceQuery& query) {
     text.by = add(query.by);
     const char* person = quoted_column(query.source, query.row->person);
     const char* at = quoted_column(query.source, query.row->at);
-    const bool is_text = type_is_collatable(column_type(query.source, query.row->person));
     appendStringInfo(&text.sql,
                      " FROM %s WHERE %s IS NOT NULL AND %s OPERATOR(pg_catalog.>=) $1 AND %s "
-                     "OPERATOR(pg_catalog.<) $2 ORDER BY %s%s, %s",
-                     quoted_name(query.source), person, at, at, person,
-                     is_text ? " COLLATE pg_catalog.\"C\"" : "", at);
+                     "OPERATOR(pg_catalog.<) $2 ORDER BY %s",
+                     quoted_name(query.source), person, at, at,
+                     sort_key(query.source, query.row->person));
+    for (const AttrNumber column : {query.row->at, query.by, query.value})
+        if (column != InvalidAttrNumber)
+            appendStringInfo(&text.sql, ", %s", sort_key(query.source, column));
     return text;
 }
 
@@ -193,7 +202,8 @@ void next_person(Receiver& receiver, const PlainValue& person) {
         show_phase("counting");
     end_person(receiver);
     keep_person(receiver.person, person);
-    receiver.consumer->begin(person, receiver.consumer->context);
+    receiver.consumer->begin({receiver.person.bytes, receiver.person.size, {}},
+                             receiver.consumer->context);
     MemoryContextSwitchTo(caller);
 }
 

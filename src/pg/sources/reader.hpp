@@ -32,8 +32,10 @@ struct SourceEvent {
     Datum group;
 };
 
-/// Receives the persons. For each: begin, its events, end; a person may have no event. `begin` and
-/// `end` run in the caller's memory context, `event` in one that is reset after each row.
+/// Receives the persons. For each: begin, its events, end; a person may have no event. The events
+/// come in the order of their times, and those of one time by group and value. The person given to
+/// `begin` is good until the next one. `begin` and `end` run in the caller's memory context,
+/// `event` in one that is reset after each row.
 struct PersonConsumer {
     void (*begin)(const PlainValue& person, void* context);
     void (*event)(const SourceEvent& event, void* context);

@@ -34,8 +34,9 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 /// another page. So the order of the table's rows does not show that of the persons.
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
-HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, std::int64_t used) {
-    Datum values[kColumns] = {Int64GetDatum(used), Int32GetDatum(tallies.number), Int32GetDatum(0),
+HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, const Tally& tally) {
+    Datum values[kColumns] = {Int64GetDatum(tally.used), Int32GetDatum(tallies.number),
+                              Int32GetDatum(static_cast<std::int32_t>(tally.window)),
                               UUIDPGetDatum(&digest)};
     bool nulls[kColumns] = {};
     return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
@@ -49,10 +50,11 @@ void store_kept(Tallies& tallies) {
     for (const NewTally* tally = tallies.kept; tally != end;) {
         CHECK_FOR_INTERRUPTS();
         const pg_uuid_t& digest = tally->digest;
-        std::int64_t used = 0;
+        Tally shared{kNoWindow, 0}; // by persons of one digest
         for (; tally != end && std::memcmp(tally->digest.data, digest.data, UUID_LEN) == 0; ++tally)
-            used += tally->used; // of persons who share a digest
-        HeapTuple row = row_of(tallies, digest, used);
+            shared = {std::max(shared.window, tally->tally.window),
+                      shared.used + tally->tally.used};
+        HeapTuple row = row_of(tallies, digest, shared);
         CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
         heap_freetuple(row);
     }
@@ -69,11 +71,13 @@ bytea* new_tally_key(MemoryContext context) {
     return key;
 }
 
-void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool is_fresh) {
+void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key,
+                  std::int32_t first_window, bool is_fresh) {
     if (VARSIZE_ANY_EXHDR(key) != kTallyKeyBytes)
         raise_damaged("the counter's key is damaged");
     tallies.number = number;
     tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
+    tallies.first_window = first_window;
     tallies.is_fresh = is_fresh;
     tallies.table = open_secret(kTallies);
     tallies.index = index_open(secret_relation(kTallies.index), AccessShareLock);
@@ -90,40 +94,43 @@ void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool 
     tallies.kept_count = 0;
 }
 
-std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
+Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
     (void)crypto_generichash(tallies.digest.data, UUID_LEN,
                              static_cast<const unsigned char*>(person), bytes, tallies.key,
                              kTallyKeyBytes);
     ItemPointerSetInvalid(&tallies.place);
-    std::int64_t used = 0;
+    Tally tally{kNoWindow, 0};
     if (tallies.is_fresh)
-        return used;
+        return tally;
     ScanKeyData keys[2];
     ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(tallies.number));
     ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_UUID_EQ, UUIDPGetDatum(&tallies.digest));
     index_rescan(tallies.scan, keys, 2, nullptr, 0);
     if (index_getnext_slot(tallies.scan, ForwardScanDirection, tallies.slot)) {
         bool is_null = false;
-        used = DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null));
+        tally = {DatumGetInt32(slot_getattr(tallies.slot, kOwnWindow + 1, &is_null)),
+                 DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null))};
         tallies.place = tallies.slot->tts_tid;
         const Datum writer =
             slot_getsysattr(tallies.slot, MinTransactionIdAttributeNumber, &is_null);
         if (TransactionIdIsCurrentTransactionId(DatumGetTransactionId(writer)))
             CommandCounterIncrement(); // of this tick: else it could not be updated
     }
-    return used;
+    return tally;
 }
 
-void write_tally(Tallies& tallies, std::int64_t used) {
+void write_tally(Tallies& tallies, const Tally& tally) {
     // Also if nothing has changed: how much is written depends on who has rows, not on who was
     // counted.
     if (ItemPointerIsValid(&tallies.place)) {
-        HeapTuple row = row_of(tallies, tallies.digest, used);
+        HeapTuple row = row_of(tallies, tallies.digest, tally);
         CatalogTupleUpdateWithInfo(tallies.table, &tallies.place, row, tallies.indexes);
         heap_freetuple(row);
         return;
     }
-    tallies.kept[tallies.kept_count++] = {tallies.digest, used};
+    if (tally.window < tallies.first_window)
+        return; // no longer needed
+    tallies.kept[tallies.kept_count++] = {tallies.digest, tally};
     if (tallies.kept_count == kMostKept)
         store_kept(tallies); // now: the next person may share a digest with one of them
 }
@@ -137,6 +144,21 @@ void close_tallies(Tallies& tallies) {
     index_close(tallies.index, AccessShareLock);
     close_secret(tallies.table);
     CommandCounterIncrement();
+}
+
+void delete_earlier_tallies(std::int32_t number, std::int32_t first_window) {
+    Relation table = open_secret(kTallies);
+    SysScanDesc scan = begin_secret_scan(table, kTallies, {number_key(number, kNumber)});
+    HeapTuple row = nullptr;
+    while (HeapTupleIsValid(row = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
+        bool is_null = false;
+        const Datum window = heap_getattr(row, kOwnWindow + 1, RelationGetDescr(table), &is_null);
+        if (DatumGetInt32(window) < first_window)
+            CatalogTupleDelete(table, &row->t_self);
+    }
+    systable_endscan(scan);
+    close_secret(table);
 }
 
 void delete_tallies(std::int32_t number) {

@@ -1,14 +1,17 @@
-// How many events of each person a counter has counted, over its whole life.
+// How many events of each person a counter has counted, in the person's last own window or, where
+// the budget does not renew, over its whole life.
 //
 // The tallies alone enforce the bound per person, whatever happens to the counted rows. A person is
 // stored as a digest under a key of the counter: the table does not show who is in it, and the
 // tallies of two counters cannot be joined. Two persons share a digest with a probability of
-// 2^-128, and then a tally, which adds up the events of both: neither exceeds the bound.
+// 2^-128, and then a tally, which adds up the events of both in the later window: neither exceeds
+// the bound.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "core/count/person_bound.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -29,14 +32,15 @@ inline constexpr std::size_t kTallyKeyBytes = 32;
 /// The tally of a person who had none.
 struct NewTally {
     pg_uuid_t digest;
-    std::int64_t used;
+    Tally tally;
 };
 
 /// The tallies of one counter, while a tick has its lock. Trivial.
 struct Tallies {
     std::int32_t number;
     const unsigned char* key;
-    bool is_fresh; ///< nothing has been stored: there is nothing to look for
+    std::int32_t first_window; ///< tallies of earlier ones are no longer needed
+    bool is_fresh;             ///< nothing has been stored: there is nothing to look for
     Relation table;
     Relation index;
     IndexScanDesc scan;
@@ -48,17 +52,25 @@ struct Tallies {
     std::size_t kept_count;
 };
 
-/// Call it inside without_statistics.
-void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key, bool is_fresh);
+/// The window of a person who has no tally; later than it is every other.
+inline constexpr std::int32_t kNoWindow = INT32_MIN;
 
-/// How many events of this person were counted up to the last step; 0 if there is no tally.
-[[nodiscard]] std::int64_t read_tally(Tallies& tallies, const void* person, std::size_t bytes);
+/// `first_window` is the first one in which an event can still come after this tick; kNoWindow
+/// where the budget does not renew. Call it inside without_statistics.
+void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key,
+                  std::int32_t first_window, bool is_fresh);
+
+/// The tally of this person as of the last step; {kNoWindow, 0} if there is none.
+[[nodiscard]] Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes);
 
 /// Stores the tally of the person read last, in the current transaction. Call it once per tick for
 /// every person of its periods.
-void write_tally(Tallies& tallies, std::int64_t used);
+void write_tally(Tallies& tallies, const Tally& tally);
 
 void close_tallies(Tallies& tallies);
+
+/// Deletes the counter's tallies of windows before this one.
+void delete_earlier_tallies(std::int32_t number, std::int32_t first_window);
 
 /// Deletes all tallies of a counter. Statistics do not count them, since each is a person.
 void delete_tallies(std::int32_t number);

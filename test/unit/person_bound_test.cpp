@@ -1,0 +1,208 @@
+// Against the definition, by brute force: cut a person's events into own windows, sort each window
+// by time and rank, take the first. And the promise itself: a window more or less changes at most
+// the bound, and nothing of other windows, however ticks divide the events.
+#include "core/count/person_bound.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace dp_counter {
+namespace {
+
+struct Row {
+    std::int64_t time;
+    std::int64_t group;
+    std::int64_t value;
+    friend auto operator<=>(const Row&, const Row&) = default;
+};
+
+struct Story {
+    std::int64_t per; ///< length of a window
+    std::int64_t phase;
+    std::int64_t every; ///< of a period; period 0 begins at 0
+    BoundRule rule;
+    std::vector<std::int64_t> ticks; ///< ends of what each tick reads, in periods' boundaries
+
+    [[nodiscard]] std::int64_t window(std::int64_t time) const {
+        return floor_of(time - phase, per);
+    }
+    [[nodiscard]] std::int64_t step(std::int64_t time) const { return floor_of(time, every); }
+    static std::int64_t floor_of(std::int64_t a, std::int64_t b) {
+        return a / b - (a % b < 0 ? 1 : 0);
+    }
+};
+
+std::uint64_t rank(std::int64_t time, const Event& event) {
+    std::uint64_t hash = 1469598103934665603U;
+    for (const std::int64_t part : {time, event.group, event.value, event.copy})
+        hash = (hash ^ static_cast<std::uint64_t>(part)) * 1099511628211U;
+    return hash % 13; // some are equal
+}
+
+using Counted = std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t>;
+
+/// (step, group, value) to how often, of each window.
+using ByWindow = std::map<std::int64_t, Counted>;
+
+class Tick {
+public:
+    Tick(const Story& story, Counted& counted) : story_(story), counted_(counted) {}
+    void count(std::int64_t step, std::int64_t group, std::int64_t value) {
+        ++counted_[{step, group, value}];
+    }
+    static std::uint64_t rank(std::int64_t time, const Event& event) {
+        return dp_counter::rank(time, event);
+    }
+    Event* allocate(std::size_t n) {
+        blocks_.emplace_back(new Event[n]);
+        return blocks_.back().get();
+    }
+
+private:
+    const Story& story_;
+    Counted& counted_;
+    std::vector<std::unique_ptr<Event[]>> blocks_;
+};
+
+/// What the code under test counts.
+Counted count(const Story& story, std::vector<Row> rows) {
+    std::sort(rows.begin(), rows.end());
+    Counted counted;
+    Tally tally{-1000000, 0};
+    std::size_t next = 0;
+    for (const std::int64_t end : story.ticks) {
+        Tick tick(story, counted);
+        PersonBound bound(story.rule);
+        bound.begin(tally);
+        for (; next < rows.size() && rows[next].time < end; ++next) {
+            const Row& row = rows[next];
+            bound.add(
+                {row.time, story.window(row.time), story.step(row.time), row.group, row.value},
+                tick);
+        }
+        tally = bound.end(tick);
+    }
+    return counted;
+}
+
+/// What the definition counts, window by window.
+ByWindow expected(const Story& story, const std::vector<Row>& rows) {
+    std::map<Row, std::int64_t> copies;
+    std::vector<std::tuple<std::int64_t, std::uint64_t, Row, std::int64_t>> all;
+    for (const Row& row : rows) {
+        if (row.time >= story.ticks.back())
+            continue;
+        const std::int64_t copy = copies[row]++;
+        all.emplace_back(row.time, rank(row.time, {row.group, row.value, copy, 0}), row, copy);
+    }
+    std::sort(all.begin(), all.end());
+    ByWindow counted;
+    std::map<std::int64_t, std::int64_t> used;
+    std::set<std::pair<std::int64_t, std::int64_t>> seen;
+    for (const auto& [time, place, row, copy] : all) {
+        const std::int64_t window = story.window(time);
+        const std::int64_t step = story.step(time);
+        const auto once = std::pair(step, story.rule.per_person == 0 ? 0 : window);
+        if (story.rule.once && seen.contains(once))
+            continue;
+        if (story.rule.per_person != 0 && used[window] == story.rule.per_person)
+            continue;
+        ++used[window];
+        seen.insert(once);
+        if (step >= 0)
+            ++counted[window][{step, row.group, row.value}];
+    }
+    return counted;
+}
+
+Counted all_of(const ByWindow& windows) {
+    Counted all;
+    for (const auto& [window, counted] : windows)
+        for (const auto& [cell, n] : counted)
+            all[cell] += n;
+    return all;
+}
+
+Story random_story(std::mt19937_64& random) {
+    const auto below = [&](int n) {
+        return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
+    };
+    Story story{};
+    story.per = 2 + below(12);
+    story.phase = below(static_cast<int>(story.per));
+    story.every = 1 + below(6);
+    story.rule = {below(5), below(2) == 1};
+    if (story.rule.per_person == 0)
+        story.rule.once = true;
+    std::int64_t end = 0;
+    for (int n = static_cast<int>(1 + below(6)); n > 0; --n)
+        story.ticks.push_back(end += story.every * (1 + below(5)));
+    return story;
+}
+
+std::vector<Row> random_rows(std::mt19937_64& random, const Story& story) {
+    std::vector<Row> rows(random() % 40);
+    for (Row& row : rows)
+        row = {static_cast<std::int64_t>(random() % 50) - story.per,
+               static_cast<std::int64_t>(random() % 3), static_cast<std::int64_t>(random() % 2)};
+    return rows;
+}
+
+TEST(PersonBound, CountsWhatTheDefinitionCounts) {
+    std::mt19937_64 random(1);
+    for (int run = 0; run < 20000; ++run) {
+        const Story story = random_story(random);
+        const std::vector<Row> rows = random_rows(random, story);
+        ASSERT_EQ(count(story, rows), all_of(expected(story, rows)))
+            << "run " << run << " per_person " << story.rule.per_person << " once "
+            << story.rule.once;
+    }
+}
+
+TEST(PersonBound, AWindowChangesAtMostItsBound) {
+    std::mt19937_64 random(2);
+    int tight = 0;
+    for (int run = 0; run < 20000; ++run) {
+        const Story story = random_story(random);
+        const std::vector<Row> rows = random_rows(random, story);
+        if (rows.empty())
+            continue;
+        const std::int64_t window = story.window(rows.front().time);
+        std::vector<Row> without;
+        std::copy_if(rows.begin(), rows.end(), std::back_inserter(without),
+                     [&](const Row& row) { return story.window(row.time) != window; });
+        const Counted with = count(story, rows);
+        const Counted less = count(story, without);
+        std::int64_t l1 = 0;
+        Counted all = with;
+        all.insert(less.begin(), less.end());
+        std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> cells; // values are of 1
+        for (const auto& [cell, n] : all) {
+            const auto of = [&](const Counted& counted) {
+                const auto found = counted.find(cell);
+                return found == counted.end() ? 0 : found->second;
+            };
+            cells[{std::get<0>(cell), std::get<1>(cell)}] += of(with) - of(less);
+        }
+        for (const auto& [cell, n] : cells)
+            l1 += std::abs(n);
+        // A counter of persons without a bound: the periods that a window touches, and one more for
+        // the group that a person moves to.
+        const std::int64_t most = story.rule.per_person != 0
+                                      ? story.rule.per_person
+                                      : (story.per + story.every - 2) / story.every + 2;
+        ASSERT_LE(l1, most) << "run " << run;
+        tight += l1 == most ? 1 : 0;
+    }
+    EXPECT_GT(tight, 1000);
+}
+
+} // namespace
+} // namespace dp_counter
