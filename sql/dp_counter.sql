@@ -1018,8 +1018,9 @@ COMMENT ON FUNCTION dp_stddev(
     bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
 IS 'Returns the standard deviation of the release after step rows, or of its difference to the '
    'release after since_step rows. It reads no data and is exact; the rounding of bridge and hat '
-   'counts as a variance of 1/12 each. For one number (dp_count, dp_laplace), step and horizon '
-   'are 1.';
+   'counts as a variance of 1/12 each. With mechanism laplace it is that of the sum of step - '
+   'since_step numbers, each released once (dp_count, dp_laplace, a counter that is not '
+   'cumulative); horizon is ignored.';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -1042,8 +1043,9 @@ COMMENT ON FUNCTION dp_interval(
 IS 'Returns the shortest interval, or one wider by 1 at each end, around a release after step '
    'rows, or around its difference to the release after since_step rows, that holds the truth '
    'with probability confidence. It is computed from the exact distribution of the noise and '
-   'reads no data; its ends are moved into within, where the truth is for certain. For one '
-   'number (dp_count, dp_laplace), step and horizon are 1.';
+   'reads no data; its ends are moved into within, where the truth is for certain. With mechanism '
+   'laplace, released is the sum of step - since_step numbers, each released once (dp_count, '
+   'dp_laplace, a counter that is not cumulative); horizon is ignored.';
 
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,

@@ -109,6 +109,13 @@ FROM (VALUES (1::bigint), (2), (10), (1000), (100000)) v (sensitivity), dp_plan(
 SELECT bool_and(abs(dp_stddev(1, 1, epsilon, sensitivity => s) / (sqrt(2 * exp(-epsilon / s)) / (1 - exp(-epsilon / s))) - 1) < 1e-9) AS laplace
 FROM unnest(ARRAY[0.01, 0.5, 1, 3]::float8[]) epsilon, unnest(ARRAY[1, 5, 1000]) s;
 
+-- mechanism laplace: the sum of step - since_step numbers, each released once; horizon is ignored
+SELECT bool_and(dp_stddev(t, horizon, e, mechanism => 'laplace', sensitivity => s, since_step => since) = dp_stddev(t, 1000, e, 2000, 'plain', s, since)
+                AND dp_interval(50, t, horizon, e, 0.9, mechanism => 'laplace', sensitivity => s, since_step => since) = dp_interval(50, t, 1000, e, 0.9, 2000, 'plain', s, since)) AS as_nodes
+FROM unnest(ARRAY[1, 7, 30, 365, 1000]) t, unnest(ARRAY[0, 1]) since, unnest(ARRAY[NULL, -5, 10]::bigint[]) horizon, unnest(ARRAY[0.01, 1, 20]::float8[]) e, unnest(ARRAY[1, 12]) s;
+SELECT round(dp_stddev(7, NULL, 1, mechanism => 'laplace')::numeric, 4) AS week, round((sqrt(7) * dp_stddev(1, 1, 1))::numeric, 4) AS seven_days,
+       dp_interval(100, 7, NULL, 1, mechanism => 'laplace') AS around, dp_interval(3, 7, NULL, 1, mechanism => 'laplace', within => '[0,)') AS within;
+
 -- one query with the counts (20 intervals, each fails with a probability of 1e-9)
 SELECT bool_and(late BETWEEN lower(wide) AND upper(wide) - 1) AS within, bool_and(upper(wide) <= t + 1 AND lower(wide) >= 0) AS clamped
 FROM (SELECT t, late, dp_interval(private, t, 200, 1.0, 0.999999999, within => int8range(0, t, '[]')) AS wide
@@ -151,6 +158,11 @@ FROM unnest(ARRAY[
     'dp_compare(10, 1, NULL, 5, 0)', 'dp_compare(10, 1, 1e-6, 5, -1)', 'dp_compare(10, 1, 1e-6, 5, NULL)', 'dp_compare(10, 1, 1e-6, 12, 11)', 'dp_compare(10, 1, 1e-6, contributions => 2)',
     'dp_stddev(5, 10, 1, since_step => 6)', 'dp_stddev(5, 10, 1, since_step => -1)', 'dp_stddev(5, 10, 1, sensitivity => 0)', 'dp_stddev(5, 10, 1, sensitivity => 68719476737)',
     'dp_interval(1, 5, 10, 1, since_step => 6)', 'dp_interval(1, 5, 10, 1, sensitivity => NULL)', 'dp_interval(1, 5, 10, 1, within => ''empty'')',
+    'dp_stddev(5, NULL, 1, 2, ''laplace'')', 'dp_interval(1, 5, NULL, 1, 0.95, 2, ''laplace'')', 'dp_stddev(5, NULL, 1, NULL, ''Laplace'')',
+    'dp_stddev(5, NULL, 1, NULL, ''laplace'', since_step => 6)', 'dp_stddev(-1, NULL, 1, NULL, ''laplace'')', 'dp_interval(1, 5, NULL, 1, mechanism => ''laplace'', since_step => -1)',
+    'dp_stddev(5, NULL, NULL, NULL, ''laplace'')', 'dp_stddev(5, NULL, 0, NULL, ''laplace'')', 'dp_stddev(5, NULL, 1, NULL, ''laplace'', 0)', 'dp_stddev(5, NULL, 1, NULL, ''laplace'', NULL)',
+    'dp_stddev(NULL, NULL, 1, NULL, ''laplace'')', 'dp_interval(1, 5, NULL, 1, 1, NULL, ''laplace'')', 'dp_interval(1, 9223372036854775807, NULL, 1, mechanism => ''laplace'')',
+    'dp_plan(10, 1, NULL, ''laplace'')', 'dp_running_count(true, 1.0, mechanism => ''laplace'') OVER ()',
     'dp_laplace_scale(1, 1e-5, 1, 2)', 'dp_laplace_scale(1, 0, 1, 1)', 'dp_laplace_epsilon(0, 1e-5, 1, 1)', 'dp_gaussian_stddev(10, 1e-6, 1, false)', 'dp_gaussian_stddev(1, 1e-6, -1)'
 ]) call;
 \pset tuples_only off

@@ -57,10 +57,10 @@ const ForecastReport& Forecast::report(const Request& request, int epoch) {
     return *report;
 }
 
-std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
-                                  std::int64_t since) {
-    StreamError& release = errors(request);
-    const NoiseClass noise = release.noise_class(t, since);
+template <class Errors>
+std::int64_t Forecast::remembered_width(Errors& errors, std::int64_t t, double confidence,
+                                        std::int64_t since) {
+    const NoiseClass noise = errors.noise_class(t, since);
     if (!widths_) { // pages that are not asked for take no memory
         widths_.reset(static_cast<Width*>(std::calloc(kWidths, sizeof(Width))));
         if (!widths_)
@@ -68,8 +68,18 @@ std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double
     }
     Width& known = widths_[hash(noise, confidence) % kWidths];
     if (!(known.confidence == confidence && known.noise == noise))
-        known = {noise, confidence, release.half_width(t, confidence, since)};
+        known = {noise, confidence, errors.half_width(t, confidence, since)};
     return known.width;
+}
+
+std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
+                                  std::int64_t since) {
+    return remembered_width(errors(request), t, confidence, since);
+}
+
+std::int64_t Forecast::half_width(IndependentError errors, std::int64_t t, double confidence,
+                                  std::int64_t since) {
+    return remembered_width(errors, t, confidence, since);
 }
 
 } // namespace dp_counter

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/accuracy/independent_error.hpp"
 #include "core/accuracy/stream_error.hpp"
 
 namespace dp_counter {
@@ -46,6 +47,10 @@ public:
     [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
                                           std::int64_t since = 0);
 
+    /// errors.half_width(t, confidence, since)
+    [[nodiscard]] std::int64_t half_width(IndependentError errors, std::int64_t t,
+                                          double confidence, std::int64_t since = 0);
+
 private:
     struct Entry {
         Request request;
@@ -65,6 +70,10 @@ private:
     static constexpr std::size_t kWidths = std::size_t{1} << 17;
 
     Entry& entry(const Request& request);
+
+    template <class Errors>
+    std::int64_t remembered_width(Errors& errors, std::int64_t t, double confidence,
+                                  std::int64_t since);
 
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;

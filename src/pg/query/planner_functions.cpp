@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/accuracy/forecast.hpp"
 #include "core/count/epochs.hpp"
@@ -45,6 +46,48 @@ Request read_request_at(FunctionCallInfo fcinfo, int first, int optional) {
                          .k = fcinfo->args[optional],
                          .mechanism = fcinfo->args[optional + 1]});
 }
+
+/// Whether it names independent noise, which is no mechanism of a running count.
+bool is_independent(const Argument& mechanism) {
+    if (mechanism.isnull)
+        return false;
+    const struct varlena* name = PG_DETOAST_DATUM_PACKED(mechanism.value);
+    return std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)) == kIndependentName;
+}
+
+/// The noise that dp_stddev and dp_interval are asked about, read as read_request_at does. Trivial.
+class Noise {
+public:
+    Noise(FunctionCallInfo fcinfo, int first, int optional) {
+        const Argument& mechanism = fcinfo->args[optional + 1];
+        if (!is_independent(mechanism)) {
+            request_ = read_request_at(fcinfo, first, optional);
+            return;
+        }
+        if (!fcinfo->args[optional].isnull)
+            ereport(ERROR,
+                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                     errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,
+                            DatumGetInt32(fcinfo->args[optional].value)),
+                     errhint("It adds independent noise to each number: there are no nodes.")));
+        const PrivacyUnit unit = read_unit(fcinfo->args[first + 1], fcinfo->args[optional + 2]);
+        independent_ = run([&] { return IndependentError(unit); });
+    }
+
+    [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since) const {
+        return independent_ ? independent_->variance_at(t, since)
+                            : forecast.errors(*request_).variance_at(t, since);
+    }
+    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
+                                          std::int64_t since) const {
+        return independent_ ? forecast.half_width(*independent_, t, confidence, since)
+                            : forecast.half_width(*request_, t, confidence, since);
+    }
+
+private:
+    std::optional<Request> request_;              ///< of a running count
+    std::optional<IndependentError> independent_; ///< of numbers that are each released once
+};
 
 /// The row type of the calling function, kept with it.
 TupleDesc result_type(FunctionCallInfo fcinfo) {
@@ -164,6 +207,11 @@ Datum to_range(FunctionCallInfo fcinfo, const Bounds& bounds) {
 DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
+    if (is_independent(fcinfo->args[3]))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("mechanism \"%s\" has nothing to plan", kIndependentName),
+                        errhint("dp_stddev and dp_interval show the error of a sum of numbers that "
+                                "are each released once, dp_counter_plan that of a counter.")));
     const Request request = read_request_at(fcinfo, 0, 2);
     if (request.horizon != kUnbounded) {
         PlanValues values(plan_row(request, 0), 0);
@@ -230,25 +278,23 @@ DP_FUNCTION(dp_compare) {
 
 DP_FUNCTION(dp_stddev) {
     using namespace dp_counter::pg;
-    const dp_counter::Request request = read_request_at(fcinfo, 1, 3);
+    const Noise noise(fcinfo, 1, 3);
     if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
     const std::int64_t since = PG_GETARG_INT64(6);
-    PG_RETURN_FLOAT8(
-        std::sqrt(run([&] { return forecast.errors(request).variance_at(t, since); })));
+    PG_RETURN_FLOAT8(std::sqrt(run([&] { return noise.variance_at(t, since); })));
 }
 
 DP_FUNCTION(dp_interval) {
     using namespace dp_counter::pg;
-    const dp_counter::Request request = read_request_at(fcinfo, 2, 5);
+    const Noise noise(fcinfo, 2, 5);
     const double confidence = read_double(fcinfo, 4, "confidence");
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(1);
     const std::int64_t since = PG_GETARG_INT64(8);
-    const std::int64_t width =
-        run([&] { return forecast.half_width(request, t, confidence, since); });
+    const std::int64_t width = run([&] { return noise.half_width(t, confidence, since); });
     const auto released = static_cast<dp_counter::int128>(PG_GETARG_INT64(0));
     Bounds bounds{released - width, released + width};
     if (!PG_ARGISNULL(9))

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/accuracy/noise_distribution.hpp"
+#include "core/accuracy/independent_error.hpp"
 #include "core/base/checkpoint.hpp"
 #include "core/noise/discrete_laplace.hpp"
 
@@ -19,14 +19,9 @@ constexpr double kConfidence = 0.95;
 /// The noise of a unit, public values alone. The last one outlives the functions below, since
 /// errors that PostgreSQL raises in them would pass over destructors.
 struct CellNoise {
-    explicit CellNoise(const PrivacyUnit& of)
-        : unit(of), sampler(checked_scale(of)), stddev(std::sqrt(of.scale(1).variance())),
-          width(NoiseDistribution(NoiseSum{{{1, of.scale(1), 1}}}).half_width(kConfidence)) {}
-
-    static LaplaceScale checked_scale(const PrivacyUnit& unit) {
-        unit.require_scale(1);
-        return unit.scale(1);
-    }
+    CellNoise(const PrivacyUnit& of, const IndependentError& errors)
+        : unit(of), sampler(of.scale(1)), stddev(std::sqrt(errors.variance_at(1))),
+          width(errors.half_width(1, kConfidence)) {}
 
     PrivacyUnit unit;
     DiscreteLaplace sampler;
@@ -40,7 +35,7 @@ std::optional<CellNoise> known;
 void check_cells(const PrivacyUnit& unit) {
     run([&] {
         if (!known || known->unit != unit)
-            known.emplace(unit);
+            known.emplace(unit, IndependentError(unit));
     });
 }
 

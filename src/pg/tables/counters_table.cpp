@@ -1,5 +1,7 @@
 #include "pg/tables/counters_table.hpp"
 
+#include "core/accuracy/independent_error.hpp"
+
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/dumps.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -30,13 +32,10 @@ enum Column {
     kCumulative
 };
 
-/// The mechanism of a counter that is not cumulative.
-constexpr const char* kLaplace = "laplace";
-
 /// The columns that name a mechanism; null: independent noise in each period.
 SecretColumn mechanism_column(const MechanismSpec* spec) {
-    return {kMechanism,
-            CStringGetTextDatum(spec == nullptr ? kLaplace : mechanism_name(spec->mechanism))};
+    return {kMechanism, CStringGetTextDatum(spec == nullptr ? kIndependentName
+                                                            : mechanism_name(spec->mechanism))};
 }
 
 /// NULL: a bridge or hats with chosen radices.
