@@ -30,7 +30,7 @@ sub kind_of {
 # that are always an error. dp_counter_create has defaults that it refuses, to show the way out.
 my %made;
 my %required = map { ("dp_counter_create: function $_" => 1) }
-  qw(name source epsilon every since horizon);
+  qw(name source epsilon every since);
 my $sql = slurp('sql/dp_counter.sql');
 while ($sql =~ /^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) (dp_\w+)\b(?!\.)(.*?;)$/gms) {
     my ($what, $name, $rest) = ($1, $2, $3);
