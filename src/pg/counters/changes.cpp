@@ -1,5 +1,5 @@
 // dp_counter_changes: the events of the last periods, computed from releases that the caller may
-// read.
+// read. The error of each number of periods is computed once, for all groups.
 #include <cstdint>
 #include <cstring>
 
@@ -7,6 +7,8 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/result_rows.hpp"
 #include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "access/relation.h"
@@ -43,25 +45,39 @@ ViewShape shape_of(Oid counter) {
     return shape;
 }
 
+/// What a row of the releases and the lag - 1 before it have counted, and the steps between which
+/// its noise was added. A group that was added later has fewer rows than steps; its first total
+/// begins at 0.
+constexpr const char* kChangesOfTotals =
+    "total::numeric - coalesce(lag(total, $3) OVER stream, 0) AS change, step AS until, "
+    "coalesce(lag(step, $3) OVER stream, 0) AS since";
+constexpr const char* kSumsOfPeriods =
+    "sum(total) OVER (stream ROWS $2 - 1 PRECEDING) AS change, "
+    "least(row_number() OVER stream, $2) AS until, 0::int8 AS since";
+
 /// The statement runs as the caller. The function sets the search path to pg_catalog, whatever the
-/// caller's is. The difference is computed in decimals, since releases may be at a bigint's ends.
-const char* statement(Oid counter, const char* extension) {
+/// caller's is. Decimals, since releases may be at a bigint's ends.
+const char* statement(Oid counter, bool is_cumulative, const char* extension) {
     const ViewShape shape = shape_of(counter);
     return psprintf(
-        "SELECT c.since + (r.step - 1)::float8 * c.every, r.group_value, r.step, %s, NULL::float8, "
-        "%s.dp_stddev(r.step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, "
-        "r.before), "
-        "lower(i.i)::float8, coalesce(upper(i.i) - 1, 9223372036854775807)::float8 "
-        "FROM (SELECT step, group_value, greatest(step - $2, 0) AS before, "
-        "greatest(least(total::numeric - coalesce(lag(total, $3) OVER groups, 0), "
-        "9223372036854775807), -9223372036854775808)::int8 AS change "
-        "FROM (SELECT step, (%s)::text AS group_value, %s AS total FROM %s) AS releases "
-        "WINDOW groups AS (PARTITION BY group_value ORDER BY step)) AS r, "
-        "%s.dp_counters AS c, LATERAL (SELECT %s.dp_interval(r.change, r.step, c.horizon, "
-        "c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, r.before, '[0,)')) AS i(i) "
-        "WHERE c.counter = $1 ORDER BY r.step, r.group_value",
-        shape.is_sum ? "NULL::int8, r.change" : "r.change, NULL::int8", extension, shape.group,
-        shape.is_sum ? "sum" : "count", quoted_name(counter), extension, extension);
+        "WITH changes AS MATERIALIZED (SELECT step, group_value, %s FROM "
+        "(SELECT step, (%s)::text COLLATE \"C\" AS group_value, %s AS total FROM %s) AS releases "
+        "WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
+        "errors AS MATERIALIZED (SELECT steps.*, c.since AS first, c.every, "
+        "%s.dp_stddev(until, horizon, epsilon::float8, k, mechanism, sensitivity, steps.since), "
+        "upper(%s.dp_interval(0, until, horizon, epsilon::float8, 0.95, k, mechanism, sensitivity, "
+        "steps.since)) - 1 AS width "
+        "FROM (SELECT DISTINCT until, since FROM changes) AS steps, %s.dp_counters AS c "
+        "WHERE c.counter = $1) "
+        "SELECT e.first + (r.step - 1)::float8 * e.every, r.group_value, r.step, %s, NULL::float8, "
+        "e.dp_stddev, greatest(r.bounded::float8 - e.width, 0), "
+        "least(greatest(r.bounded::float8 + e.width, 0), 9223372036854775807) "
+        "FROM (SELECT *, greatest(least(change, 9223372036854775807), -9223372036854775808)::int8 "
+        "AS bounded FROM changes) AS r JOIN errors AS e USING (until, since) "
+        "ORDER BY r.step, r.group_value",
+        is_cumulative ? kChangesOfTotals : kSumsOfPeriods, shape.group,
+        shape.is_sum ? "sum" : "count", quoted_name(counter), extension, extension, extension,
+        shape.is_sum ? "NULL::int8, r.bounded" : "r.bounded, NULL::int8");
 }
 
 } // namespace
@@ -79,6 +95,9 @@ DP_FUNCTION(dp_counter_changes) {
                                static_cast<long long>(lag)),
                         errhint("%s", kHint)));
     check_counter_privilege(counter, ACL_SELECT);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        raise_dropped();
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
 
@@ -88,8 +107,8 @@ DP_FUNCTION(dp_counter_changes) {
     Oid types[] = {OIDOID, INT8OID, INT4OID};
     Datum values[] = {ObjectIdGetDatum(counter), Int64GetDatum(lag),
                       Int32GetDatum(static_cast<std::int32_t>(lag))};
-    Portal portal = SPI_cursor_open_with_args(nullptr, statement(counter, extension), 3, types,
-                                              values, nullptr, true, 0);
+    Portal portal = SPI_cursor_open_with_args(
+        nullptr, statement(counter, row.cumulative, extension), 3, types, values, nullptr, true, 0);
     for (;;) {
         SPI_cursor_fetch(portal, true, 1000);
         if (SPI_processed == 0)
