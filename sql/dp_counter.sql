@@ -734,6 +734,17 @@ IS 'Closes the periods that are over, of each counter of the source on which the
    'UPDATE privilege, and publishes their releases. It commits, so it cannot run inside a '
    'transaction block.';
 
+CREATE FUNCTION dp_counter_add_groups(
+    counter pg_catalog.regclass, groups pg_catalog.text[])
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_add_groups';
+
+COMMENT ON FUNCTION dp_counter_add_groups(pg_catalog.regclass, pg_catalog.text[])
+IS 'Adds groups to a counter over a source, from the next period that it closes on. It costs no '
+   'epsilon, since a person''s bound is for all groups together. Only the owner of the view can '
+   'call it.';
+
 CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -40,6 +40,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),
+        ('dp_counter_add_groups(regclass,text[])', 'f', 'void', 'counter regclass, groups text[]'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');

@@ -67,6 +67,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
+        ('dp_counter_add_groups(regclass, text[])', 'f', 'void'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_dropped()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');

@@ -325,6 +325,20 @@ TEST(StateCodec, FindsEveryTruncationAndAnythingBehind) {
     }
 }
 
+TEST(StateCodec, ShowsWhatWasAskedForInEveryEpoch) {
+    Keystream random;
+    for (const Request& request : {counter_request(1000, 0.5), counter_request(kUnbounded, 1),
+                                   counter_request(kUnbounded, 1, 19)}) {
+        Counter counter(request);
+        for (int step = 0; step <= 500; ++step) {
+            if (step % 100 == 0) {
+                EXPECT_EQ(StateCodec::decode_request(counter.encode()), request) << step;
+            }
+            (void)counter.advance(step, random);
+        }
+    }
+}
+
 TEST(StateCodec, NamesAVersionThatItDoesNotKnow) {
     Counter counter(counter_request(100, 1));
     const Bytes bytes = with<std::uint16_t>(counter.encode(), kVersion, 2);

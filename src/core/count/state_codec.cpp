@@ -275,13 +275,21 @@ void StateCodec::read_progress(Reader& reader, CounterState& state) {
         require(state.carried_ == 0 && state.carried_variance_ == 0);
 }
 
-MechanismSpec StateCodec::decode_spec(Bytes bytes) {
+CounterState StateCodec::decode_public(Bytes bytes) {
     Reader reader(bytes);
     try {
-        return read_public(reader).spec_;
+        return read_public(reader);
     } catch (const Error&) { // parameters that no mechanism can have
         throw_corrupt();
     }
+}
+
+MechanismSpec StateCodec::decode_spec(Bytes bytes) {
+    return decode_public(bytes).spec_;
+}
+
+Request StateCodec::decode_request(Bytes bytes) {
+    return decode_public(bytes).request_;
 }
 
 CounterState* StateCodec::decode(Bytes bytes, const PreparedMechanism& prepared, void* block) {

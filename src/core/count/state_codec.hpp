@@ -66,6 +66,9 @@ public:
     /// needs.
     [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes);
 
+    /// What was asked for when the counter was created.
+    [[nodiscard]] static Request decode_request(Bytes bytes);
+
     /// Lays the state into block, of CounterState::bytes(prepared) bytes; the mechanism is
     /// decode_spec(bytes).
     static CounterState* decode(Bytes bytes, const PreparedMechanism& prepared, void* block);
@@ -77,6 +80,7 @@ private:
     static void write(CounterState& state, Writer& writer);
     static MechanismSpec read_spec(Reader& reader, const PrivacyUnit& unit);
     static CounterState read_public(Reader& reader);
+    static CounterState decode_public(Bytes bytes);
     static void read_progress(Reader& reader, CounterState& state);
 };
 

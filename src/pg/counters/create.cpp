@@ -112,7 +112,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
         const StoredState state = new_state(CurrentMemoryContext, request);
         counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
         insert_counter(counter, number, epsilon, request, &state.spec, parameters.every);
-        insert_streams(number, source != nullptr ? source->streams : 1, state.bytes);
+        insert_streams(number, 1, source != nullptr ? source->streams : 1, state.bytes);
     }
     insert_publication(number);
     if (source != nullptr)

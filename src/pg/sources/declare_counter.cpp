@@ -129,11 +129,7 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
                  errhint(
                      "The groups are public. Declare all of them, including those without rows.")));
         ArrayType* written = DatumGetArrayTypeP(arguments.groups.value);
-        const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
-        if (count > kMostGroups)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                            errmsg("groups must be at most %d, not %d", kMostGroups, count),
-                            errhint("Use fewer groups, or several counters.")));
+        check_number_of_groups(ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written)), kUnbounded);
         const Groups groups = read_groups(written, type);
         row.groups = write_groups(groups);
         declaration.streams = groups.count;
@@ -142,11 +138,7 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
                                   psprintf("(%s)[stream]", sql_of_groups(groups))};
         declaration.column_count = 2;
     }
-    if (horizon > kMostReleases / declaration.streams)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("groups times horizon must be at most %lld, not %d times %lld",
-                               static_cast<long long>(kMostReleases), declaration.streams,
-                               static_cast<long long>(horizon))));
+    check_number_of_groups(declaration.streams, horizon);
 }
 
 ViewColumn period_column(Oid type) {
@@ -182,6 +174,18 @@ std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t h
 }
 
 } // namespace
+
+void check_number_of_groups(std::int32_t count, std::int64_t horizon) {
+    if (count > kMostGroups)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups must be at most %d, not %d", kMostGroups, count),
+                        errhint("Use fewer groups, or several counters.")));
+    if (horizon != kUnbounded && horizon > kMostReleases / count)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups times horizon must be at most %lld, not %d times %lld",
+                               static_cast<long long>(kMostReleases), count,
+                               static_cast<long long>(horizon))));
+}
 
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
     SourceDeclaration declaration{};

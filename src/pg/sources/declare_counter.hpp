@@ -36,6 +36,9 @@ struct SourceDeclaration {
 [[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
                                                  const Argument& horizon);
 
+/// Raises invalid_parameter_value for too many groups, or releases of all groups together.
+void check_number_of_groups(std::int32_t count, std::int64_t horizon);
+
 /// The guarantee in a sentence.
 [[nodiscard]] char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon);
 

@@ -9,10 +9,13 @@
 
 extern "C" {
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
+#include "rewrite/rewriteDefine.h"
 #include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -71,23 +74,48 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
     return groups;
 }
 
-/// The constant array of this type whose elements are the counter's view's groups; null where there
-/// is none.
-ArrayType* groups_in_view(Oid counter, Oid type) {
-    ArrayType* groups = nullptr;
-    Relation view = relation_open(counter, NoLock); // the tick has locked it
-    const List* columns = get_view_query(view)->targetList;
-    if (list_length(columns) >= kGroupColumn) {
-        const auto* group = reinterpret_cast<const SubscriptingRef*>(
-            list_nth_node(TargetEntry, columns, kGroupColumn - 1)->expr);
-        const auto* array =
-            reinterpret_cast<const Const*>(IsA(group, SubscriptingRef) ? group->refexpr : nullptr);
-        if (array != nullptr && IsA(array, Const) && array->consttype == get_array_type(type) &&
-            !array->constisnull)
-            groups = DatumGetArrayTypePCopy(array->constvalue);
-    }
+/// Of a counter that is locked.
+Query* query_of_view(Oid counter) {
+    Relation view = relation_open(counter, NoLock);
+    auto* query = static_cast<Query*>(copyObjectImpl(get_view_query(view)));
     relation_close(view, NoLock);
-    return groups;
+    return query;
+}
+
+/// The constant array of this type, with so many elements, that has the groups in the query of the
+/// counter's view. Raises object_not_in_prerequisite_state.
+Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_t count) {
+    if (list_length(query->targetList) >= kGroupColumn) {
+        const auto* group = reinterpret_cast<const SubscriptingRef*>(
+            list_nth_node(TargetEntry, query->targetList, kGroupColumn - 1)->expr);
+        auto* array =
+            reinterpret_cast<Const*>(IsA(group, SubscriptingRef) ? group->refexpr : nullptr);
+        if (array != nullptr && IsA(array, Const) && array->consttype == get_array_type(type) &&
+            !array->constisnull) {
+            ArrayType* labels = DatumGetArrayTypeP(array->constvalue);
+            if (!ARR_HASNULL(labels) && ArrayGetNItems(ARR_NDIM(labels), ARR_DIMS(labels)) == count)
+                return array;
+        }
+    }
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("view \"%s\" no longer contains its groups", get_rel_name(counter)),
+             errdetail("The view was replaced. The counter reads the labels of an enum from its "
+                       "view, and adds groups to it."),
+             errhint("Restore the view from a backup, or drop the counter.")));
+    pg_unreachable();
+}
+
+Groups groups_in(const Const* constant, Oid type) {
+    std::int16_t length = 0;
+    bool by_value = false;
+    char alignment = 0;
+    get_typlenbyvalalign(type, &length, &by_value, &alignment);
+    Datum* declared = nullptr;
+    int count = 0;
+    deconstruct_array(DatumGetArrayTypeP(constant->constvalue), type, length, by_value, alignment,
+                      &declared, nullptr, &count);
+    return groups_of(declared, count, type);
 }
 
 } // namespace
@@ -116,22 +144,33 @@ Groups read_groups(ArrayType* written, Oid type) {
 Groups groups_of_counter(Oid counter, ArrayType* written, Oid type) {
     if (!type_is_enum(type))
         return read_groups(written, type);
-    ArrayType* labels = groups_in_view(counter, type);
     const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
-    if (labels == nullptr || ARR_HASNULL(labels) ||
-        ArrayGetNItems(ARR_NDIM(labels), ARR_DIMS(labels)) != count)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("view \"%s\" no longer contains its groups", get_rel_name(counter)),
-             errdetail(
-                 "The view was replaced. The counter reads the labels of an enum from its view."),
-             errhint("Restore the view from a backup, or drop the counter.")));
-    Datum* declared = nullptr;
-    bool* nulls = nullptr;
-    int read = 0;
-    deconstruct_array(labels, type, sizeof(Oid), true, TYPALIGN_INT, &declared, &nulls, &read);
-    return groups_of(declared, read, type);
+    return groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type);
+}
+
+void replace_groups(Oid counter, const Groups& before, const Groups& groups) {
+    Query* query = query_of_view(counter);
+    Const* constant = constant_of_groups(counter, query, before.type, before.count);
+    constant->constvalue = PointerGetDatum(array_of(groups.declared, groups.count, groups.type));
+    setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
+    (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), counter, nullptr, CMD_SELECT, true, true,
+                             list_make1(query));
+    CommandCounterIncrement();
+}
+
+Groups join_groups(const Groups& before, const Groups& added) {
+    const std::int32_t count = before.count + added.count;
+    auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
+    std::copy_n(before.declared, before.count, declared);
+    for (std::int32_t i = 0; i < added.count; ++i) {
+        CHECK_FOR_INTERRUPTS();
+        declared[before.count + i] = added.declared[i];
+        if (find_group(before, added.declared[i]) != 0)
+            ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                            errmsg("group \"%s\" has been declared before",
+                                   text_of(added.declared[i], added.type))));
+    }
+    return groups_of(declared, count, before.type);
 }
 
 ArrayType* write_groups(const Groups& groups) {

@@ -35,8 +35,15 @@ struct Groups {
 /// object_not_in_prerequisite_state if the view was replaced and no longer has the constant.
 [[nodiscard]] Groups groups_of_counter(Oid counter, ArrayType* written, Oid type);
 
+/// Both, `before` first. Raises duplicate_object where they have a group in common.
+[[nodiscard]] Groups join_groups(const Groups& before, const Groups& added);
+
 /// The groups as text, as read_groups reads them.
 [[nodiscard]] ArrayType* write_groups(const Groups& groups);
+
+/// Puts these groups into the counter's view in place of its own, as the owner of the view, who is
+/// the current user. Raises what groups_of_counter raises for an enum, for any type.
+void replace_groups(Oid counter, const Groups& before, const Groups& groups);
 
 /// An SQL expression: an array of them.
 [[nodiscard]] char* sql_of_groups(const Groups& groups);

@@ -69,6 +69,12 @@ StoredState new_state(MemoryContext context, const Request& request) {
                  CounterState::create(allocate_secret(context, bytes), request, *prepared));
 }
 
+StoredState later_state(MemoryContext context, const struct varlena* other, std::int64_t steps) {
+    const Request request = run([&] { return StateCodec::decode_request(bytes_of(other)); });
+    const StoredState first = new_state(context, request);
+    return steps == 0 ? first : close_steps(context, first.bytes, 0, nullptr, steps, nullptr);
+}
+
 StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                         const int128* totals, std::int64_t count, ClosedRelease* releases) {
     Failure failure;
@@ -103,8 +109,9 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
                         prepared.emplace(*next);
                         bytes = CounterState::bytes(*prepared);
                     } else {
-                        close_step(state->request(), state->advance(*prepared, draw),
-                                   totals[closed], releases[closed]);
+                        const StepNoise noise = state->advance(*prepared, draw);
+                        if (releases != nullptr)
+                            close_step(state->request(), noise, totals[closed], releases[closed]);
                         ++closed;
                     }
                 }

@@ -19,10 +19,16 @@ struct StoredState {
 /// A stream at step 0. Raises invalid_parameter_value.
 [[nodiscard]] StoredState new_state(MemoryContext context, const Request& request);
 
+/// A stream at step `steps`, with the parameters of the stored `other`, that has counted nothing:
+/// nobody has seen, or ever sees, its releases so far. Raises data_corrupted.
+[[nodiscard]] StoredState later_state(MemoryContext context, const struct varlena* other,
+                                      std::int64_t steps);
+
 /// Closes `count` steps of a stream, one after the other; totals[i] is the true total of the
 /// stream's life at the end of the i-th. `releases` gets a release for each; what it holds of
-/// another stream of the same counter spares the computation of error bars. Raises data_corrupted
-/// where the bytes are no state, or not the state at step `steps`; data_exception at the horizon.
+/// another stream of the same counter spares the computation of error bars. Where it is null
+/// nothing is released, and totals may be null. Raises data_corrupted where the bytes are no state,
+/// or not the state at step `steps`; data_exception at the horizon.
 [[nodiscard]] StoredState close_steps(MemoryContext context, const struct varlena* stored,
                                       std::int64_t steps, const int128* totals, std::int64_t count,
                                       ClosedRelease* releases);

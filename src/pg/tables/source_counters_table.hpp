@@ -42,7 +42,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row);
 /// Stores when the last closed period ended.
 void mark_ended(Oid counter, TimestampTz ended);
 
-/// Stores the current names of the groups.
+/// Stores the groups, by their current names.
 void rename_groups(Oid counter, ArrayType* groups);
 
 /// Deletes the row; false if there is none.

@@ -28,9 +28,10 @@ constexpr const char* kMissing = "a stream of the counter is missing";
 
 } // namespace
 
-void insert_streams(std::int32_t number, std::int32_t streams, struct varlena* state) {
+void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
+                    struct varlena* state) {
     const NewSecretRows rows = begin_secret_rows(kStreams);
-    for (std::int32_t stream = 1; stream <= streams; ++stream) {
+    for (std::int32_t stream = first; stream <= last; ++stream) {
         CHECK_FOR_INTERRUPTS();
         add_secret_row(rows, {{kNumber, Int32GetDatum(number)},
                               {kStream, Int32GetDatum(stream)},

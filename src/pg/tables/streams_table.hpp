@@ -15,8 +15,9 @@ struct StreamRow {
     struct varlena* state; ///< in secret memory of the current context
 };
 
-/// Stores the streams 1 .. `streams` of a new counter, with a total of 0 and this state.
-void insert_streams(std::int32_t number, std::int32_t streams, struct varlena* state);
+/// Stores the new streams first .. last of a counter, with a total of 0 and this state.
+void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
+                    struct varlena* state);
 
 /// Reads a stream. Raises data_corrupted if there is none.
 void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row);

@@ -1,0 +1,32 @@
+// dp_counter_add_groups: groups that a counter over a source gets during its life.
+#include "pg/sources/add_groups.hpp"
+
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/sources/source_counter.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/snapmgr.h"
+}
+
+DP_FUNCTION(dp_counter_add_groups) {
+    using namespace dp_counter::pg;
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
+    check_not_null(fcinfo->args[1], "groups", "Name the groups to add.");
+    PreventCommandIfReadOnly("dp_counter_add_groups()");
+    check_counter_owner(counter); // before the locks, so that nobody else can make others wait
+    lock_source_of(counter);      // in the order of a tick
+    LockRelationOid(counter, AccessExclusiveLock);
+    check_counter_owner(counter);
+    lock_counter(counter);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        raise_dropped();
+    add_groups(counter, row, PG_GETARG_ARRAYTYPE_P(1));
+    PG_RETURN_VOID();
+}
