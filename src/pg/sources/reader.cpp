@@ -342,13 +342,14 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     if (!query.row->person_wise) {
         const char* reason = why_not_person_wise(query.source);
         if (reason != nullptr)
-            ereport(ERROR,
-                    (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                     errmsg("source \"%s\" is no longer a simple view", get_rel_name(query.source)),
-                     is_own ? errdetail("%s", reason) : 0,
-                     errhint("Make the view simple again to continue its counters. Otherwise its "
-                             "owner can drop the counters and the source, and declare it again "
-                             "with person_wise => true.")));
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("source \"%s\" is no longer a simple view", get_rel_name(query.source)),
+                 is_own ? errdetail("%s", reason) : 0,
+                 errhint("Make the view simple again to continue its counters. Or its owner can "
+                         "vouch for it, by calling dp_source_create again with person_wise => "
+                         "true or, where the budget renews, window_wise => true.")));
     }
     MemoryContext memory = CurrentMemoryContext;
     without_statistics([&] {
