@@ -61,7 +61,7 @@ sub secrets
 	return join '', $dump =~ /^(COPY dp_counter_private\..*?^\\\.\n|SELECT pg_catalog\.setval\('dp_counter_private.*?\n)/msg;
 }
 my $secrets = secrets(slurp_file($file));
-is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 11, 'all ten tables and a sequence');
+is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 12, 'all eleven tables and a sequence');
 
 my %restore = (
 	psql       => [ [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file ] ],

@@ -34,7 +34,12 @@ CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
 SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
-CALL dp_counter_tick('arrivals_by_day')};
+CALL dp_counter_tick('arrivals_by_day');
+SELECT dp_budget_create('renewing', 3, per => '365 days');
+CREATE VIEW renewing_dp AS SELECT person, day FROM arrivals;
+SELECT dp_source_create('renewing_dp', budget => 'renewing', person => 'person', at => 'day')};
+my $windows_of = q{SELECT string_agg(dp_own_window('renewing', 'person ' || n, date '2024-06-01')::text, ' ' ORDER BY n) FROM generate_series(1, 50) AS n};
+my $windows = sql($windows_of);
 sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
 is(sql($marks), 'v', 'a fresh install marks all of them volatile');
 my $held   = sql('TABLE held');
@@ -75,7 +80,7 @@ for my $query ($aggregates, "$aggregates WHERE false", 'SELECT dp_count(flu, 1e9
 }
 is($new->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) s'), 10,
 	'the window function keeps its mark');
-is($new->safe_psql('postgres', q{SELECT cardinality(extconfig) FROM pg_extension WHERE extname = 'dp_counter'}), 11, 'pg_dump still takes the tables');
+is($new->safe_psql('postgres', q{SELECT cardinality(extconfig) FROM pg_extension WHERE extname = 'dp_counter'}), 12, 'pg_dump still takes the tables');
 is($new->safe_psql('postgres', 'TABLE held'),                        $held,   'a materialized view keeps its release');
 is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so does a table');
 $new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
@@ -85,7 +90,9 @@ $new->safe_psql('postgres', $_)
 	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_counter_tick('arrivals_by_day')};
 is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4", 'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
-is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|0.3|2.7\narrivals_epsilon|3000000000|1000000000|2000000000", 'budgets know what was spent');
+is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|0|0|3",
+	'budgets know what was spent');
+is($new->safe_psql('postgres', $windows_of), $windows, 'persons have the same windows');
 
 like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_repair()", user => 'reader'), qr/42501/, 'nobody but the owner repairs');
 my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_repair();\nEXECUTE p;\nSELECT dp_repair();", on_error_stop => 0);
