@@ -795,6 +795,10 @@ SELECT c.counter,
        s.upper,
        s.persons,
        s.per_person::pg_catalog.int4 AS per_person,
+       (SELECT b.per FROM dp_counter_private.sources AS o
+                          JOIN dp_counter_private.budgets AS b
+                          ON b.budget OPERATOR(pg_catalog.=) o.budget
+        WHERE o.source OPERATOR(pg_catalog.=) s.source) AS per,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
@@ -815,8 +819,9 @@ GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
 IS 'The counters whose views the current user may read, public values only. stddev and released_at '
-   'are those of the last release; every is the length of a period or, for an event counter, the '
-   'least time between two steps; since is local to time_zone; ended is the end of the last '
+   'are those of the last release; per_person is for a person''s life or each own window, whose '
+   'length is per; every is the length of a period or, for an event counter, the least time between '
+   'two steps; since is local to time_zone; ended is the end of the last '
    'released period.';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
@@ -864,6 +869,30 @@ COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint)
 IS 'Returns for every step and group of a counter the events of the last lag periods, with the '
    'standard deviation and the 95 % interval of that difference. period is local to the time '
    'zone of the source. It reads only releases, so it costs no privacy.';
+
+CREATE FUNCTION dp_counter_plan(
+    counter pg_catalog.regclass,
+    OUT of pg_catalog.text,
+    OUT periods bigint,
+    OUT stddev double precision,
+    OUT half_width bigint,
+    OUT groups integer,
+    OUT sensitivity bigint,
+    OUT epsilon numeric,
+    OUT remaining numeric,
+    OUT per interval,
+    OUT guarantee pg_catalog.text
+)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 6
+SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'dp_counter_plan';
+
+COMMENT ON FUNCTION dp_counter_plan(pg_catalog.regclass)
+IS 'Returns what a counter costs and how accurate it is: for one period and for sums or changes of '
+   '4, 12 and 52, the standard deviation of the noise and half the width of the 95 % interval; the '
+   'charge to the budget, what remains of it, and the guarantee in words. It reads no data. In the '
+   'transaction that creates the counter it shows what a rollback undoes.';
 
 -- Budgets -----------------------------------------------------------------------------------------
 --

@@ -68,6 +68,7 @@ SELECT set_eq(
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
         ('dp_counter_add_groups(regclass, text[])', 'f', 'void'),
+        ('dp_counter_plan(regclass)', 'f', 'record'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_dropped()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
@@ -114,7 +115,7 @@ SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_coun
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
-SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint)') $$, 'none changes a setting, but for the one that runs SQL');
+SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

@@ -1,6 +1,7 @@
 // dp_counter_create, dp_event_counter_create: a new counter and the view of its releases.
 #include <cstdint>
 
+#include "pg/counters/comments.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -94,6 +95,8 @@ void check_independent(const Parameters& parameters) {
 /// Makes a counter and its view; with a source where one is declared.
 Oid create(const Parameters& parameters, const SourceDeclaration* source) {
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
+    if (source != nullptr && !source->cumulative)
+        check_independent(parameters);
     const std::int64_t sensitivity = source != nullptr ? source->sensitivity : 1;
     const Request request =
         read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
@@ -104,7 +107,6 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
     const std::int32_t number = next_counter_number();
     Oid counter = InvalidOid;
     if (source != nullptr && !source->cumulative) {
-        check_independent(parameters);
         check_cells(request.unit);
         counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
         insert_counter(counter, number, epsilon, request, nullptr, parameters.every);
@@ -119,6 +121,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
         declare_source_counter(counter, number, epsilon, *source);
     else
         declare_event_counter(counter);
+    comment_on_counter(counter, epsilon, source);
     return counter;
 }
 

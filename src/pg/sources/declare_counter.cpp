@@ -1,6 +1,5 @@
 #include "pg/sources/declare_counter.hpp"
 
-#include "pg/budgets/unit.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
@@ -154,7 +153,7 @@ std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t h
     const SourceCounterRow& row = declaration.row;
     if (row.per_person != 0)
         return row.per_person * row.upper;
-    const BudgetUnit unit = unit_of_budget(declaration.source.budget);
+    const BudgetUnit& unit = declaration.unit;
     if (unit.per_days == 0 && horizon == kUnbounded)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("persons without per_person requires a horizon where the budget is "
@@ -212,34 +211,11 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     read_by(arguments, periods, declaration);
     read_schedule(arguments, periods, declaration);
     row.key = new_tally_key(CurrentMemoryContext);
-    declaration.cumulative =
-        arguments.cumulative.isnull || DatumGetBool(arguments.cumulative.value);
+    declaration.unit = unit_of_budget(declaration.source.budget);
+    declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
+                                                         : DatumGetBool(arguments.cumulative.value);
     declaration.sensitivity = sensitivity_of(declaration, periods);
     return declaration;
-}
-
-char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon) {
-    const SourceCounterRow& row = declaration.row;
-    StringInfoData text;
-    initStringInfo(&text);
-    appendStringInfo(
-        &text,
-        "All releases together are %s-differentially private for each %s of %s: for "
-        "databases that differ in all rows of one person, of whom at most %lld "
-        "event%s from %s (%s) on",
-        epsilon, get_attname(row.source, declaration.source.person, false), quoted_name(row.source),
-        static_cast<long long>(row.per_person), row.per_person == 1 ? "" : "s",
-        DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(row.since))),
-        declaration.source.time_zone);
-    if (row.value != InvalidAttrNumber)
-        appendStringInfo(&text, " count%s, each as at most %lld", row.per_person == 1 ? "s" : "",
-                         static_cast<long long>(row.upper));
-    else
-        appendStringInfo(&text, " count%s", row.per_person == 1 ? "s" : "");
-    appendStringInfoString(&text, " (adding or removing a person; replacing one costs twice).");
-    if (declaration.source.person_wise)
-        appendStringInfoString(&text, " The owner of the view vouches that it is person-wise.");
-    return text.data;
 }
 
 } // namespace dp_counter::pg

@@ -5,6 +5,7 @@
 
 #include "core/count/mechanism_spec.hpp"
 #include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/public_view.hpp"
@@ -23,6 +24,7 @@ struct SourceArguments {
 struct SourceDeclaration {
     SourceCounterRow row;
     SourceRow source;
+    BudgetUnit unit;
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1
@@ -38,8 +40,5 @@ struct SourceDeclaration {
 
 /// Raises invalid_parameter_value for too many groups, or releases of all groups together.
 void check_number_of_groups(std::int32_t count, std::int64_t horizon);
-
-/// The guarantee in a sentence.
-[[nodiscard]] char* guarantee_of(const SourceDeclaration& declaration, const char* epsilon);
 
 } // namespace dp_counter::pg

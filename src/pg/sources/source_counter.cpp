@@ -1,16 +1,13 @@
 #include "pg/sources/source_counter.hpp"
 
 #include "pg/budgets/budgets.hpp"
-#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/periods.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/tables/source_counters_table.hpp"
 
 extern "C" {
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/comment.h"
 #include "storage/lmgr.h"
 }
 
@@ -32,7 +29,6 @@ void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
     insert_source_counter(counter, declaration.row);
     charge_budget(declaration.source.budget, epsilon, quoted_name(counter), number,
                   declaration.range);
-    CreateComments(counter, RelationRelationId, 0, guarantee_of(declaration, text_of(epsilon)));
 }
 
 void lock_source_of(Oid counter) {

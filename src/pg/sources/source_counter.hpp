@@ -11,8 +11,7 @@
 
 namespace dp_counter::pg {
 
-/// Stores what a new counter counts, charges its epsilon to the source's budget, and states the
-/// guarantee in the view's COMMENT.
+/// Stores what a new counter counts and charges its epsilon to the source's budget.
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration);
 

@@ -1,0 +1,46 @@
+#include "pg/counters/comments.hpp"
+
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/sources/guarantee.hpp"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "commands/comment.h"
+}
+
+namespace dp_counter::pg {
+
+char* guarantee_of_events(Numeric epsilon) {
+    return psprintf("Running totals. All releases together are %s-differentially private for one "
+                    "event, recorded or not in one step.",
+                    text_of(epsilon));
+}
+
+void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* source) {
+    const char* guarantee = nullptr;
+    ColumnTexts texts{"Events recorded so far, plus noise", "the exact number"};
+    AttrNumber column = 0;
+    const auto comment = [&](const char* text) {
+        CreateComments(counter, RelationRelationId, ++column, text);
+    };
+    if (source != nullptr) {
+        const Promise promise{&source->row,       &source->source, &source->unit,
+                              source->cumulative, epsilon,         source->sensitivity};
+        guarantee = guarantee_of(promise);
+        texts = column_texts(promise);
+        comment("Beginning of the period");
+        if (source->row.by != InvalidAttrNumber)
+            comment("Group, one of those that were declared");
+    } else {
+        guarantee = guarantee_of_events(epsilon);
+    }
+    CreateComments(counter, RelationRelationId, 0, guarantee);
+    comment(source != nullptr ? "Number of the period" : "Number of the step");
+    comment("When the step was closed");
+    comment(texts.number);
+    comment("Standard deviation of the noise");
+    comment(psprintf("Lower end of the 95 %% interval, for %s", texts.covered));
+    comment(psprintf("Upper end of the 95 %% interval, for %s", texts.covered));
+}
+
+} // namespace dp_counter::pg

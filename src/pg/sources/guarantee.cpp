@@ -1,0 +1,154 @@
+#include "pg/sources/guarantee.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/relations.hpp"
+
+extern "C" {
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+Datum power_of_ten(int exponent) {
+    return DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("1e%d", exponent)),
+                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+/// epsilon * times / by, rounded up to two digits where it is a fraction.
+const char* cost(Numeric epsilon, std::int64_t times, std::int64_t by = 1) {
+    const auto number = [](std::int64_t n) {
+        return DirectFunctionCall1(int8_numeric, Int64GetDatum(n));
+    };
+    Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon), number(times));
+    if (by == 1)
+        return text_of(DatumGetNumeric(product));
+    product = DirectFunctionCall2(numeric_div, product, number(by));
+    const double about = DatumGetFloat8(DirectFunctionCall1(numeric_float8, product));
+    const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(about))));
+    const Datum rounded = DirectFunctionCall1(
+        numeric_ceil, DirectFunctionCall2(numeric_mul, product, power_of_ten(places)));
+    return text_of(
+        DatumGetNumeric(DirectFunctionCall2(numeric_mul, rounded, power_of_ten(-places))));
+}
+
+/// The most that a change of one unit's rows can change the cells, as times / by epsilon.
+struct Costs {
+    std::int64_t row; ///< one row more or less, divided by `by`
+    std::int64_t by;
+    std::int64_t other; ///< any other change of the unit's rows
+    std::int64_t next;  ///< all rows of any n windows' length: n + next
+};
+
+/// A row that is removed lets another one in. Persons without a bound are added or removed in the
+/// periods of the row alone, or move to another group there.
+Costs costs_of(const Promise& promise) {
+    const SourceCounterRow& row = *promise.row;
+    if (row.per_person != 0)
+        return {2, row.per_person, 2, 2};
+    const std::int64_t moves = row.by == InvalidAttrNumber ? 1 : 2;
+    return {moves, promise.sensitivity, moves, 1};
+}
+
+const char* plural(std::int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+void append_bound(StringInfo text, const Promise& promise) {
+    const SourceCounterRow& row = *promise.row;
+    const auto bound = static_cast<long long>(row.per_person);
+    const char* within = promise.unit->per_days != 0 ? " of each window" : "";
+    if (row.per_person == 0)
+        appendStringInfoString(text, " A person counts once in each period");
+    else if (row.persons)
+        appendStringInfo(text, " A person counts in at most %lld period%s%s, once in each,", bound,
+                         plural(bound), within);
+    else
+        appendStringInfo(text, " At most %lld event%s%s count%s", bound, plural(bound), within,
+                         bound == 1 ? "s" : "");
+    if (row.value != InvalidAttrNumber)
+        appendStringInfo(text, ", each as at most %lld,", static_cast<long long>(row.upper));
+    appendStringInfo(
+        text, " from %s (%s) on.",
+        DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(row.since))),
+        promise.source->time_zone);
+}
+
+void append_costs(StringInfo text, const Promise& promise) {
+    const Costs costs = costs_of(promise);
+    Numeric epsilon = promise.epsilon;
+    const int days = promise.unit->per_days;
+    appendStringInfo(text, " One row more or less costs at most %s, any other change %s %s",
+                     cost(epsilon, costs.row, costs.by),
+                     days != 0 ? "within one window" : "of the rows of one person",
+                     cost(epsilon, costs.other));
+    if (days != 0)
+        appendStringInfo(text,
+                         "; all rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
+                         "row moved to another window %s",
+                         days, plural(days), cost(epsilon, 1 + costs.next),
+                         static_cast<long long>(costs.next), text_of(epsilon),
+                         cost(epsilon, 2 * costs.row, costs.by));
+    appendStringInfoChar(text, '.');
+}
+
+void append_words(StringInfo text, const Promise& promise) {
+    if (promise.source->window_wise && promise.unit->per_days != 0)
+        appendStringInfo(text,
+                         " The owner of the source vouches that it is window-wise. A row without a "
+                         "time that it joins, as a person's age, is protected at %s times the "
+                         "number of the person's windows.",
+                         text_of(promise.epsilon));
+    else if (promise.source->person_wise)
+        appendStringInfoString(text, " The owner of the source vouches that it is person-wise.");
+}
+
+} // namespace
+
+char* guarantee_of(const Promise& promise) {
+    StringInfoData text;
+    initStringInfo(&text);
+    appendStringInfo(&text,
+                     "%s. All releases together are %s-differentially private for all rows of one "
+                     "person (%s of %s)",
+                     promise.cumulative ? "Running totals" : "Counts of single periods",
+                     text_of(promise.epsilon),
+                     get_attname(promise.row->source, promise.source->person, false),
+                     quoted_name(promise.row->source));
+    if (promise.unit->per_days != 0)
+        appendStringInfo(&text, " in one of that person's own windows of %d day%s",
+                         promise.unit->per_days, plural(promise.unit->per_days));
+    appendStringInfoString(&text, ", added or removed.");
+    append_bound(&text, promise);
+    append_costs(&text, promise);
+    append_words(&text, promise);
+    return text.data;
+}
+
+ColumnTexts column_texts(const Promise& promise) {
+    const SourceCounterRow& row = *promise.row;
+    const char* what = row.persons                      ? "Persons"
+                       : row.value != InvalidAttrNumber ? "Sum over the events"
+                                                        : "Events";
+    const char* when = !promise.cumulative ? "the period"
+                       : row.persons       ? "each period, added up over all periods so far"
+                                           : "all periods so far";
+    const char* number = psprintf("%s of %s, plus noise", what, when);
+    if (row.per_person == 0)
+        return {number, "the exact number"};
+    return {number, psprintf("the bounded number, in which at most %lld %s%s of a person%s count%s",
+                             static_cast<long long>(row.per_person),
+                             row.persons ? "period" : "event", plural(row.per_person),
+                             promise.unit->per_days != 0 ? " in each own window" : "",
+                             row.per_person == 1 ? "s" : "")};
+}
+
+} // namespace dp_counter::pg

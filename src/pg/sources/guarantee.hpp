@@ -1,0 +1,38 @@
+// What a counter over a source promises, in words and numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/budgets/unit.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "utils/numeric.h"
+}
+
+namespace dp_counter::pg {
+
+/// What a counter counts, under which budget. Trivial.
+struct Promise {
+    const SourceCounterRow* row;
+    const SourceRow* source;
+    const BudgetUnit* unit;
+    bool cumulative;
+    Numeric epsilon;
+    std::int64_t sensitivity;
+};
+
+/// The guarantee, in sentences: for whom, the bound, and what other changes of the rows cost
+/// (docs/derivation.md, section 12). Costs are rounded up.
+[[nodiscard]] char* guarantee_of(const Promise& promise);
+
+/// What a release counts, and for which number its interval is.
+struct ColumnTexts {
+    const char* number;
+    const char* covered;
+};
+[[nodiscard]] ColumnTexts column_texts(const Promise& promise);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,94 @@
+-- dp_counter_plan, and what a counter says of itself: the COMMENTs on its view and columns, and dp_counters.
+\pset format unaligned
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+CREATE SCHEMA plan_counter;
+SET search_path = plan_counter, public;
+CREATE TABLE visits (patient integer, at timestamp, ward text, cents integer);
+CREATE VIEW visits_dp AS SELECT * FROM visits;
+CREATE VIEW joined_dp AS SELECT * FROM visits;
+CREATE VIEW life_dp AS SELECT * FROM visits;
+CREATE VIEW vouched_dp AS SELECT * FROM visits;
+SELECT dp_budget_create('yearly', 10000, per => '365 days'), dp_budget_create('daily', 10, per => '1 day'), dp_budget_create('life', 10);
+SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', 'UTC'), dp_source_create('joined_dp', 'daily', 'patient', 'at', 'UTC', window_wise => true),
+       dp_source_create('life_dp', 'life', 'patient', 'at', 'UTC'), dp_source_create('vouched_dp', 'life', 'patient', 'at', 'UTC', person_wise => true);
+
+-- before anything is spent
+BEGIN;
+SELECT dp_counter_create('visits_by_week', 'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 12, by => 'ward', groups => '{a,b,c}');
+\x
+SELECT of, periods, round(stddev::numeric, 3) AS stddev, half_width, groups, sensitivity, epsilon, remaining, per, guarantee FROM dp_counter_plan('visits_by_week') LIMIT 1;
+\x
+SELECT of, periods, round(stddev::numeric, 3) AS stddev, half_width FROM dp_counter_plan('visits_by_week');
+ROLLBACK;
+SELECT budget, remaining FROM dp_budgets WHERE budget = 'yearly'::regclass;
+SELECT dp_counter_plan('visits_by_week');
+
+-- cumulative follows the budget; k and mechanism are for totals alone
+SELECT dp_counter_create(name, 'visits_dp', 0.5, '7 days', '2300-01-01', per_person => per_person, cumulative => cumulative, horizon => horizon, sum => sum, upper => upper, persons => persons, by => by, groups => CASE WHEN by IS NOT NULL THEN '{a,b}'::text[] END)
+FROM (VALUES ('flow', 12, NULL::boolean, NULL::bigint, NULL, NULL::bigint, false, NULL), ('sums', 12, NULL, 20, 'cents', 5, false, 'ward'), ('total', 12, true, NULL, NULL, NULL, false, NULL), ('total_730', 3, true, 730, NULL, NULL, false, NULL), ('total_1', 1, true, 1, NULL, NULL, false, NULL),
+      ('persons', NULL, NULL, NULL, NULL, NULL, true, NULL), ('persons_by_ward', NULL, NULL, NULL, NULL, NULL, true, 'ward'), ('persons_12', 12, NULL, NULL, NULL, NULL, true, NULL), ('persons_total', NULL, true, NULL, NULL, NULL, true, NULL)) AS c (name, per_person, cumulative, horizon, sum, upper, persons, by);
+SELECT dp_counter_create('joined', 'joined_dp', 0.1, '1 day', '2300-01-01', per_person => 3), dp_counter_create('alive', 'life_dp', 0.5, '1 day', '2300-01-01', per_person => 2),
+       dp_counter_create('alive_flow', 'life_dp', 0.3, '1 day', '2300-01-01', cumulative => false, sum => 'cents', upper => 7), dp_counter_create('vouched', 'vouched_dp', 0.5, '1 day', '2300-01-01', horizon => 30, persons => true, by => 'ward', groups => '{a}'),
+       dp_event_counter_create('fed', 1.5);
+CREATE TABLE own AS SELECT unnest(ARRAY['flow', 'sums', 'total', 'total_730', 'total_1', 'persons', 'persons_by_ward', 'persons_12', 'persons_total', 'joined', 'alive', 'alive_flow', 'vouched', 'fed']::regclass[]) AS counter;
+SELECT counter, cumulative, persons, sensitivity, per_person, per, horizon, mechanism IS NOT NULL AS has_mechanism, k IS NULL AS no_k FROM dp_counters NATURAL JOIN own;
+SELECT DISTINCT obj_description(counter) = guarantee AS same FROM own, dp_counter_plan(counter);
+SELECT counter, obj_description(counter) FROM own;
+SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attnum > 0 AND counter IN ('persons_by_ward'::regclass, 'fed'::regclass) ORDER BY counter::text, attnum;
+SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attname IN ('count', 'sum', 'low') ORDER BY counter::text, attnum;
+-- all lines are what dp_stddev and dp_interval say
+SELECT counter, p.of, p.periods, p.epsilon, p.remaining,
+       abs(p.stddev - dp_stddev(step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, t.since)) < 1e-9 AND 2 * p.half_width + 1 = upper(i) - lower(i) AS right
+FROM own JOIN dp_counters AS c USING (counter), dp_counter_plan(counter) AS p, LATERAL (SELECT CASE WHEN NOT c.cumulative THEN p.periods WHEN p.of ~ 'total' THEN p.periods ELSE coalesce(c.horizon, 1000) END AS step) AS s,
+     LATERAL (SELECT CASE WHEN p.of ~ '^last .*of' THEN step - p.periods ELSE 0 END AS since) AS t, dp_interval(0, step, c.horizon, c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, t.since) AS i
+WHERE counter IN ('flow'::regclass, 'sums'::regclass, 'total'::regclass, 'total_730'::regclass, 'total_1'::regclass, 'joined'::regclass, 'fed'::regclass);
+-- costs are rounded up, to two digits where they are fractions
+DO $$
+DECLARE
+    epsilon numeric; per_person integer; cost numeric; truth numeric;
+BEGIN
+    FOR epsilon, per_person IN VALUES (0.5, 1), (0.3, 7), (0.01, 1000000), (3, 2), (1000, 3), (999, 7), (0.123456789, 3), (1e-9, 6) LOOP
+        BEGIN
+            PERFORM dp_counter_create('tried', 'visits_dp', epsilon, '7 days', '2300-01-01', per_person => per_person);
+            cost := substring(obj_description('tried'::regclass) FROM 'costs at most ([0-9.]+),');
+            RAISE EXCEPTION USING ERRCODE = 'DP000';
+        EXCEPTION WHEN SQLSTATE 'DP000' OR configuration_limit_exceeded THEN NULL;
+        END;
+        truth := 2 * epsilon / per_person;
+        IF cost IS NULL OR cost < truth OR cost > greatest(truth * 1.1, ceil(truth)) OR (truth < 1 AND length(rtrim(ltrim(cost::text, '0.'), '0')) > 2 AND per_person > 1) THEN
+            RAISE 'epsilon %, per_person %: %', epsilon, per_person, cost;
+        END IF;
+    END LOOP;
+END $$;
+
+-- who may read the counter; what remains only for who may read the budget
+CREATE ROLE plan_reader;
+GRANT USAGE ON SCHEMA plan_counter TO plan_reader;
+SET ROLE plan_reader;
+SELECT * FROM dp_counter_plan('flow');
+RESET ROLE;
+GRANT SELECT ON flow TO plan_reader;
+SET ROLE plan_reader;
+SELECT of, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
+RESET ROLE;
+GRANT SELECT ON yearly TO plan_reader;
+SET ROLE plan_reader;
+SELECT of, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
+SELECT dp_counter_plan('visits_dp');
+SELECT dp_counter_plan(NULL);
+RESET ROLE;
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', k => 2);
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', mechanism => 'hat');
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', cumulative => false, mechanism => 'laplace');
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', mechanism => 'laplace');
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', horizon => 10000001);
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', persons => true);
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', persons => true, sum => 'cents', upper => 5);
+SELECT dp_counter_drop(counter) FROM own;
+SELECT dp_source_drop(source) FROM unnest(ARRAY['visits_dp', 'joined_dp', 'life_dp', 'vouched_dp']::regclass[]) AS source;
+SELECT dp_budget_drop(budget) FROM unnest(ARRAY['yearly', 'daily', 'life']::regclass[]) AS budget;
+DROP OWNED BY plan_reader;
+DROP ROLE plan_reader;
+DROP SCHEMA plan_counter CASCADE;
