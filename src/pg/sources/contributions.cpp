@@ -21,7 +21,7 @@
 #include "pg/sources/periods.hpp"
 #include "pg/sources/plain_value.hpp"
 #include "pg/sources/reader.hpp"
-#include "pg/steps/stored_state.hpp"
+#include "pg/steps/cells.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -215,14 +215,6 @@ void store(const char* table, const ClosedRelease* releases, std::int32_t cells)
     }
 }
 
-/// The Laplace mechanism, as a counter with a single step.
-void add_noise(const Request& request, const int128* persons, std::int32_t cells,
-               ClosedRelease* releases) {
-    const StoredState state = new_state(CurrentMemoryContext, request);
-    for (std::int32_t i = 0; i < cells; ++i)
-        (void)close_steps(CurrentMemoryContext, state.bytes, 0, &persons[i], 1, &releases[i]);
-}
-
 } // namespace
 } // namespace dp_counter::pg
 
@@ -242,10 +234,7 @@ DP_FUNCTION(dp_source_contributions) {
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("most must be between 1 and %d, not %d", kGreatest, most),
                         errhint("It is the largest bound to consider.")));
-    RequestArguments arguments;
-    arguments.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false};
-    arguments.horizon = {Int64GetDatum(1), false};
-    const Request request = read_request(arguments);
+    const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
     text* name = PG_GETARG_TEXT_P_COPY(kName);
 
     SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -276,7 +265,7 @@ DP_FUNCTION(dp_source_contributions) {
                      {begin_person, count_event, end_person, &histogram});
     });
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
-    add_noise(request, histogram.persons, cells, releases);
+    release_cells(unit, 1, histogram.persons, cells, releases);
     create_table(table); // now, when no function of the view can add a trigger to it any more
     store(table, releases, cells);
     PopActiveSnapshot();
