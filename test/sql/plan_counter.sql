@@ -38,6 +38,10 @@ SELECT DISTINCT obj_description(counter) = guarantee AS same FROM own, dp_counte
 SELECT counter, obj_description(counter) FROM own;
 SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attnum > 0 AND counter IN ('persons_by_ward'::regclass, 'fed'::regclass) ORDER BY counter::text, attnum;
 SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attname IN ('count', 'sum', 'low') ORDER BY counter::text, attnum;
+-- the owner of a source vouches for more while it has counters: they say so, except where the owner has written another COMMENT
+COMMENT ON VIEW total IS 'mine';
+SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', window_wise => true);
+SELECT counter, obj_description(counter) = 'mine' AS own, obj_description(counter) LIKE '%vouches that it is window-wise. A row without a time%at 0.5 times%' AS vouched FROM own JOIN dp_counters USING (counter) WHERE source = 'visits_dp'::regclass;
 -- all lines are what dp_stddev and dp_interval say
 SELECT counter, p.of, p.periods, p.epsilon, p.remaining,
        abs(p.stddev - dp_stddev(step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, t.since)) < 1e-9 AND 2 * p.half_width + 1 = upper(i) - lower(i) AS right

@@ -7,6 +7,7 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
+#include "pg/sources/guarantee.hpp"
 #include "pg/sources/periods.hpp"
 #include "pg/sources/person_wise.hpp"
 #include "pg/sources/plain_value.hpp"
@@ -104,6 +105,7 @@ bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool
         (sum.person_wise == existing.person_wise && sum.window_wise == existing.window_wise))
         return false;
     update_source_words(source, sum);
+    restate_guarantees(source, sum);
     return true;
 }
 

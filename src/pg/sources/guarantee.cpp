@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/tables/counters_table.hpp"
 
 extern "C" {
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/comment.h"
 #include "lib/stringinfo.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/fmgrprotos.h"
+#include "utils/json.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
@@ -76,10 +83,10 @@ void append_bound(StringInfo text, const Promise& promise) {
                          bound == 1 ? "s" : "");
     if (row.value != InvalidAttrNumber)
         appendStringInfo(text, ", each as at most %lld,", static_cast<long long>(row.upper));
-    appendStringInfo(
-        text, " from %s (%s) on.",
-        DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(row.since))),
-        promise.source->time_zone);
+    char since[MAXDATELEN + 1]; // whatever the session's style is
+    JsonEncodeDateTime(since, TimestampGetDatum(row.since), TIMESTAMPOID, nullptr);
+    *std::strchr(since, 'T') = ' ';
+    appendStringInfo(text, " from %s (%s) on.", since, promise.source->time_zone);
 }
 
 void append_costs(StringInfo text, const Promise& promise) {
@@ -111,16 +118,20 @@ void append_words(StringInfo text, const Promise& promise) {
         appendStringInfoString(text, " The owner of the source vouches that it is person-wise.");
 }
 
+/// How the guarantee begins: nobody else writes this.
+char* opening(const Promise& promise) {
+    return psprintf("%s. All releases together are %s-differentially private for all rows of one "
+                    "person",
+                    promise.cumulative ? "Running totals" : "Counts of single periods",
+                    text_of(promise.epsilon));
+}
+
 } // namespace
 
 char* guarantee_of(const Promise& promise) {
     StringInfoData text;
     initStringInfo(&text);
-    appendStringInfo(&text,
-                     "%s. All releases together are %s-differentially private for all rows of one "
-                     "person (%s of %s)",
-                     promise.cumulative ? "Running totals" : "Counts of single periods",
-                     text_of(promise.epsilon),
+    appendStringInfo(&text, "%s (%s of %s)", opening(promise),
                      get_attname(promise.row->source, promise.source->person, false),
                      quoted_name(promise.row->source));
     if (promise.unit->per_days != 0)
@@ -131,6 +142,29 @@ char* guarantee_of(const Promise& promise) {
     append_costs(&text, promise);
     append_words(&text, promise);
     return text.data;
+}
+
+void restate_guarantees(Oid source, const SourceRow& row) {
+    const BudgetUnit unit = unit_of_budget(row.budget);
+    ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(source)) {
+        const Oid counter = lfirst_oid(cell);
+        LockRelationOid(counter, ShareUpdateExclusiveLock); // as COMMENT does
+        SourceCounterRow declared;
+        CounterRow parameters;
+        if (!read_source_counter(counter, declared) || !read_counter(counter, parameters))
+            continue; // dropped meanwhile
+        const Promise promise{&declared,
+                              &row,
+                              &unit,
+                              parameters.cumulative,
+                              parameters.epsilon,
+                              parameters.sensitivity};
+        const char* comment = GetComment(counter, RelationRelationId, 0);
+        const char* own = opening(promise);
+        if (comment != nullptr && std::strncmp(comment, own, std::strlen(own)) == 0)
+            CreateComments(counter, RelationRelationId, 0, guarantee_of(promise));
+    }
 }
 
 ColumnTexts column_texts(const Promise& promise) {

@@ -28,6 +28,10 @@ struct Promise {
 /// (docs/derivation.md, section 12). Costs are rounded up.
 [[nodiscard]] char* guarantee_of(const Promise& promise);
 
+/// Writes it anew on the views of a source's counters after its owner vouched for more, except
+/// where the COMMENT is another one.
+void restate_guarantees(Oid source, const SourceRow& row);
+
 /// What a release counts, and for which number its interval is.
 struct ColumnTexts {
     const char* number;
