@@ -76,6 +76,20 @@ CharacteristicFunction::CharacteristicFunction(const NoiseSum& sum) {
     std::sort(groups_.begin(), end, wider);
 }
 
+CharacteristicFunction CharacteristicFunction::mixed(double weight) const {
+    CharacteristicFunction result;
+    result.lattice_ = HUGE_VAL;
+    result.lattice_is_odd_ = false;
+    result.groups_.reserve(2 * groups_.size());
+    for (const double factor : {1 - weight, weight})
+        for (Group group : groups_) {
+            group.weight *= factor;
+            if (group.weight > 0)
+                result.groups_.push_back(group);
+        }
+    return result;
+}
+
 double CharacteristicFunction::largest_weight() const noexcept {
     double largest = 0;
     for (const Group& group : groups_)

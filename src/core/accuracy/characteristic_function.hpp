@@ -20,6 +20,10 @@ public:
 
     explicit CharacteristicFunction(const NoiseSum& sum);
 
+    /// That of (1 - weight) S + weight S', S' an independent copy of S, 0 <= weight <= 1/2. Its
+    /// lattice is unknown, which reads as infinitely fine.
+    [[nodiscard]] CharacteristicFunction mixed(double weight) const;
+
     /// S lies on the multiples of 1/lattice(). A double holds it to its size and parity only where
     /// it is below 2^53; lattice_is_odd() is exact.
     [[nodiscard]] double lattice() const noexcept { return lattice_; }
@@ -56,10 +60,12 @@ private:
         double multiplicity;
     };
 
+    CharacteristicFunction() = default;
+
     /// log E exp(rate * S) or a little more, infinite where it may not exist.
     [[nodiscard]] double log_moment(double rate) const noexcept;
 
-    std::vector<Group> groups_; ///< the greatest shares of the variance first
+    std::vector<Group> groups_; ///< great shares of the variance first
     double lattice_;
     bool lattice_is_odd_;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <new>
 
+#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/bit_copy.hpp"
 
 namespace dp_counter {
@@ -57,16 +58,22 @@ const ForecastReport& Forecast::report(const Request& request, int epoch) {
     return *report;
 }
 
+template <class Known>
+Known& Forecast::remembered(std::unique_ptr<Known[], Free>& all, std::size_t count,
+                            const NoiseClass& noise, double confidence) {
+    if (!all) {
+        all.reset(static_cast<Known*>(std::calloc(count, sizeof(Known))));
+        if (!all)
+            throw std::bad_alloc();
+    }
+    return all[hash(noise, confidence) % count];
+}
+
 template <class Errors>
 std::int64_t Forecast::remembered_width(Errors& errors, std::int64_t t, double confidence,
                                         std::int64_t since) {
     const NoiseClass noise = errors.noise_class(t, since);
-    if (!widths_) { // pages that are not asked for take no memory
-        widths_.reset(static_cast<Width*>(std::calloc(kWidths, sizeof(Width))));
-        if (!widths_)
-            throw std::bad_alloc();
-    }
-    Width& known = widths_[hash(noise, confidence) % kWidths];
+    Width& known = remembered(widths_, kWidths, noise, confidence);
     if (!(known.confidence == confidence && known.noise == noise))
         known = {noise, confidence, errors.half_width(t, confidence, since)};
     return known.width;
@@ -80,6 +87,36 @@ std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double
 std::int64_t Forecast::half_width(IndependentError errors, std::int64_t t, double confidence,
                                   std::int64_t since) {
     return remembered_width(errors, t, confidence, since);
+}
+
+template <class Errors>
+ShareInterval Forecast::remembered_share(Errors& errors, std::int64_t a, std::int64_t b,
+                                         std::int64_t t, double confidence, std::int64_t since) {
+    check_confidence(confidence);
+    const NoiseClass noise = errors.noise_class(t, since);
+    Quantiles& known = remembered(quantiles_, kQuantiles, noise, confidence);
+    if (!(known.confidence == confidence && known.noise == noise))
+        known = {noise, confidence, {}};
+    std::optional<ShareQuantiles> quantiles;
+    return dp_counter::share_interval(a, b, [&](int node) {
+        double& quantile = known.node[node];
+        if (quantile == 0) {
+            if (!quantiles)
+                quantiles.emplace(errors.share_quantiles(t, confidence, since));
+            quantile = quantiles->at(node);
+        }
+        return quantile;
+    });
+}
+
+ShareInterval Forecast::share_interval(const Request& request, std::int64_t a, std::int64_t b,
+                                       std::int64_t t, double confidence, std::int64_t since) {
+    return remembered_share(errors(request), a, b, t, confidence, since);
+}
+
+ShareInterval Forecast::share_interval(IndependentError errors, std::int64_t a, std::int64_t b,
+                                       std::int64_t t, double confidence, std::int64_t since) {
+    return remembered_share(errors, a, b, t, confidence, since);
 }
 
 } // namespace dp_counter

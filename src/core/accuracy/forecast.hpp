@@ -30,7 +30,8 @@ struct ForecastReport {
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
-/// up to 64 mechanisms and 131,072 half widths (8 MB, as they are asked for). A remembered answer
+/// up to 64 mechanisms, 131,072 half widths and the quantiles of 16,384 shares (10 MB, as they are
+/// asked for). A remembered answer
 /// costs 30 to 100 nanoseconds; for a horizon up to 131,072 those of all steps are. References are
 /// good until a call with another request.
 class Forecast {
@@ -51,6 +52,14 @@ public:
     [[nodiscard]] std::int64_t half_width(IndependentError errors, std::int64_t t,
                                           double confidence, std::int64_t since = 0);
 
+    /// dp_counter::share_interval(a, b, errors(request).share_quantiles(t, confidence, since))
+    [[nodiscard]] ShareInterval share_interval(const Request& request, std::int64_t a,
+                                               std::int64_t b, std::int64_t t, double confidence,
+                                               std::int64_t since = 0);
+    [[nodiscard]] ShareInterval share_interval(IndependentError errors, std::int64_t a,
+                                               std::int64_t b, std::int64_t t, double confidence,
+                                               std::int64_t since = 0);
+
 private:
     struct Entry {
         Request request;
@@ -63,14 +72,29 @@ private:
         std::int64_t width;
     };
 
+    struct Quantiles { ///< zeroed: unused; 0 where a node has not been asked for
+        NoiseClass noise;
+        double confidence;
+        double node[kShareCells / 2 + 1];
+    };
+
     struct Free {
-        void operator()(Width* widths) const noexcept { std::free(widths); }
+        void operator()(void* known) const noexcept { std::free(known); }
     };
     static constexpr std::size_t kPlans = 64;
     static constexpr std::size_t kWidths = std::size_t{1} << 17;
+    static constexpr std::size_t kQuantiles = std::size_t{1} << 14;
+
+    /// What is remembered of a law among `count`. Pages that are not asked for take no memory.
+    template <class Known>
+    [[nodiscard]] static Known& remembered(std::unique_ptr<Known[], Free>& all, std::size_t count,
+                                           const NoiseClass& noise, double confidence);
 
     Entry& entry(const Request& request);
 
+    template <class Errors>
+    ShareInterval remembered_share(Errors& errors, std::int64_t a, std::int64_t b, std::int64_t t,
+                                   double confidence, std::int64_t since);
     template <class Errors>
     std::int64_t remembered_width(Errors& errors, std::int64_t t, double confidence,
                                   std::int64_t since);
@@ -78,6 +102,7 @@ private:
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;
     std::unique_ptr<Width[], Free> widths_; ///< null before the first use, then kWidths, by hashing
+    std::unique_ptr<Quantiles[], Free> quantiles_; ///< the same, kQuantiles
 };
 
 } // namespace dp_counter

@@ -24,6 +24,11 @@ std::int64_t IndependentError::half_width(std::int64_t t, double confidence,
     return NoiseDistribution(noise_at(t, since)).half_width(confidence);
 }
 
+ShareQuantiles IndependentError::share_quantiles(std::int64_t t, double confidence,
+                                                 std::int64_t since) const {
+    return {noise_at(t, since), 0, confidence};
+}
+
 NoiseClass IndependentError::noise_class(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
     // That of a tree without levels above the steps, whose releases have equal noise.

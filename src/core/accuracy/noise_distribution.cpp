@@ -138,6 +138,8 @@ std::int64_t half_width_of_one(double scale, double confidence) {
     return width;
 }
 
+} // namespace
+
 void check_confidence(double confidence) {
     if (confidence > 0 && confidence <= NoiseDistribution::kMaxConfidence)
         return;
@@ -147,8 +149,6 @@ void check_confidence(double confidence) {
                         confidence);
     throw Error(Fault::parameter, message, "0.95 is usual.");
 }
-
-} // namespace
 
 NoiseDistribution::Enclosure NoiseDistribution::probability_within(std::int64_t width,
                                                                    double tolerance) const {

@@ -14,6 +14,9 @@ enum class Rounding : std::uint8_t {
     both_ends, ///< N = floor(A + 1/2) - floor(B + 1/2), S = A - B, the noise of a difference
 };
 
+/// Throws Error (parameter) unless 0 < confidence <= NoiseDistribution::kMaxConfidence.
+void check_confidence(double confidence);
+
 /// The noise N of a release, or of the difference of two. N of a difference is off S by less than
 /// 1, and an event of S stands for one of N: abs(S) <= width implies abs(N) <= width, which implies
 /// abs(S) < width + 1. So widths are right, and at most 1 more than needed.

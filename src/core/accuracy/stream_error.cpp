@@ -99,6 +99,11 @@ std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int
         .half_width(confidence);
 }
 
+ShareQuantiles StreamError::share_quantiles(std::int64_t t, double confidence, std::int64_t since) {
+    const NoiseSum noise = noise_at(t, since);
+    return {noise, (is_rounded(t) ? 1 : 0) + (is_rounded(since) ? 1 : 0), confidence};
+}
+
 NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {
     check(t, since);
     if (epochs_begun(request_.horizon, t) <= 1)

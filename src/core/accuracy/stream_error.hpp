@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/release_error.hpp"
 #include "core/count/mechanism_cache.hpp"
 
@@ -41,6 +42,10 @@ public:
     /// NoiseDistribution::half_width does.
     [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
                                           std::int64_t since = 0);
+
+    /// Of |(1 - p) N_A - p N_B|, N_A and N_B the noises of such a difference in two streams.
+    [[nodiscard]] ShareQuantiles share_quantiles(std::int64_t t, double confidence,
+                                                 std::int64_t since = 0);
 
     /// Names the distribution of the noise of the difference.
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0);
