@@ -1087,6 +1087,46 @@ IS 'Returns the shortest interval, or one wider by 1 at each end, around a relea
    'laplace, released is the sum of step - since_step numbers, each released once (dp_count, '
    'dp_laplace, a counter that is not cumulative); horizon is ignored.';
 
+CREATE FUNCTION dp_avg(
+    above bigint,
+    below bigint,
+    lower bigint DEFAULT 0,
+    upper bigint DEFAULT 1
+) RETURNS double precision
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_avg';
+
+COMMENT ON FUNCTION dp_avg(bigint, bigint, bigint, bigint)
+IS 'Returns the average of values between lower and upper, from releases of the sum of value - '
+   'lower (above) and of the sum of upper - value (below). With lower 0 and upper 1 it is a share, '
+   'from the numbers of yes and of no. NULL where the releases together are not positive. It '
+   'reads no data.';
+
+CREATE FUNCTION dp_avg_interval(
+    above bigint,
+    below bigint,
+    step bigint,
+    horizon bigint,
+    epsilon double precision,
+    lower bigint DEFAULT 0,
+    upper bigint DEFAULT 1,
+    confidence double precision DEFAULT 0.95,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL,
+    sensitivity bigint DEFAULT NULL,
+    since_step bigint DEFAULT 0
+) RETURNS pg_catalog.numrange
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
+AS 'MODULE_PATHNAME', 'dp_avg_interval';
+
+COMMENT ON FUNCTION dp_avg_interval(
+    bigint, bigint, bigint, bigint, double precision, bigint, bigint, double precision, integer,
+    pg_catalog.text, bigint, bigint)
+IS 'Returns an interval around dp_avg that holds the average of what the two releases count with '
+   'probability confidence. Both are of one step, horizon, epsilon, k, mechanism and sensitivity, '
+   'which is upper - lower if NULL. It is computed from the exact distribution of the noise and '
+   'reads no data; where the releases together are not positive it is all from lower to upper.';
+
 CREATE FUNCTION dp_laplace_scale(
     epsilon double precision,
     delta double precision,

@@ -30,6 +30,12 @@ void fuzz_report(Bytes bytes) {
         require(width >= 0, "an interval has two ends");
         require(width == forecast.half_width(request, t, confidence),
                 "answers are remembered right");
+        const auto a = input.take<std::int64_t>();
+        const ShareInterval share = forecast.share_interval(request, a, width, t, confidence);
+        require(share.low >= 0 && share.low <= share.high && share.high <= 1,
+                "the interval of a share is a part of 0 .. 1");
+        require(share.high == forecast.share_interval(request, a, width, t, confidence).high,
+                "answers are remembered right");
         const Delta delta(input.take<double>());
         require(gaussian_is_private(analytic_gaussian_stddev(epsilon, delta) * (1 + 1e-8), epsilon,
                                     delta),

@@ -50,6 +50,8 @@ SELECT set_eq(
         ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
         ('dp_interval(bigint, bigint, bigint, double precision, double precision, integer, text, bigint, bigint, int8range)', 'f', 'int8range'),
+        ('dp_avg(bigint, bigint, bigint, bigint)', 'f', 'double precision'),
+        ('dp_avg_interval(bigint, bigint, bigint, bigint, double precision, bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'numrange'),
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_laplace_epsilon(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_gaussian_stddev(double precision, double precision, double precision, boolean)', 'f', 'double precision'),

@@ -6,7 +6,7 @@
 # promises; without one the example just has to run. Cells are compared whole, headers and row counts
 # too. As noise cannot be compared, an HTML comment before the block can say more:
 #
-#   <!-- example: noise in private, error -->   numbers in these columns may be any number, or any range of this length
+#   <!-- example: noise in private, error -->   numbers in these columns may be any number, any range of integers of this length, or any range of fractions
 #   <!-- example: fails -->                     the output shows an error: ERROR, DETAIL and HINT are compared
 #   <!-- example: not run -->                   a fragment
 #   <!-- example: shell -->                     before a ```sh block: bash runs it, in the same folder and database
@@ -164,6 +164,7 @@ sub comparable
                 next unless $noisy{ $header[$column] };
                 $cells[$column] =~ s/^-?[\d.]+$/(a number)/;
                 # How wide an interval is, is no noise, where it was not cut off at 0.
+                $cells[$column] =~ s/^\[-?[\d.]+,-?[\d.]+\]$/(a range of fractions)/;
                 $cells[$column] =~ s/^\[(-?\d+),(-?\d+)\)$/$1 < 20 ? '(a range)' : '(a range of ' . ($2 - $1) . ')'/e;
             }
         }

@@ -69,12 +69,14 @@ TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
             Forecast fresh(fresh_plans);
             (void)fresh.report(wanted);
             (void)fresh.half_width(wanted, step, 0.95);
+            (void)fresh.share_interval(wanted, 30, 70, step, 0.95);
         });
         EXPECT_GT(stops, 20);
         EXPECT_GT(stop_everywhere(97,
                                   [&] {
                                       (void)planner.report(wanted);
                                       (void)planner.half_width(wanted, step, 0.95);
+                                      (void)planner.share_interval(wanted, 30, 70, step, 0.95);
                                   }),
                   0);
         EXPECT_EQ(planner.report(wanted).mse, undisturbed.report(wanted).mse);
@@ -82,6 +84,8 @@ TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {
         EXPECT_EQ(planner.report(wanted).state_bytes, undisturbed.report(wanted).state_bytes);
         EXPECT_EQ(planner.half_width(wanted, step, 0.95),
                   undisturbed.half_width(wanted, step, 0.95));
+        EXPECT_EQ(planner.share_interval(wanted, 30, 70, step, 0.95).high,
+                  undisturbed.share_interval(wanted, 30, 70, step, 0.95).high);
         EXPECT_EQ(planner.errors(wanted).variance_at(step),
                   undisturbed.errors(wanted).variance_at(step));
     }

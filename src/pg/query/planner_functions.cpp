@@ -186,18 +186,62 @@ Bounds from_range(FunctionCallInfo fcinfo, Datum datum) {
             upper.infinite ? kBeyond : dp_counter::int128{DatumGetInt64(upper.val)} - 1};
 }
 
-Datum to_range(FunctionCallInfo fcinfo, const Bounds& bounds) {
-    TypeCacheEntry* type = range_get_typcache(fcinfo, INT8RANGEOID);
-    // Canonical: [first, last + 1); no bound is exclusive.
-    const bool from = is_bigint(bounds.first);
-    const bool to = is_bigint(bounds.last + 1);
-    RangeBound lower{from ? Int64GetDatum(bounds.first) : 0, !from, from, true};
-    RangeBound upper{to ? Int64GetDatum(bounds.last + 1) : 0, !to, false, false};
+Datum make_range(FunctionCallInfo fcinfo, Oid type_id, RangeBound lower, RangeBound upper) {
+    TypeCacheEntry* type = range_get_typcache(fcinfo, type_id);
 #if PG_VERSION_NUM >= 160000
     return RangeTypePGetDatum(range_serialize(type, &lower, &upper, false, nullptr));
 #else
     return RangeTypePGetDatum(range_serialize(type, &lower, &upper, false));
 #endif
+}
+
+Datum to_range(FunctionCallInfo fcinfo, const Bounds& bounds) {
+    // Canonical: [first, last + 1); no bound is exclusive.
+    const bool from = is_bigint(bounds.first);
+    const bool to = is_bigint(bounds.last + 1);
+    return make_range(fcinfo, INT8RANGEOID,
+                      {from ? Int64GetDatum(bounds.first) : 0, !from, from, true},
+                      {to ? Int64GetDatum(bounds.last + 1) : 0, !to, false, false});
+}
+
+/// What an average is between: arguments `first` and the one after it.
+struct ValueRange {
+    ValueRange(FunctionCallInfo fcinfo, int first) {
+        check_not_null(fcinfo->args[first], "lower");
+        check_not_null(fcinfo->args[first + 1], "upper");
+        lower = PG_GETARG_INT64(first);
+        upper = PG_GETARG_INT64(first + 1);
+        if (upper <= lower)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("lower must be below upper, which is %lld, not %lld",
+                                   static_cast<long long>(upper), static_cast<long long>(lower)),
+                            errhint("Each value is at least lower and at most upper.")));
+    }
+    [[nodiscard]] std::int64_t width() const {
+        return dp_counter::saturated(dp_counter::int128{upper} - lower);
+    }
+    /// numerator / denominator of the way from lower to upper.
+    [[nodiscard]] double at(long double numerator, long double denominator = 1) const {
+        const long double distance = static_cast<long double>(width()) * numerator / denominator;
+        return static_cast<double>(static_cast<long double>(lower) + distance);
+    }
+
+    std::int64_t lower;
+    std::int64_t upper;
+};
+
+/// [low, high], rounded outwards to a thousandth of its width or a little less.
+Datum to_numeric_range(FunctionCallInfo fcinfo, double low, double high) {
+    const double unit = std::pow(10, 3 - std::floor(std::log10(high - low)));
+    if (std::max(std::abs(low), std::abs(high)) * unit < 0x1p50) { // not where there is no width
+        low = std::floor(low * unit) / unit;
+        high = std::ceil(high * unit) / unit;
+    }
+    const auto numeric = [](double number) {
+        return DirectFunctionCall1(float8_numeric, Float8GetDatum(number));
+    };
+    return make_range(fcinfo, NUMRANGEOID, {numeric(low), false, true, true},
+                      {numeric(high), false, true, false});
 }
 
 } // namespace
@@ -300,6 +344,51 @@ DP_FUNCTION(dp_interval) {
     if (!PG_ARGISNULL(9))
         bounds = bounds.within(from_range(fcinfo, PG_GETARG_DATUM(9)));
     return to_range(fcinfo, bounds);
+}
+
+DP_FUNCTION(dp_avg) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    const ValueRange values(fcinfo, 2);
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        PG_RETURN_NULL();
+    const int128 above = PG_GETARG_INT64(0);
+    const int128 total = above + PG_GETARG_INT64(1);
+    if (total <= 0)
+        PG_RETURN_NULL();
+    PG_RETURN_FLOAT8(values.at(static_cast<long double>(std::clamp(above, int128{0}, total)),
+                               static_cast<long double>(total)));
+}
+
+DP_FUNCTION(dp_avg_interval) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    const ValueRange values(fcinfo, 5);
+    Argument sensitivity = fcinfo->args[10];
+    if (sensitivity.isnull)
+        sensitivity = {Int64GetDatum(values.width()), false};
+    const Request request = read_request({.epsilon = fcinfo->args[4],
+                                          .sensitivity = sensitivity,
+                                          .horizon = fcinfo->args[3],
+                                          .k = fcinfo->args[8],
+                                          .mechanism = fcinfo->args[9]});
+    if (request.unit.sensitivity < values.width())
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("sensitivity must be at least upper - lower, which is %lld, not %lld",
+                        static_cast<long long>(values.width()),
+                        static_cast<long long>(request.unit.sensitivity)),
+                 errhint("One row adds upper - lower to the two sums together, whatever its value. "
+                         "The calls that release them take the same sensitivity: upper - lower, "
+                         "times the rows of one protected unit.")));
+    const double confidence = read_double(fcinfo, 7, "confidence");
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(11))
+        PG_RETURN_NULL();
+    const ShareInterval share = run([&] {
+        return forecast.share_interval(request, PG_GETARG_INT64(0), PG_GETARG_INT64(1),
+                                       PG_GETARG_INT64(2), confidence, PG_GETARG_INT64(11));
+    });
+    return to_numeric_range(fcinfo, values.at(share.low), values.at(share.high));
 }
 
 DP_FUNCTION(dp_laplace_scale) {
