@@ -39,12 +39,16 @@ double read_double(FunctionCallInfo fcinfo, int index, const char* name) {
 }
 
 /// Horizon (NULL: kUnbounded) and epsilon at `first`, k, mechanism and sensitivity at `optional`.
+RequestArguments request_arguments(FunctionCallInfo fcinfo, int first, int optional) {
+    return {.epsilon = fcinfo->args[first + 1],
+            .sensitivity = fcinfo->args[optional + 2],
+            .horizon = fcinfo->args[first],
+            .k = fcinfo->args[optional],
+            .mechanism = fcinfo->args[optional + 1]};
+}
+
 Request read_request_at(FunctionCallInfo fcinfo, int first, int optional) {
-    return read_request({.epsilon = fcinfo->args[first + 1],
-                         .sensitivity = fcinfo->args[optional + 2],
-                         .horizon = fcinfo->args[first],
-                         .k = fcinfo->args[optional],
-                         .mechanism = fcinfo->args[optional + 1]});
+    return read_request(request_arguments(fcinfo, first, optional));
 }
 
 /// Whether it names independent noise, which is no mechanism of a running count.
@@ -55,22 +59,21 @@ bool is_independent(const Argument& mechanism) {
     return std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)) == kIndependentName;
 }
 
-/// The noise that dp_stddev and dp_interval are asked about, read as read_request_at does. Trivial.
+/// The noise that a function is asked about. Trivial.
 class Noise {
 public:
-    Noise(FunctionCallInfo fcinfo, int first, int optional) {
-        const Argument& mechanism = fcinfo->args[optional + 1];
-        if (!is_independent(mechanism)) {
-            request_ = read_request_at(fcinfo, first, optional);
+    explicit Noise(const RequestArguments& arguments) {
+        if (!is_independent(arguments.mechanism)) {
+            request_ = read_request(arguments);
             return;
         }
-        if (!fcinfo->args[optional].isnull)
+        if (!arguments.k.isnull)
             ereport(ERROR,
                     (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                      errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,
-                            DatumGetInt32(fcinfo->args[optional].value)),
+                            DatumGetInt32(arguments.k.value)),
                      errhint("It adds independent noise to each number: there are no nodes.")));
-        const PrivacyUnit unit = read_unit(fcinfo->args[first + 1], fcinfo->args[optional + 2]);
+        const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
         independent_ = run([&] { return IndependentError(unit); });
     }
 
@@ -82,6 +85,13 @@ public:
                                           std::int64_t since) const {
         return independent_ ? forecast.half_width(*independent_, t, confidence, since)
                             : forecast.half_width(*request_, t, confidence, since);
+    }
+    [[nodiscard]] ShareInterval share_interval(std::int64_t above, std::int64_t below,
+                                               std::int64_t t, double confidence,
+                                               std::int64_t since) const {
+        return independent_
+                   ? forecast.share_interval(*independent_, above, below, t, confidence, since)
+                   : forecast.share_interval(*request_, above, below, t, confidence, since);
     }
 
 private:
@@ -322,7 +332,7 @@ DP_FUNCTION(dp_compare) {
 
 DP_FUNCTION(dp_stddev) {
     using namespace dp_counter::pg;
-    const Noise noise(fcinfo, 1, 3);
+    const Noise noise(request_arguments(fcinfo, 1, 3));
     if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
@@ -332,7 +342,7 @@ DP_FUNCTION(dp_stddev) {
 
 DP_FUNCTION(dp_interval) {
     using namespace dp_counter::pg;
-    const Noise noise(fcinfo, 2, 5);
+    const Noise noise(request_arguments(fcinfo, 2, 5));
     const double confidence = read_double(fcinfo, 4, "confidence");
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
         PG_RETURN_NULL();
@@ -367,17 +377,17 @@ DP_FUNCTION(dp_avg_interval) {
     Argument sensitivity = fcinfo->args[10];
     if (sensitivity.isnull)
         sensitivity = {Int64GetDatum(values.width()), false};
-    const Request request = read_request({.epsilon = fcinfo->args[4],
-                                          .sensitivity = sensitivity,
-                                          .horizon = fcinfo->args[3],
-                                          .k = fcinfo->args[8],
-                                          .mechanism = fcinfo->args[9]});
-    if (request.unit.sensitivity < values.width())
+    const Noise noise({.epsilon = fcinfo->args[4],
+                       .sensitivity = sensitivity,
+                       .horizon = fcinfo->args[3],
+                       .k = fcinfo->args[8],
+                       .mechanism = fcinfo->args[9]});
+    if (DatumGetInt64(sensitivity.value) < values.width())
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("sensitivity must be at least upper - lower, which is %lld, not %lld",
                         static_cast<long long>(values.width()),
-                        static_cast<long long>(request.unit.sensitivity)),
+                        static_cast<long long>(DatumGetInt64(sensitivity.value))),
                  errhint("One row adds upper - lower to the two sums together, whatever its value. "
                          "The calls that release them take the same sensitivity: upper - lower, "
                          "times the rows of one protected unit.")));
@@ -385,8 +395,8 @@ DP_FUNCTION(dp_avg_interval) {
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(11))
         PG_RETURN_NULL();
     const ShareInterval share = run([&] {
-        return forecast.share_interval(request, PG_GETARG_INT64(0), PG_GETARG_INT64(1),
-                                       PG_GETARG_INT64(2), confidence, PG_GETARG_INT64(11));
+        return noise.share_interval(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2),
+                                    confidence, PG_GETARG_INT64(11));
     });
     return to_numeric_range(fcinfo, values.at(share.low), values.at(share.high));
 }
