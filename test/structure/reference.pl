@@ -43,7 +43,7 @@ while ($sql =~ /^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) (dp_\w+)\b(?!\.)(.*?
         my ($out, $argument_name, $type, $default) =
           $argument =~ /^\s*(OUT )?(\w+) (.+?)(?: DEFAULT (\S+))?$/ or die "$name: $argument";
         $default = 'required' if !defined $default || $required{"$heading $argument_name"};
-        $type = 'timestamp' if $type eq 'any';
+        $type = 'timestamp' if $type eq 'any' && $name ne 'dp_own_window';
         $arguments->{$argument_name}{ $out ? "$type |" : "$type | $default |" } = 1;
     }
 }
