@@ -38,6 +38,15 @@ CALL close('single', 1);
 SELECT dp_counter_drop('none'), dp_counter_drop('single');
 SELECT purpose, epsilon FROM budget ORDER BY purpose;
 
+-- persons without a bound have no tallies; of rows of one time and two groups, one counts
+TRUNCATE visits;
+INSERT INTO visits SELECT i, timestamp '2025-01-01' + day * interval '1 day', flu FROM generate_series(1, 100) AS i, generate_series(0, 1) AS day, (VALUES (true), (false)) AS f (flu);
+SELECT dp_counter_create('persons', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, persons => true, cumulative => false, by => 'flu', groups => '{true,false}');
+CALL dp_counter_tick('persons');
+SELECT step, sum(count), min(count) > 0 AS both FROM persons GROUP BY step ORDER BY step;
+SELECT count(*) FROM tallies WHERE counter = 'persons'::regclass;
+SELECT dp_counter_drop('persons');
+
 -- a person with more events than any block of memory begins with
 TRUNCATE visits;
 INSERT INTO visits SELECT 1 + (i > 1500)::integer, timestamp '2025-01-01' + i % 4 * interval '1 hour', true FROM generate_series(1, 3000) AS i;

@@ -45,7 +45,7 @@ struct Collector {
     Groups groups;  ///< count 1 where there are none
     Oid value_type; ///< invalid for a count of events
     int128* cells;
-    Tallies tallies;       ///< of a counter with a bound
+    Tallies tallies;       ///< of a counter with a bound; of another the key alone
     MemoryContext context; ///< for as long as the rows come
     PlainValue person;     ///< whose events come
     std::int32_t phase;
@@ -152,6 +152,7 @@ void add_event(const SourceEvent& event, void* context) {
 /// Reads the counter's declaration back from its stored form.
 void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared) {
     collector.declared = &declared;
+    take_tally_key(collector.tallies, declared.key);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
     if (declared.by != InvalidAttrNumber)
         collector.groups =
@@ -181,7 +182,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
     const std::int32_t was_first = first_open_window(collector, from);
     const std::int32_t first = first_open_window(collector, due.starts[due.count]);
     if (collector.has_bound()) {
-        open_tallies(collector.tallies, number, declared.key, first, is_first);
+        open_tallies(collector.tallies, number, first, is_first);
         if (is_first && collector.unit.per_days != 0)
             from = days_before(schedule, from, collector.unit.per_days);
     }

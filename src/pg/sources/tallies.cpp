@@ -71,12 +71,14 @@ bytea* new_tally_key(MemoryContext context) {
     return key;
 }
 
-void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key,
-                  std::int32_t first_window, bool is_fresh) {
+void take_tally_key(Tallies& tallies, const bytea* key) {
     if (VARSIZE_ANY_EXHDR(key) != kTallyKeyBytes)
         raise_damaged("the counter's key is damaged");
-    tallies.number = number;
     tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
+}
+
+void open_tallies(Tallies& tallies, std::int32_t number, std::int32_t first_window, bool is_fresh) {
+    tallies.number = number;
     tallies.first_window = first_window;
     tallies.is_fresh = is_fresh;
     tallies.table = open_secret(kTallies);

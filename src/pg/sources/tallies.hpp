@@ -55,10 +55,12 @@ struct Tallies {
 /// The window of a person who has no tally; later than it is every other.
 inline constexpr std::int32_t kNoWindow = INT32_MIN;
 
+/// Takes the counter's key, which also orders rows of one time. Call it before all else.
+void take_tally_key(Tallies& tallies, const bytea* key);
+
 /// `first_window` is the first one in which an event can still come after this tick; kNoWindow
 /// where the budget does not renew. Call it inside without_statistics.
-void open_tallies(Tallies& tallies, std::int32_t number, const bytea* key,
-                  std::int32_t first_window, bool is_fresh);
+void open_tallies(Tallies& tallies, std::int32_t number, std::int32_t first_window, bool is_fresh);
 
 /// The tally of this person as of the last step; {kNoWindow, 0} if there is none.
 [[nodiscard]] Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes);
