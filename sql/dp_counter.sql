@@ -390,6 +390,9 @@ REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.events
 IS 'dp_counter: true numbers of recorded events of each event counter';
 
+-- stream is the number of the group. Of an average, count and rest are its two numbers (measure.hpp)
+-- and the interval is that of count / (count + rest).
+--
 -- Releases become public when their step is published, by an update of one row. But xmin would show
 -- the number of transactions, and so of recordings, between two of them: roles read a view without
 -- system columns, never the table. The row without columns, (SELECT) AS one, makes the view not
@@ -402,8 +405,11 @@ CREATE TABLE dp_counter_private.releases (
     released_at pg_catalog.timestamptz NOT NULL,
     count       pg_catalog.int8 NOT NULL,
     stddev      pg_catalog.float8 NOT NULL,
-    low         pg_catalog.int8 NOT NULL,
-    high        pg_catalog.int8 NOT NULL,
+    low         pg_catalog.int8,
+    high        pg_catalog.int8,
+    rest        pg_catalog.int8,
+    share_low   pg_catalog.float8,
+    share_high  pg_catalog.float8,
     PRIMARY KEY (number, step, stream)
 ) USING heap;
 
@@ -417,6 +423,9 @@ ALTER TABLE dp_counter_private.releases
     ALTER COLUMN stddev SET STATISTICS 0,
     ALTER COLUMN low SET STATISTICS 0,
     ALTER COLUMN high SET STATISTICS 0,
+    ALTER COLUMN rest SET STATISTICS 0,
+    ALTER COLUMN share_low SET STATISTICS 0,
+    ALTER COLUMN share_high SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.releases FROM PUBLIC;
 
@@ -435,7 +444,8 @@ COMMENT ON TABLE dp_counter_private.publications
 IS 'dp_counter: how many steps of each counter readers may see';
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
-SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high
+SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high,
+       r.rest, r.share_low, r.share_high
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
 WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=) p.steps;
 
@@ -536,7 +546,9 @@ CREATE TABLE dp_counter_private.source_counters (
     counter    pg_catalog.regclass PRIMARY KEY,
     source     pg_catalog.regclass NOT NULL,
     event      pg_catalog.int2,
-    sum        pg_catalog.int2,
+    measure    pg_catalog.text NOT NULL,
+    value      pg_catalog.int2,
+    lower      pg_catalog.int8 NOT NULL,
     upper      pg_catalog.int8 NOT NULL,
     per_person pg_catalog.int8,
     by         pg_catalog.int2,
@@ -545,8 +557,7 @@ CREATE TABLE dp_counter_private.source_counters (
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
     ended      pg_catalog.timestamptz,
-    key        pg_catalog.bytea NOT NULL,
-    persons    pg_catalog.bool NOT NULL
+    key        pg_catalog.bytea NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -611,13 +622,16 @@ CREATE FUNCTION dp_counter_create(
     horizon bigint DEFAULT NULL,
     event pg_catalog.text DEFAULT NULL,
     per_person integer DEFAULT NULL,
+    persons boolean DEFAULT false,
     sum pg_catalog.text DEFAULT NULL,
+    avg pg_catalog.text DEFAULT NULL,
+    share pg_catalog.text DEFAULT NULL,
+    lower bigint DEFAULT NULL,
     upper bigint DEFAULT NULL,
     by pg_catalog.text DEFAULT NULL,
     groups pg_catalog.text[] DEFAULT NULL,
     grace interval DEFAULT NULL,
     cumulative boolean DEFAULT NULL,
-    persons boolean DEFAULT false,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL
 ) RETURNS pg_catalog.regclass
@@ -626,12 +640,14 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
-    integer, pg_catalog.text, bigint, pg_catalog.text, pg_catalog.text[], interval, boolean,
-    boolean, integer, pg_catalog.text)
+    integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
+    pg_catalog.text, pg_catalog.text[], interval, boolean, integer, pg_catalog.text)
 IS 'Creates a counter over a source and the view of its releases, which the caller owns, and '
    'charges the budget of the source. All its releases together are epsilon-DP for neighbors '
-   'that differ in all rows of one person. At most per_person events of a person count (default '
-   '1), each as 1 or, with sum, as at most upper.';
+   'that differ in all rows of one person or, where the budget renews, in those of one of the '
+   'person''s own windows. At most per_person events of a person count there (default 1). It '
+   'counts events, persons, the sum or the average of a column clamped to lower .. upper, or the '
+   'share of events for which a column is true.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
@@ -789,11 +805,12 @@ SELECT c.counter,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,
+       s.measure,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
-              AND a.attnum OPERATOR(pg_catalog.=) s.sum) AS sum,
+              AND a.attnum OPERATOR(pg_catalog.=) s.value) AS value,
+       s.lower,
        s.upper,
-       s.persons,
        s.per_person::pg_catalog.int4 AS per_person,
        (SELECT b.per FROM dp_counter_private.sources AS o
                           JOIN dp_counter_private.budgets AS b

@@ -23,11 +23,12 @@ SELECT set_eq(
         ('dp_budget_spend(regclass,numeric,text,"any","any")', 'p', 'void',
          'budget regclass, epsilon numeric, purpose text, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,text,bigint,text,text[],interval,boolean,boolean,integer,text)', 'f', 'regclass',
+        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],interval,boolean,integer,text)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
          || 'since "any" DEFAULT NULL::unknown, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
-         || 'sum text DEFAULT NULL::text, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
-         || 'grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, persons boolean DEFAULT false, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
+         || 'persons boolean DEFAULT false, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
+         || 'lower bigint DEFAULT NULL::bigint, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
+         || 'grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
          'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean)', 'f', 'void',
@@ -82,7 +83,8 @@ SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counte
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
               ARRAY['source_counters.key', 'window_key.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
-                    'releases.number', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high'],
+                    'releases.number', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high',
+                    'releases.rest', 'releases.share_low', 'releases.share_high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,

@@ -25,7 +25,7 @@ SELECT dp_counter_create('all_visits', epsilon => 1e9, horizon => 40, source => 
 SELECT dp_counter_create('spent', epsilon => 1e9, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
 SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'sources' AND table_name = 'flu' ORDER BY ordinal_position;
 SELECT obj_description('flu'::regclass), obj_description('spent'::regclass);
-SELECT counter, source, event, sum, upper, per_person, by, groups, every, since, grace, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
+SELECT counter, source, event, measure, value, lower, upper, per_person, by, groups, every, since, grace, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
 SELECT purpose, epsilon FROM patients ORDER BY purpose COLLATE "C";
 
 -- the truth: the first events of a person in the order of their times, equal ones by a digest under the counter's key

@@ -10,26 +10,37 @@ namespace dp_counter {
 
 namespace {
 
-constexpr double kConfidence = 0.95;
+constexpr double kQuantile = 1.959963984540054; // 97.5 % of the standard normal distribution
 
 std::int64_t normal_width(double stddev) noexcept {
-    constexpr double kQuantile = 1.959963984540054; // 97.5 % of the standard normal distribution
     return static_cast<std::int64_t>(std::min(std::ceil(kQuantile * stddev), 0x1p62));
 }
 
 } // namespace
 
-std::int64_t release_width(StreamError& errors, const CounterRelease& release) {
+bool is_planned(StreamError& errors, const CounterRelease& release) {
     const double variance = release.stddev * release.stddev;
     const double planned = errors.variance_at(release.step);
-    const bool is_ours = std::abs(planned - variance) <= 0.5 + 1e-3 * variance; // but for rounding
-    return is_ours ? errors.half_width(release.step, kConfidence) : normal_width(release.stddev);
+    return std::abs(planned - variance) <= 0.5 + 1e-3 * variance; // but for rounding
 }
 
-ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width) noexcept {
+ShareInterval normal_share(const CounterRelease& above, const CounterRelease& below) {
+    return share_interval(above.count, below.count, [&](int node) {
+        const double p = static_cast<double>(node) / kShareCells;
+        return kQuantile * std::max(above.stddev, below.stddev) * std::hypot(1 - p, p);
+    });
+}
+
+std::int64_t release_width(StreamError& errors, const CounterRelease& release) {
+    return is_planned(errors, release) ? errors.half_width(release.step, kReleaseConfidence)
+                                       : normal_width(release.stddev);
+}
+
+ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width,
+                                 std::int64_t least) noexcept {
     constexpr int128 kMost = std::numeric_limits<std::int64_t>::max();
     const auto clamp = [=](int128 bound) {
-        return static_cast<std::int64_t>(std::clamp<int128>(bound, 0, kMost));
+        return static_cast<std::int64_t>(std::clamp<int128>(bound, least, kMost));
     };
     return {clamp(static_cast<int128>(release) - width),
             clamp(static_cast<int128>(release) + width)};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/stream_error.hpp"
 #include "core/count/counter_state.hpp"
 
@@ -10,9 +11,19 @@ namespace dp_counter {
 
 /// Bounds between which the true count lies with 95 % probability.
 struct ReleaseInterval {
-    std::int64_t low;  ///< at least 0: a count is not negative
-    std::int64_t high; ///< at least 0
+    std::int64_t low;
+    std::int64_t high;
 };
+
+inline constexpr double kReleaseConfidence = 0.95;
+
+/// Whether the release has the error that this version plans; else its counter's mechanism was
+/// chosen by another version. Throws as StreamError does.
+[[nodiscard]] bool is_planned(StreamError& errors, const CounterRelease& release);
+
+/// The interval of the share above / (above + below), by the normal approximation of the releases'
+/// own standard deviation: where they are not planned.
+[[nodiscard]] ShareInterval normal_share(const CounterRelease& above, const CounterRelease& below);
 
 /// The width of the bounds, from the distribution of the release's noise (StreamError::half_width),
 /// the same for any count. A counter whose mechanism was chosen by another version of dp_counter
@@ -20,7 +31,8 @@ struct ReleaseInterval {
 /// StreamError does.
 [[nodiscard]] std::int64_t release_width(StreamError& errors, const CounterRelease& release);
 
-/// release - width .. release + width, both ends at least 0.
-[[nodiscard]] ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width) noexcept;
+/// release - width .. release + width, both ends at least `least`: a count is not negative.
+[[nodiscard]] ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width,
+                                               std::int64_t least = 0) noexcept;
 
 } // namespace dp_counter

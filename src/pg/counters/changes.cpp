@@ -1,5 +1,5 @@
 // dp_counter_changes: the events of the last periods, computed from releases that the caller may
-// read. The error of each number of periods is computed once, for all groups.
+// read.
 #include <cstdint>
 #include <cstring>
 
@@ -22,11 +22,12 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// The columns of the counter's view: period (with a source), the group's (with groups), step,
-/// released_at, and count or sum.
+/// The columns of the counter's view (view_columns.hpp): period (with a source), the group's (with
+/// groups), step, released_at, and those of the measure.
 struct ViewShape {
     const char* group; ///< the column, quoted; NULL where it has none
     bool is_sum;
+    bool is_average;
 };
 
 ViewShape shape_of(Oid counter) {
@@ -38,46 +39,77 @@ ViewShape shape_of(Oid counter) {
     int step = 0;
     while (step < 2 && !is_named(step, "step"))
         ++step;
+    const int measure = step + 2;
     const ViewShape shape{
         step == 2 ? pstrdup(quote_identifier(NameStr(TupleDescAttr(columns, 1)->attname))) : "NULL",
-        is_named(step + 2, "sum")};
+        is_named(measure, "sum"), is_named(measure, "avg") || is_named(measure, "share")};
     relation_close(view, NoLock);
     return shape;
 }
 
 /// What a row of the releases and the lag - 1 before it have counted, and the steps between which
 /// its noise was added. A group that was added later has fewer rows than steps; its first total
-/// begins at 0.
-constexpr const char* kChangesOfTotals =
-    "total::numeric - coalesce(lag(total, $3) OVER stream, 0) AS change, step AS until, "
-    "coalesce(lag(step, $3) OVER stream, 0) AS since";
-constexpr const char* kSumsOfPeriods =
-    "sum(total) OVER (stream ROWS $2 - 1 PRECEDING) AS change, "
+/// begins at 0. Decimals, since releases may be at a bigint's ends.
+const char* change_of(const char* number, bool is_cumulative) {
+    return psprintf(is_cumulative ? "%s::numeric - coalesce(lag(%s, $3) OVER stream, 0)"
+                                  : "sum(%s) OVER (stream ROWS $2 - 1 PRECEDING)",
+                    number, number);
+}
+constexpr const char* kStepsOfTotals =
+    "step AS until, coalesce(lag(step, $3) OVER stream, 0) AS since";
+constexpr const char* kStepsOfPeriods =
     "least(row_number() OVER stream, $2) AS until, 0::int8 AS since";
 
-/// The statement runs as the caller. The function sets the search path to pg_catalog, whatever the
-/// caller's is. Decimals, since releases may be at a bigint's ends.
-const char* statement(Oid counter, bool is_cumulative, const char* extension) {
-    const ViewShape shape = shape_of(counter);
+/// Of a sum: the errors of each number of periods are computed once, for all groups.
+const char* sums(const ViewShape& shape, const char* extension) {
     return psprintf(
-        "WITH changes AS MATERIALIZED (SELECT step, group_value, %s FROM "
-        "(SELECT step, (%s)::text COLLATE \"C\" AS group_value, %s AS total FROM %s) AS releases "
-        "WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
-        "errors AS MATERIALIZED (SELECT steps.*, c.since AS first, c.every, "
+        ", errors AS MATERIALIZED (SELECT steps.*, "
         "%s.dp_stddev(until, horizon, epsilon::float8, k, mechanism, sensitivity, steps.since), "
         "upper(%s.dp_interval(0, until, horizon, epsilon::float8, 0.95, k, mechanism, sensitivity, "
-        "steps.since)) - 1 AS width "
-        "FROM (SELECT DISTINCT until, since FROM changes) AS steps, %s.dp_counters AS c "
-        "WHERE c.counter = $1) "
-        "SELECT e.first + (r.step - 1)::float8 * e.every, r.group_value, r.step, %s, NULL::float8, "
-        "e.dp_stddev, greatest(r.bounded::float8 - e.width, 0), "
-        "least(greatest(r.bounded::float8 + e.width, 0), 9223372036854775807) "
-        "FROM (SELECT *, greatest(least(change, 9223372036854775807), -9223372036854775808)::int8 "
-        "AS bounded FROM changes) AS r JOIN errors AS e USING (until, since) "
+        "steps.since)) - 1 AS width, "
+        "CASE WHEN coalesce(c.lower, 0) < 0 THEN float8 '-Infinity' ELSE 0 END AS least "
+        "FROM (SELECT DISTINCT until, since FROM bounded) AS steps, declared AS c) "
+        "SELECT d.first + (r.step - 1)::float8 * d.every, r.group_value, r.step, %s, NULL::float8, "
+        "e.dp_stddev, greatest(r.one::float8 - e.width, e.least), "
+        "least(greatest(r.one::float8 + e.width, e.least), 9223372036854775807) "
+        "FROM bounded AS r JOIN errors AS e USING (until, since), declared AS d "
         "ORDER BY r.step, r.group_value",
-        is_cumulative ? kChangesOfTotals : kSumsOfPeriods, shape.group,
-        shape.is_sum ? "sum" : "count", quoted_name(counter), extension, extension, extension,
-        shape.is_sum ? "NULL::int8, r.bounded" : "r.bounded, NULL::int8");
+        extension, extension, shape.is_sum ? "NULL::int8, r.one" : "r.one, NULL::int8");
+}
+
+/// Of an average, whose interval depends on both numbers.
+const char* averages(const char* extension) {
+    return psprintf(
+        " SELECT d.first + (r.step - 1)::float8 * d.every, r.group_value, r.step, "
+        "round((r.one::numeric + r.other) / (d.upper - d.lower))::int8, NULL::int8, "
+        "%s.dp_avg(r.one, r.other, d.lower, d.upper), NULL::float8, lower(i.i)::float8, "
+        "upper(i.i)::float8 FROM bounded AS r, declared AS d, "
+        "LATERAL (SELECT %s.dp_avg_interval(r.one, r.other, r.until, d.horizon, d.epsilon::float8, "
+        "d.lower, d.upper, 0.95, d.k, d.mechanism, d.sensitivity, r.since)) AS i(i) "
+        "ORDER BY r.step, r.group_value",
+        extension, extension);
+}
+
+/// The statement runs as the caller. The function sets the search path to pg_catalog, whatever the
+/// caller's is.
+const char* statement(Oid counter, bool is_cumulative, const char* extension) {
+    const ViewShape shape = shape_of(counter);
+    const char* one = shape.is_average ? "above" : shape.is_sum ? "sum" : "count";
+    const char* other = shape.is_average ? "below" : "0::int8";
+    constexpr const char* kBounded =
+        "greatest(least(%s, 9223372036854775807), -9223372036854775808)::int8 AS %s";
+    return psprintf(
+        "WITH changes AS (SELECT step, group_value, %s AS one, %s AS other, %s FROM "
+        "(SELECT step, (%s)::text COLLATE \"C\" AS group_value, %s AS one, %s AS other FROM %s) "
+        "AS releases WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
+        "bounded AS MATERIALIZED (SELECT step, group_value, until, since, %s, %s FROM changes), "
+        "declared AS MATERIALIZED (SELECT *, since AS first FROM %s.dp_counters WHERE counter = $1)"
+        "%s",
+        change_of("one", is_cumulative), change_of("other", is_cumulative),
+        is_cumulative ? kStepsOfTotals : kStepsOfPeriods, shape.group, one, other,
+        quoted_name(counter), psprintf(kBounded, "one", "one"),
+        psprintf(kBounded, "other", "other"), extension,
+        shape.is_average ? averages(extension) : sums(shape, extension));
 }
 
 } // namespace

@@ -38,9 +38,16 @@ void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* s
     comment(source != nullptr ? "Number of the period" : "Number of the step");
     comment("When the step was closed");
     comment(texts.number);
-    comment("Standard deviation of the noise");
+    const bool is_average = source != nullptr && source->row.measure.is_average();
+    if (!is_average)
+        comment("Standard deviation of the noise");
     comment(psprintf("Lower end of the 95 %% interval, for %s", texts.covered));
     comment(psprintf("Upper end of the 95 %% interval, for %s", texts.covered));
+    if (!is_average)
+        return;
+    comment("Events over which it is the average, from the same noise");
+    comment("Sum of value - lower over the events, plus noise");
+    comment("Sum of upper - value over the events, plus noise");
 }
 
 } // namespace dp_counter::pg

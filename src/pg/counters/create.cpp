@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "pg/counters/comments.hpp"
+#include "pg/counters/view_columns.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -17,19 +18,11 @@
 extern "C" {
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {
 namespace {
-
-/// The columns of dp_counter_private.published that every counter's view has.
-constexpr ViewColumn kReleaseColumns[] = {
-    {"step", "bigint", "step"},   {"released_at", "timestamp with time zone", "released_at"},
-    {"count", "bigint", "count"}, {"stddev", "double precision", "stddev"},
-    {"low", "bigint", "low"},     {"high", "bigint", "high"},
-};
-constexpr int kCountColumn = 2;
-constexpr int kMostColumns = 2 + lengthof(kReleaseColumns);
 
 /// The arguments of dp_counter_create.
 enum ArgumentIndex {
@@ -41,13 +34,16 @@ enum ArgumentIndex {
     kHorizon,
     kEvent,
     kPerPerson,
+    kPersons,
     kSum,
+    kAvg,
+    kShare,
+    kLower,
     kUpper,
     kBy,
     kGroups,
     kGrace,
     kCumulative,
-    kPersons,
     kK,
     kMechanism
 };
@@ -58,21 +54,22 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
         fcinfo, kSince, "since",
         "Periods are local to the source's time zone: write since => '2026-01-01', or now() AT "
         "TIME ZONE 'Europe/Berlin'.");
-    return {args[kSource],    args[kEvent],     args[kPersons], args[kSum],   args[kUpper],
-            args[kPerPerson], args[kBy],        args[kGroups],  args[kEvery], since,
-            args[kGrace],     args[kCumulative]};
+    return {args[kSource],
+            args[kEvent],
+            {args[kPersons], args[kSum], args[kAvg], args[kShare], args[kLower], args[kUpper]},
+            args[kPerPerson],
+            args[kBy],
+            args[kGroups],
+            args[kEvery],
+            since,
+            args[kGrace],
+            args[kCumulative]};
 }
 
-Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source) {
-    ViewColumn columns[kMostColumns];
-    int count = 0;
-    if (source != nullptr)
-        for (int i = 0; i < source->column_count; ++i)
-            columns[count++] = source->columns[i];
-    for (const ViewColumn& column : kReleaseColumns)
-        columns[count++] = column;
-    if (source != nullptr && source->row.value != InvalidAttrNumber)
-        columns[source->column_count + kCountColumn].name = "sum";
+Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source,
+                const char* extension) {
+    ViewColumn columns[kMostViewColumns];
+    const int count = view_columns(source, extension, columns);
     return create_view_of(name, "published", number, columns, count,
                           source != nullptr ? source->row.source : InvalidOid);
 }
@@ -93,7 +90,8 @@ void check_independent(const Parameters& parameters) {
 }
 
 /// Makes a counter and its view; with a source where one is declared.
-Oid create(const Parameters& parameters, const SourceDeclaration* source) {
+Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid function) {
+    const char* extension = quote_identifier(get_namespace_name(get_func_namespace(function)));
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
     if (source != nullptr && !source->cumulative)
         check_independent(parameters);
@@ -108,11 +106,11 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source) {
     Oid counter = InvalidOid;
     if (source != nullptr && !source->cumulative) {
         check_cells(request.unit);
-        counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
+        counter = create_view(DatumGetTextPP(parameters.name.value), number, source, extension);
         insert_counter(counter, number, epsilon, request, nullptr, parameters.every);
     } else {
         const StoredState state = new_state(CurrentMemoryContext, request);
-        counter = create_view(DatumGetTextPP(parameters.name.value), number, source);
+        counter = create_view(DatumGetTextPP(parameters.name.value), number, source, extension);
         insert_counter(counter, number, epsilon, request, &state.spec, parameters.every);
         insert_streams(number, 1, source != nullptr ? source->streams : 1, state.bytes);
     }
@@ -138,8 +136,8 @@ DP_FUNCTION(dp_counter_create) {
     check_name(args[kName]);
     PreventCommandIfReadOnly("dp_counter_create()");
     const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
-    PG_RETURN_OID(
-        create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source));
+    PG_RETURN_OID(create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]},
+                         &source, fcinfo->flinfo->fn_oid));
 }
 
 DP_FUNCTION(dp_event_counter_create) {
@@ -147,6 +145,6 @@ DP_FUNCTION(dp_event_counter_create) {
     const NullableDatum* args = fcinfo->args;
     check_name(args[0]);
     PreventCommandIfReadOnly("dp_event_counter_create()");
-    PG_RETURN_OID(
-        create({args[0], args[1], args[2], args[4], args[5], read_every(args[3])}, nullptr));
+    PG_RETURN_OID(create({args[0], args[1], args[2], args[4], args[5], read_every(args[3])},
+                         nullptr, fcinfo->flinfo->fn_oid));
 }

@@ -40,7 +40,8 @@ constexpr const char* kTotals =
 /// It runs as the caller. The function sets the search path to pg_catalog.
 const char* statement(bool is_cumulative, const char* extension) {
     return psprintf(
-        "SELECT line.shown, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
+        "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
+        "ELSE '' END, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
         "c.k, c.mechanism, c.sensitivity, line.since), "
         "upper(%s.dp_interval(0, line.step, c.horizon, c.epsilon::float8, 0.95, c.k, "
         "c.mechanism, "

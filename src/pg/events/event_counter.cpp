@@ -46,7 +46,7 @@ Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     StreamRow stored;
     read_stream(row.number, 1, stored);
     const int128 events = total_events(counter) - stored.total;
-    close_streams(counter, row, Counted{1, 1, &events, nullptr, called});
+    close_streams(counter, row, Counted{1, 1, 1, &events, 0, nullptr, called});
     return Closed::all;
 }
 

@@ -35,7 +35,7 @@ std::int32_t count_of(const ArrayType* groups) {
     return ArrayGetNItems(ARR_NDIM(groups), ARR_DIMS(groups));
 }
 
-/// Stores streams for the groups from `first` on, each with noise of its own.
+/// Stores streams, each with noise of its own.
 void add_streams(const CounterRow& row, std::int32_t first, std::int32_t last) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter streams", ALLOCSET_DEFAULT_SIZES);
@@ -66,7 +66,8 @@ void add_groups(Oid counter, const CounterRow& row, ArrayType* added) {
     replace_groups(counter, before, groups);
     rename_groups(counter, write_groups(groups));
     if (row.cumulative)
-        add_streams(row, before.count + 1, groups.count);
+        add_streams(row, before.count * declared.measure.streams() + 1,
+                    groups.count * declared.measure.streams());
 }
 
 } // namespace dp_counter::pg

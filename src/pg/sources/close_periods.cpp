@@ -2,6 +2,7 @@
 // bound.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <sodium.h>
 
@@ -52,10 +53,20 @@ struct Collector {
     PersonBound bound{BoundRule{}};
 
     [[nodiscard]] bool has_bound() const { return declared->per_person != 0; }
+    [[nodiscard]] bool counts_persons() const {
+        return declared->measure.kind == MeasureKind::persons;
+    }
 
     // What PersonBound calls.
     void count(std::int64_t step, std::int64_t group, std::int64_t value) {
-        cells[step * groups.count + group - 1] += value;
+        const Measure& measure = declared->measure;
+        int128* cell = &cells[(step * groups.count + group - 1) * measure.streams()];
+        if (!measure.is_average()) {
+            *cell += value;
+            return;
+        }
+        cell[0] += value - measure.lower;
+        cell[1] += measure.upper - value;
     }
     [[nodiscard]] std::uint64_t rank(std::int64_t time, const Event& event) const;
     [[nodiscard]] Event* allocate(std::size_t n) const {
@@ -68,13 +79,16 @@ struct Collector {
 constexpr std::int64_t kMostCells = 100000;
 
 std::int64_t streams_of(const SourceCounterRow& declared) {
-    return declared.by == InvalidAttrNumber
-               ? 1
-               : ArrayGetNItems(ARR_NDIM(declared.groups), ARR_DIMS(declared.groups));
+    const int groups = declared.by == InvalidAttrNumber
+                           ? 1
+                           : ArrayGetNItems(ARR_NDIM(declared.groups), ARR_DIMS(declared.groups));
+    return std::int64_t{groups} * declared.measure.streams();
 }
 
 std::int64_t value_of(Oid type, Datum value) {
     switch (type) {
+    case BOOLOID:
+        return DatumGetBool(value) ? 1 : 0;
     case INT2OID:
         return DatumGetInt16(value);
     case INT4OID:
@@ -126,7 +140,7 @@ void end_person(void* context) {
 std::int64_t step_of(const Collector& collector, std::int64_t time) {
     const DuePeriods& due = *collector.due;
     if (time < due.starts[0])
-        return collector.declared->persons ? early_period(*collector.schedule, time) : -1;
+        return collector.counts_persons() ? early_period(*collector.schedule, time) : -1;
     return std::upper_bound(due.starts, due.starts + due.count, time) - due.starts - 1;
 }
 
@@ -138,8 +152,8 @@ void add_event(const SourceEvent& event, void* context) {
         return; // before the bound, of which it uses nothing
     const std::int64_t value =
         OidIsValid(collector.value_type)
-            ? std::clamp<std::int64_t>(value_of(collector.value_type, event.value), 0,
-                                       collector.declared->upper)
+            ? std::clamp(value_of(collector.value_type, event.value),
+                         collector.declared->measure.lower, collector.declared->measure.upper)
             : 1;
     const std::int64_t time = read_time(*collector.schedule, event.at);
     const std::int64_t window = collector.unit.per_days == 0
@@ -151,14 +165,13 @@ void add_event(const SourceEvent& event, void* context) {
 
 /// Reads the counter's declaration back from its stored form.
 void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared) {
-    collector.declared = &declared;
     take_tally_key(collector.tallies, declared.key);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
     if (declared.by != InvalidAttrNumber)
         collector.groups =
             groups_of_counter(counter, declared.groups, column_type(declared.source, declared.by));
-    if (declared.value != InvalidAttrNumber)
-        collector.value_type = column_type(declared.source, declared.value);
+    if (declared.measure.column != InvalidAttrNumber)
+        collector.value_type = column_type(declared.source, declared.measure.column);
 }
 
 /// The first own window of any person in which an event can come at this boundary or later.
@@ -186,12 +199,12 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
         if (is_first && collector.unit.per_days != 0)
             from = days_before(schedule, from, collector.unit.per_days);
     }
-    if (from < due.starts[0])
+    if (from < due.starts[0] && collector.counts_persons())
         (void)early_period(schedule, from); // raises an error here, or for no row
     const SourceQuery query{declared.source,
                             &source,
                             declared.event,
-                            declared.value,
+                            declared.measure.column,
                             declared.by,
                             boundary_datum(schedule, from),
                             boundary_datum(schedule, due.starts[due.count])};
@@ -202,6 +215,12 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
         if (first > was_first && !is_first)
             delete_earlier_tallies(number, first);
     }
+}
+
+/// What no number of the counter can be below.
+std::int64_t least_of(const Measure& measure) {
+    const bool is_signed = measure.kind == MeasureKind::sum && measure.lower < 0;
+    return is_signed ? std::numeric_limits<std::int64_t>::min() : 0;
 }
 
 /// In `context`, which is the current one.
@@ -228,20 +247,23 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
 
     set_progress_subject(counter);
     Collector collector{};
+    collector.declared = &declared;
     collector.context = context;
     collector.schedule = &schedule;
     collector.due = &due;
     collector.unit = unit_of_budget(source.budget);
-    collector.bound = PersonBound({declared.per_person, declared.persons});
+    collector.bound = PersonBound({declared.per_person, collector.counts_persons()});
     prepare(collector, counter, declared);
     collector.cells = static_cast<int128*>(allocate_secret(
-        collector.context, static_cast<std::size_t>(due.count) *
-                               static_cast<std::size_t>(collector.groups.count) * sizeof(int128)));
+        collector.context,
+        static_cast<std::size_t>(due.count) * static_cast<std::size_t>(collector.groups.count) *
+            static_cast<std::size_t>(declared.measure.streams()) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
     without_statistics([&] { count_rows(collector, source, row.number, row.steps == 0); });
     show_phase("drawing noise");
     close_streams(counter, row,
-                  Counted{due.count, collector.groups.count, collector.cells, due.shown, called});
+                  Counted{due.count, collector.groups.count, declared.measure.streams(),
+                          collector.cells, least_of(declared.measure), due.shown, called});
     mark_ended(counter, due.ended);
     if (type_is_enum(collector.groups.type))
         rename_groups(counter, write_groups(collector.groups));

@@ -202,12 +202,13 @@ void store(const char* table, const ClosedRelease* releases, std::int32_t cells)
     const bool is_kept_known = !is_open_cell_large(releases, cells);
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];
+        const ReleaseInterval interval = clamped_interval(cell.release.count, cell.width);
         const bool is_null = i + 1 == cells || !is_kept_known;
         Datum values[] = {Int32GetDatum(i + 1),
                           Int64GetDatum(cell.release.count),
                           Float8GetDatum(cell.release.stddev),
-                          Int64GetDatum(cell.interval.low),
-                          Int64GetDatum(cell.interval.high),
+                          Int64GetDatum(interval.low),
+                          Int64GetDatum(interval.high),
                           Float8GetDatum(is_null ? 0 : kept_share(releases, cells, i + 1))};
         const char* nulls = is_null ? "     n" : "      ";
         if (SPI_execute_plan(insert, values, nulls, false, 0) != SPI_OK_INSERT)

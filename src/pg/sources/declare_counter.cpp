@@ -4,6 +4,7 @@
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
 #include "pg/sources/periods.hpp"
+#include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
 
@@ -39,50 +40,21 @@ AttrNumber optional_column(Oid source, const Argument& argument, const char* par
     return read_column(source, argument, parameter);
 }
 
-void read_value(Oid source, const SourceArguments& arguments, SourceCounterRow& row) {
-    row.persons = !arguments.persons.isnull && DatumGetBool(arguments.persons.value);
-    row.value = optional_column(source, arguments.sum, "sum");
-    row.upper = 1;
-    if (row.persons && row.value != InvalidAttrNumber)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("persons and sum exclude each other"),
-                        errhint("A counter counts events, persons or the sum of a column.")));
-    if (row.value == InvalidAttrNumber) {
-        if (!arguments.upper.isnull)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("upper requires sum"),
-                            errhint("Without sum, each event counts as 1.")));
-        return;
-    }
-    const Oid type = column_type(source, row.value);
-    if (type != INT2OID && type != INT4OID && type != INT8OID)
-        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                        errmsg("sum must be of type smallint, integer or bigint, not %s",
-                               format_type_be(type)),
-                        errhint("Cast the column in the view, for example money to cents.")));
-    constexpr const char* kHint =
-        "Values are clamped to the range from 0 to upper, the most that an event can add.";
-    if (arguments.upper.isnull)
-        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sum requires upper"),
-                        errhint("%s", kHint)));
-    row.upper = DatumGetInt64(arguments.upper.value);
-    if (row.upper < 1 || row.upper > kMostSensitivity)
-        raise_range("upper", kMostSensitivity, row.upper, kHint);
-}
-
 void read_bound(const Argument& argument, SourceCounterRow& row) {
-    if (row.persons && argument.isnull)
+    if (row.measure.kind == MeasureKind::persons && argument.isnull)
         return; // a person counts in every period
     row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
         raise_range(
             "per_person", kMostPerPerson, row.per_person,
             "It is the number of events of each person that count, over the life of the counter.");
-    if (row.per_person * row.upper > kMostSensitivity)
+    if (row.per_person * row.measure.largest() > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("per_person times upper must be at most %lld, not %lld times %lld",
+                        errmsg("per_person times %s must be at most %lld, not %lld times %lld",
+                               row.measure.is_average() ? "upper less lower" : "the largest value",
                                static_cast<long long>(kMostSensitivity),
                                static_cast<long long>(row.per_person),
-                               static_cast<long long>(row.upper))));
+                               static_cast<long long>(row.measure.largest()))));
 }
 
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
@@ -152,7 +124,7 @@ ViewColumn period_column(Oid type) {
 std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t horizon) {
     const SourceCounterRow& row = declaration.row;
     if (row.per_person != 0)
-        return row.per_person * row.upper;
+        return row.per_person * row.measure.largest();
     const BudgetUnit& unit = declaration.unit;
     if (unit.per_days == 0 && horizon == kUnbounded)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -204,11 +176,12 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
                     "It is the number of periods in the life of the counter; without it the "
                     "counter goes on.");
     row.event = read_event_column(row.source, arguments.event);
-    read_value(row.source, arguments, row);
+    row.measure = read_measure(row.source, arguments.measure);
     read_bound(arguments.per_person, row);
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
     declaration.column_count = 1;
     read_by(arguments, periods, declaration);
+    declaration.streams *= row.measure.streams();
     read_schedule(arguments, periods, declaration);
     row.key = new_tally_key(CurrentMemoryContext);
     declaration.unit = unit_of_budget(declaration.source.budget);

@@ -8,6 +8,7 @@
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/sources/read_measure.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -16,8 +17,9 @@ namespace dp_counter::pg {
 
 /// Arguments as SQL passes them.
 struct SourceArguments {
-    Argument source, event, persons, sum, upper, per_person, by, groups, every, since, grace,
-        cumulative;
+    Argument source, event;
+    MeasureArguments measure;
+    Argument per_person, by, groups, every, since, grace, cumulative;
 };
 
 /// Trivial.

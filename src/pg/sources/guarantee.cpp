@@ -75,14 +75,16 @@ void append_bound(StringInfo text, const Promise& promise) {
     const char* within = promise.unit->per_days != 0 ? " of each window" : "";
     if (row.per_person == 0)
         appendStringInfoString(text, " A person counts once in each period");
-    else if (row.persons)
+    else if (row.measure.kind == MeasureKind::persons)
         appendStringInfo(text, " A person counts in at most %lld period%s%s, once in each,", bound,
                          plural(bound), within);
     else
         appendStringInfo(text, " At most %lld event%s%s count%s", bound, plural(bound), within,
                          bound == 1 ? "s" : "");
-    if (row.value != InvalidAttrNumber)
-        appendStringInfo(text, ", each as at most %lld,", static_cast<long long>(row.upper));
+    if (row.measure.kind == MeasureKind::sum || row.measure.kind == MeasureKind::avg)
+        appendStringInfo(text, ", each as a number from %lld to %lld,",
+                         static_cast<long long>(row.measure.lower),
+                         static_cast<long long>(row.measure.upper));
     char since[MAXDATELEN + 1]; // whatever the session's style is
     JsonEncodeDateTime(since, TimestampGetDatum(row.since), TIMESTAMPOID, nullptr);
     *std::strchr(since, 'T') = ' ';
@@ -120,10 +122,18 @@ void append_words(StringInfo text, const Promise& promise) {
 
 /// How the guarantee begins: nobody else writes this.
 char* opening(const Promise& promise) {
+    const MeasureKind kind = promise.row->measure.kind;
+    const char* what = kind == MeasureKind::sum            ? "Sums"
+                       : promise.row->measure.is_average() ? "Averages"
+                                                           : "Counts";
+    const char* released =
+        promise.cumulative && !promise.row->measure.is_average()
+            ? "Running totals"
+            : psprintf("%s of %s", what,
+                       promise.cumulative ? "all periods so far" : "single periods");
     return psprintf("%s. All releases together are %s-differentially private for all rows of one "
                     "person",
-                    promise.cumulative ? "Running totals" : "Counts of single periods",
-                    text_of(promise.epsilon));
+                    released, text_of(promise.epsilon));
 }
 
 } // namespace
@@ -169,18 +179,20 @@ void restate_guarantees(Oid source, const SourceRow& row) {
 
 ColumnTexts column_texts(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
-    const char* what = row.persons                      ? "Persons"
-                       : row.value != InvalidAttrNumber ? "Sum over the events"
-                                                        : "Events";
+    constexpr const char* kWhat[] = {"Events", "Persons", "Sum over the events",
+                                     "Average over the events",
+                                     "Share of the events for which the column is true, of those"};
+    const bool is_persons = row.measure.kind == MeasureKind::persons;
     const char* when = !promise.cumulative ? "the period"
-                       : row.persons       ? "each period, added up over all periods so far"
+                       : is_persons        ? "each period, added up over all periods so far"
                                            : "all periods so far";
-    const char* number = psprintf("%s of %s, plus noise", what, when);
+    const char* number =
+        psprintf("%s of %s, plus noise", kWhat[static_cast<int>(row.measure.kind)], when);
     if (row.per_person == 0)
         return {number, "the exact number"};
     return {number, psprintf("the bounded number, in which at most %lld %s%s of a person%s count%s",
                              static_cast<long long>(row.per_person),
-                             row.persons ? "period" : "event", plural(row.per_person),
+                             is_persons ? "period" : "event", plural(row.per_person),
                              promise.unit->per_days != 0 ? " in each own window" : "",
                              row.per_person == 1 ? "s" : "")};
 }

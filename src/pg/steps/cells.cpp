@@ -14,19 +14,22 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr double kConfidence = 0.95;
-
 /// The noise of a unit, public values alone. The last one outlives the functions below, since
 /// errors that PostgreSQL raises in them would pass over destructors.
 struct CellNoise {
     CellNoise(const PrivacyUnit& of, const IndependentError& errors)
         : unit(of), sampler(of.scale(1)), stddev(std::sqrt(errors.variance_at(1))),
-          width(errors.half_width(1, kConfidence)) {}
+          width(errors.half_width(1, kReleaseConfidence)) {
+        const ShareQuantiles exact = errors.share_quantiles(1, kReleaseConfidence);
+        for (int node = 0; node <= kShareCells / 2; ++node)
+            quantiles[node] = exact.at(node);
+    }
 
     PrivacyUnit unit;
     DiscreteLaplace sampler;
     double stddev;
     std::int64_t width;
+    double quantiles[kShareCells / 2 + 1];
 };
 std::optional<CellNoise> known;
 
@@ -47,11 +50,13 @@ void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* co
         for (std::int64_t i = 0; i < count; ++i) {
             checkpoint();
             const std::int64_t released = saturated(counts[i] + release.draw(known->sampler));
-            releases[i] = {{first + i, released, known->stddev},
-                           clamped_interval(released, known->width),
-                           known->width};
+            releases[i] = {{first + i, released, known->stddev}, known->width};
         }
     });
+}
+
+ShareInterval share_of_cells(std::int64_t above, std::int64_t below) {
+    return share_interval(above, below, [](int node) { return known->quantiles[node]; });
 }
 
 } // namespace dp_counter::pg

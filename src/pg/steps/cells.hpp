@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/accuracy/average_interval.hpp"
 #include "core/base/checked.hpp"
 #include "core/noise/privacy_unit.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -19,5 +20,8 @@ void check_cells(const PrivacyUnit& unit);
 /// whose counts differ by at most `sensitivity` in l1.
 void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* counts,
                    std::int64_t count, ClosedRelease* releases);
+
+/// The 95 % interval of the share that `above` has of both, two of the cells released last.
+[[nodiscard]] ShareInterval share_of_cells(std::int64_t above, std::int64_t below);
 
 } // namespace dp_counter::pg

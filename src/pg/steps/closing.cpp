@@ -33,6 +33,13 @@ MechanismSpec close_stream(MemoryContext context, const CounterRow& row, std::in
     return next.spec;
 }
 
+/// From the releases of its two numbers at one step.
+ClosedAverage average_of(const CounterRow& row, const CounterRelease& above,
+                         const CounterRelease& below) {
+    return {below.count, row.cumulative ? share_of_totals(above, below)
+                                        : share_of_cells(above.count, below.count)};
+}
+
 } // namespace
 
 void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
@@ -41,24 +48,36 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     MemoryContext stream_context =
         AllocSetContextCreate(context, "dp_counter stream", ALLOCSET_DEFAULT_SIZES);
     const auto steps = static_cast<std::size_t>(counted.steps);
+    const auto numbers = static_cast<std::size_t>(counted.numbers);
     auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
-        context, steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+        context, numbers * steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    auto* averages = static_cast<ClosedAverage*>(MemoryContextAllocExtended(
+        context, (numbers - 1) * steps * sizeof(ClosedAverage), MCXT_ALLOC_HUGE));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
     const TimestampTz released_at = std::max(counted.called, row.released_at);
     const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
                                        {Int64GetDatum(row.sensitivity), false});
     std::optional<MechanismSpec> spec;
-    for (std::int32_t stream = 1; stream <= counted.streams; ++stream) {
+    for (std::int32_t stream = 1; stream <= counted.groups * counted.numbers; ++stream) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(stream_context);
+        const auto cell = static_cast<std::size_t>(stream - 1);
+        const std::size_t number = cell % numbers;
         for (std::size_t s = 0; s < steps; ++s)
-            totals[s] = counted.cells[s * static_cast<std::size_t>(counted.streams) +
-                                      static_cast<std::size_t>(stream - 1)];
+            totals[s] =
+                counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];
+        ClosedRelease* const of_number = closed + number * steps;
         if (row.cumulative)
-            spec = close_stream(stream_context, row, stream, totals, counted.steps, closed);
+            spec = close_stream(stream_context, row, stream, totals, counted.steps, of_number);
         else
-            release_cells(unit, row.steps + 1, totals, counted.steps, closed);
-        insert_releases(row.number, stream, released_at, counted.periods, closed, counted.steps);
+            release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
+        if (number + 1 == numbers) {
+            for (std::size_t s = 0; numbers == 2 && s < steps; ++s)
+                averages[s] = average_of(row, closed[s].release, closed[steps + s].release);
+            insert_releases(row.number, released_at,
+                            {static_cast<std::int32_t>(cell / numbers) + 1, counted.steps, closed,
+                             numbers == 2 ? averages : nullptr, counted.periods, counted.least});
+        }
         MemoryContextSwitchTo(caller);
         MemoryContextReset(stream_context); // wipes the state
     }

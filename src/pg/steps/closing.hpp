@@ -20,9 +20,12 @@ enum class Closed {
 /// What the open steps have counted. The memory is the caller's.
 struct Counted {
     std::int64_t steps;
-    std::int32_t streams;
-    /// Of step s = 0, 1, ... and stream 1 + i: cells[s * streams + i].
+    std::int32_t groups;
+    std::int32_t numbers; ///< of each group: 2 of an average, else 1
+    /// Of step s = 0, 1, ..., group 1 + g and number n: cells[(s * groups + g) * numbers + n], in
+    /// stream 1 + g * numbers + n.
     const int128* cells;
+    std::int64_t least; ///< what no true number is below
     /// Where the period of each step begins; null for a counter without periods.
     const TimestampTz* periods;
     /// When the tick was called. Releases show this time: a later time would reveal how long

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "core/accuracy/forecast.hpp"
 #include "core/base/checkpoint.hpp"
 #include "core/count/state_codec.hpp"
 
@@ -17,20 +18,13 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The mechanism in use and the errors of the last counter, public values alone. They outlive the
-/// functions below, since errors that PostgreSQL raises in them would pass over destructors.
+/// The mechanism in use, the errors of counters and the last counter's request, public values
+/// alone. They outlive the functions below, since errors that PostgreSQL raises in them would pass
+/// over destructors.
 std::optional<PreparedMechanism> prepared;
-struct KnownErrors {
-    Request request;
-    StreamError errors;
-};
-std::optional<KnownErrors> known;
-
-StreamError& errors_of(const Request& request) {
-    if (!known || known->request != request)
-        known.emplace(KnownErrors{request, StreamError(request)});
-    return known->errors;
-}
+constinit MechanismCache plans;
+constinit Forecast forecast(plans);
+std::optional<Request> last;
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
     return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
@@ -51,8 +45,10 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
     const CounterRelease release = noise.release(total);
     const bool is_known =
         closed.release.step == release.step && closed.release.stddev == release.stddev;
-    const std::int64_t width = is_known ? closed.width : release_width(errors_of(request), release);
-    closed = {release, clamped_interval(release.count, width), width};
+    last = request;
+    const std::int64_t width =
+        is_known ? closed.width : release_width(forecast.errors(request), release);
+    closed = {release, width};
 }
 
 } // namespace
@@ -121,6 +117,15 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
             state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
     }
     return store(context, state);
+}
+
+ShareInterval share_of_totals(const CounterRelease& above, const CounterRelease& below) {
+    return run([&] {
+        if (is_planned(forecast.errors(*last), above))
+            return forecast.share_interval(*last, above.count, below.count, above.step,
+                                           kReleaseConfidence);
+        return normal_share(above, below);
+    });
 }
 
 } // namespace dp_counter::pg

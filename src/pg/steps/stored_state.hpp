@@ -33,4 +33,9 @@ struct StoredState {
                                       std::int64_t steps, const int128* totals, std::int64_t count,
                                       ClosedRelease* releases);
 
+/// The 95 % interval of the share that `above` has of both, releases of two streams at one step, of
+/// the counter whose steps were closed last.
+[[nodiscard]] ShareInterval share_of_totals(const CounterRelease& above,
+                                            const CounterRelease& below);
+
 } // namespace dp_counter::pg

@@ -11,32 +11,49 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kNumber, kStep, kStream, kPeriod, kReleasedAt, kCount, kStddev, kLow, kHigh };
+enum Column {
+    kNumber,
+    kStep,
+    kStream,
+    kPeriod,
+    kReleasedAt,
+    kCount,
+    kStddev,
+    kLow,
+    kHigh,
+    kRest,
+    kShareLow,
+    kShareHigh
+};
 enum PublicationColumn { kPublishedCounter, kSteps };
 
 constexpr const char* kMissing = "the counter's publication is missing";
 
 } // namespace
 
-void insert_releases(std::int32_t number, std::int32_t stream, TimestampTz released_at,
-                     const TimestampTz* periods, const ClosedRelease* releases,
-                     std::int64_t count) {
+void insert_releases(std::int32_t number, TimestampTz released_at, const GroupReleases& group) {
     const NewSecretRows rows = begin_secret_rows(kReleasesTable);
-    for (std::int64_t i = 0; i < count; ++i) {
+    const bool has_period = group.periods != nullptr;
+    const bool is_average = group.averages != nullptr;
+    for (std::int64_t i = 0; i < group.count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        const CounterRelease& release = releases[i].release;
-        const ReleaseInterval& interval = releases[i].interval;
-        const bool has_period = periods != nullptr;
-        add_secret_row(rows,
-                       {{kNumber, Int32GetDatum(number)},
-                        {kStep, Int64GetDatum(release.step)},
-                        {kStream, Int32GetDatum(stream)},
-                        {kPeriod, TimestampTzGetDatum(has_period ? periods[i] : 0), !has_period},
-                        {kReleasedAt, TimestampTzGetDatum(released_at)},
-                        {kCount, Int64GetDatum(release.count)},
-                        {kStddev, Float8GetDatum(release.stddev)},
-                        {kLow, Int64GetDatum(interval.low)},
-                        {kHigh, Int64GetDatum(interval.high)}});
+        const CounterRelease& release = group.releases[i].release;
+        const ReleaseInterval interval =
+            clamped_interval(release.count, group.releases[i].width, group.least);
+        const ClosedAverage average = is_average ? group.averages[i] : ClosedAverage{};
+        add_secret_row(
+            rows, {{kNumber, Int32GetDatum(number)},
+                   {kStep, Int64GetDatum(release.step)},
+                   {kStream, Int32GetDatum(group.group)},
+                   {kPeriod, TimestampTzGetDatum(has_period ? group.periods[i] : 0), !has_period},
+                   {kReleasedAt, TimestampTzGetDatum(released_at)},
+                   {kCount, Int64GetDatum(release.count)},
+                   {kStddev, Float8GetDatum(release.stddev)},
+                   {kLow, Int64GetDatum(interval.low), is_average},
+                   {kHigh, Int64GetDatum(interval.high), is_average},
+                   {kRest, Int64GetDatum(average.rest), !is_average},
+                   {kShareLow, Float8GetDatum(average.share.low), !is_average},
+                   {kShareHigh, Float8GetDatum(average.share.high), !is_average}});
     }
     end_secret_rows(rows);
 }

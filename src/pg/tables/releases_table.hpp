@@ -18,14 +18,28 @@ namespace dp_counter::pg {
 /// A release of one stream at one step. Trivial; no release where all is zero.
 struct ClosedRelease {
     CounterRelease release;
-    ReleaseInterval interval;
     std::int64_t width; ///< of the interval, to each side
 };
 
-/// Stores releases of one stream as part of the current transaction. `periods` holds the beginning
-/// of the period of each; null for a counter without periods.
-void insert_releases(std::int32_t number, std::int32_t stream, TimestampTz released_at,
-                     const TimestampTz* periods, const ClosedRelease* releases, std::int64_t count);
+/// The second number of an average, and the interval of the share that the first has of both.
+struct ClosedAverage {
+    std::int64_t rest;
+    ShareInterval share;
+};
+
+/// Releases of one group. `averages` is null but for averages; `periods` holds the beginning of the
+/// period of each, and is null for a counter without periods. `least` is what no sum is below.
+struct GroupReleases {
+    std::int32_t group;
+    std::int64_t count;
+    const ClosedRelease* releases;
+    const ClosedAverage* averages;
+    const TimestampTz* periods;
+    std::int64_t least;
+};
+
+/// Stores releases as part of the current transaction.
+void insert_releases(std::int32_t number, TimestampTz released_at, const GroupReleases& group);
 
 /// Stores that a new counter has published nothing.
 void insert_publication(std::int32_t number);

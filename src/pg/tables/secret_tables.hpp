@@ -43,7 +43,7 @@ inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_i
 inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 14;
+inline constexpr int kMostSecretColumns = 15;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.

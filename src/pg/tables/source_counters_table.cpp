@@ -4,6 +4,7 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
 
@@ -15,7 +16,9 @@ enum Column {
     kCounter,
     kSource,
     kEvent,
-    kSum,
+    kMeasure,
+    kValue,
+    kLower,
     kUpper,
     kPerPerson,
     kBy,
@@ -24,8 +27,7 @@ enum Column {
     kSince,
     kGrace,
     kEnded,
-    kKey,
-    kPersons
+    kKey
 };
 
 template <class Value>
@@ -43,8 +45,8 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             };
             row.source = DatumGetObjectId(values[kSource]);
             row.event = column(kEvent);
-            row.value = column(kSum);
-            row.upper = DatumGetInt64(values[kUpper]);
+            row.measure = {measure_named(TextDatumGetCString(values[kMeasure])), column(kValue),
+                           DatumGetInt64(values[kLower]), DatumGetInt64(values[kUpper])};
             row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
             row.groups = nulls[kGroups] ? nullptr : copy_of<ArrayType*>(values[kGroups]);
@@ -53,7 +55,6 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.grace = *DatumGetIntervalP(values[kGrace]);
             row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
             row.key = copy_of<bytea*>(values[kKey]);
-            row.persons = DatumGetBool(values[kPersons]);
         });
 }
 
@@ -71,16 +72,17 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                       {{kCounter, ObjectIdGetDatum(counter)},
                        {kSource, ObjectIdGetDatum(row.source)},
                        column(kEvent, row.event),
-                       column(kSum, row.value),
-                       {kUpper, Int64GetDatum(row.upper)},
+                       {kMeasure, CStringGetTextDatum(name_of(row.measure.kind))},
+                       column(kValue, row.measure.column),
+                       {kLower, Int64GetDatum(row.measure.lower)},
+                       {kUpper, Int64GetDatum(row.measure.upper)},
                        {kPerPerson, Int64GetDatum(row.per_person), row.per_person == 0},
                        column(kBy, row.by),
                        {kGroups, PointerGetDatum(row.groups), row.groups == nullptr},
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},
-                       {kKey, PointerGetDatum(row.key)},
-                       {kPersons, BoolGetDatum(row.persons)}});
+                       {kKey, PointerGetDatum(row.key)}});
 }
 
 void mark_ended(Oid counter, TimestampTz ended) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "pg/server/postgres_api.hpp"
+#include "pg/tables/measure.hpp"
 
 extern "C" {
 #include "access/attnum.h"
@@ -18,8 +19,7 @@ namespace dp_counter::pg {
 struct SourceCounterRow {
     Oid source;
     AttrNumber event;
-    AttrNumber value;
-    std::int64_t upper;      ///< 1 without a value
+    Measure measure;
     std::int64_t per_person; ///< 0: persons without a bound
     AttrNumber by;
     ArrayType* groups; ///< as text; null without `by`
@@ -28,7 +28,6 @@ struct SourceCounterRow {
     Interval grace;
     TimestampTz ended; ///< the instant at which the last closed period ended; else 0
     bytea* key;        ///< of its tallies
-    bool persons;      ///< a person counts once in a period
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.

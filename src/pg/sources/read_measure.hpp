@@ -1,0 +1,20 @@
+// Reads the arguments that say what a counter counts.
+#pragma once
+
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/measure.hpp"
+
+namespace dp_counter::pg {
+
+/// Arguments as SQL passes them.
+struct MeasureArguments {
+    Argument persons, sum, avg, share, lower, upper;
+};
+
+/// Raises invalid_parameter_value for measures that exclude each other and for bounds out of range,
+/// null_value_not_allowed where a sum or an average has no upper bound, datatype_mismatch for a
+/// column of the wrong type, and undefined_column.
+[[nodiscard]] Measure read_measure(Oid source, const MeasureArguments& arguments);
+
+} // namespace dp_counter::pg
