@@ -809,8 +809,10 @@ SELECT c.counter,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.value) AS value,
-       s.lower,
-       s.upper,
+       CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
+            THEN s.lower END AS lower,
+       CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
+            THEN s.upper END AS upper,
        s.per_person::pg_catalog.int4 AS per_person,
        (SELECT b.per FROM dp_counter_private.sources AS o
                           JOIN dp_counter_private.budgets AS b

@@ -67,7 +67,7 @@ const char* sums(const ViewShape& shape, const char* extension) {
         "%s.dp_stddev(until, horizon, epsilon::float8, k, mechanism, sensitivity, steps.since), "
         "upper(%s.dp_interval(0, until, horizon, epsilon::float8, 0.95, k, mechanism, sensitivity, "
         "steps.since)) - 1 AS width, "
-        "CASE WHEN coalesce(c.lower, 0) < 0 THEN float8 '-Infinity' ELSE 0 END AS least "
+        "CASE WHEN least_value < 0 THEN float8 '-Infinity' ELSE 0 END AS least "
         "FROM (SELECT DISTINCT until, since FROM bounded) AS steps, declared AS c) "
         "SELECT d.first + (r.step - 1)::float8 * d.every, r.group_value, r.step, %s, NULL::float8, "
         "e.dp_stddev, greatest(r.one::float8 - e.width, e.least), "
@@ -81,11 +81,11 @@ const char* sums(const ViewShape& shape, const char* extension) {
 const char* averages(const char* extension) {
     return psprintf(
         " SELECT d.first + (r.step - 1)::float8 * d.every, r.group_value, r.step, "
-        "round((r.one::numeric + r.other) / (d.upper - d.lower))::int8, NULL::int8, "
-        "%s.dp_avg(r.one, r.other, d.lower, d.upper), NULL::float8, lower(i.i)::float8, "
+        "round((r.one::numeric + r.other) / (d.most_value - d.least_value))::int8, NULL::int8, "
+        "%s.dp_avg(r.one, r.other, d.least_value, d.most_value), NULL::float8, lower(i.i)::float8, "
         "upper(i.i)::float8 FROM bounded AS r, declared AS d, "
         "LATERAL (SELECT %s.dp_avg_interval(r.one, r.other, r.until, d.horizon, d.epsilon::float8, "
-        "d.lower, d.upper, 0.95, d.k, d.mechanism, d.sensitivity, r.since)) AS i(i) "
+        "d.least_value, d.most_value, 0.95, d.k, d.mechanism, d.sensitivity, r.since)) AS i(i) "
         "ORDER BY r.step, r.group_value",
         extension, extension);
 }
@@ -103,7 +103,8 @@ const char* statement(Oid counter, bool is_cumulative, const char* extension) {
         "(SELECT step, (%s)::text COLLATE \"C\" AS group_value, %s AS one, %s AS other FROM %s) "
         "AS releases WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
         "bounded AS MATERIALIZED (SELECT step, group_value, until, since, %s, %s FROM changes), "
-        "declared AS MATERIALIZED (SELECT *, since AS first FROM %s.dp_counters WHERE counter = $1)"
+        "declared AS MATERIALIZED (SELECT *, since AS first, coalesce(lower, 0) AS least_value, "
+        "coalesce(upper, 1) AS most_value FROM %s.dp_counters WHERE counter = $1)"
         "%s",
         change_of("one", is_cumulative), change_of("other", is_cumulative),
         is_cumulative ? kStepsOfTotals : kStepsOfPeriods, shape.group, one, other,
