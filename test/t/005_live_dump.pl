@@ -110,19 +110,22 @@ for my $name (qw(a b c d e))
 is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen UNION ALL SELECT step FROM "Strange ""schema"."A table" UNION ALL SELECT step FROM noisy) s'),
 	0, 'the views of a dump without counters stay empty');
 
-# --- groups of an enum whose labels have changed places and names since the last tick: the rows that are restored have them too
+# --- groups of an enum whose labels have changed places and names since the last tick: the rows that are restored have them too;
+# an average, which has two numbers, and a sum below 0
 $node->safe_psql('postgres', 'CREATE DATABASE labels TEMPLATE template0');
 $node->safe_psql('labels', q{
 	CREATE EXTENSION dp_counter;
 	SELECT dp_budget_create('budget', 1e10);
 	CREATE TYPE ward AS ENUM ('zero', 'a', 'b', 'c');
-	CREATE TABLE visits AS SELECT day * 1000 + n AS patient, date '2024-12-31' + day AS at, (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward AS ward
+	CREATE TABLE visits AS SELECT day * 1000 + n AS patient, date '2024-12-31' + day AS at, (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward AS ward, n % 40 - 25 AS net
 		FROM generate_series(1, 2) AS day, generate_series(1, 111 * day) AS n;
-	CREATE VIEW visits_dp AS SELECT patient, at, ward FROM visits;
+	CREATE VIEW visits_dp AS SELECT patient, at, ward, net FROM visits;
 	SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
 	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}');
+	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10);
+	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
-	CALL dp_counter_tick('wards');
+	CALL dp_source_tick('visits_dp');
 	ALTER TYPE ward RENAME VALUE 'a' TO 'd';
 	ALTER TYPE ward RENAME VALUE 'c' TO 'a';
 	ALTER TYPE ward RENAME VALUE 'b' TO 'c';
@@ -133,9 +136,13 @@ $node->safe_psql('postgres', 'CREATE DATABASE labels_restored TEMPLATE template0
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $labels ], 'restored');
 for my $database (qw(labels labels_restored))
 {
-	$node->safe_psql($database, q{UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_counter_tick('wards')});
+	$node->safe_psql($database, q{UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
 	is($node->safe_psql($database, 'SELECT ward, count FROM wards WHERE step = 2 ORDER BY count'), "a|3\nc|30\nd|300", "$database: labels that were renamed go along");
-	is($node->safe_psql($database, 'SELECT groups FROM dp_counters'), '{d,a,c}', 'and are shown');
+	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'wards'::regclass}), '{d,a,c}', 'and are shown');
+	is($node->safe_psql($database, q{
+		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count, round(a.low::numeric, 9) = t.avg AND t.avg = round(a.avg::numeric, 9)
+		FROM average AS a JOIN nets AS n USING (step), LATERAL (SELECT sum(v), count(v), round(avg(v), 9) AS avg FROM visits, LATERAL (SELECT least(greatest(net, -20), 10)) AS c (v) WHERE at < date '2025-01-01' + step::int) AS t
+		ORDER BY step}), "1|0|0|0|t|0|t\n2|0|0|0|t|0|t", "$database: both numbers of an average go on, and a sum below 0");
 }
 
 # --- rename and move
@@ -156,6 +163,10 @@ sql(q{CALL dp_counter_tick('s.seen')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
 is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE counter = 's.seen'::regclass}), 3, 'and the view');
+for my $averages ('SELECT * FROM average ORDER BY step', q{SELECT * FROM dp_counter_changes('average', 2) ORDER BY step})
+{
+	is($standby->safe_psql('labels_restored', $averages), $node->safe_psql('labels_restored', $averages), 'averages too');
+}
 is($standby->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_sum(1, 1e9, 1) OVER (ORDER BY i) AS n FROM generate_series(1, 9) AS i) AS r'), 9, 'a query is a release there as well');
 like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
 like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'recording too');

@@ -142,22 +142,25 @@ $node->safe_psql('postgres', q{
 	SELECT dp_counter_create(name, 'stays_dp', 1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i))
 	FROM unnest('{ticked,failed}'::text[]) AS name;
 	SELECT dp_counter_create('flows', 'stays_dp', 1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i), cumulative => false);
+	SELECT dp_counter_create(name, 'stays_dp', 1, '1 day', '2025-01-01', 1, per_person => 10000, avg => 'cents', upper => 70000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i), cumulative => name = 'means')
+	FROM unnest('{means,mean_flows}'::text[]) AS name;
 	INSERT INTO stays SELECT i, '2025-01-01', 8000, CASE WHEN i < 30865 THEN 40000 ELSE 7891 END FROM generate_series(1, 30865) AS i;
 	INSERT INTO stays SELECT 40000, '2025-01-01', 1 + i, 20000 + i FROM generate_series(1, 7900) AS i});
 my $cell = qr/\Q${\ pack 'q<q<', 1_234_567_891, 0}\E/;
+my $rest = qr/\Q${\ pack 'q<q<', 30_865 * 70_000 - 1_234_567_891, 0}\E/; # the second number of the average
 my $event = join '|', map { quotemeta pack 'q<q<', $_, 20_000 + $_ } 1 .. 7900;
-for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell ], [ 'an event', '77::bigint, 20077::bigint', $event ])
+for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell ], [ 'the rest', '925982109::bigint, 0::bigint', $rest ], [ 'an event', '77::bigint, 20077::bigint', $event ])
 {
 	my ($name, $values, $pattern) = @$secret;
 	cmp_ok(copies_after("CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES ($values)) AS v, generate_series(1, 100)", $pattern), '>', 0, "$name is found");
 }
-for my $counter (qw(flows ticked failed))
+for my $counter (qw(flows means mean_flows ticked failed))
 {
 	my $memory = memory_after("CALL dp_counter_tick('$counter')");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM $counter"), $counter eq 'failed' ? 0 : 8000, "a tick of a source: $counter");
-	is(scalar(() = $memory =~ /$cell/g), 0, 'leaves no count');
+	is(scalar(() = $memory =~ /$cell|$rest/g), 0, 'leaves no count');
 	is(scalar(() = $memory =~ /$event/g), 0, 'and no event');
-	next if $counter eq 'flows';
+	next if $counter =~ /flows|means/;
 	$node->safe_psql('postgres', q{CREATE OR REPLACE VIEW stays_dp AS SELECT patient, at, place, cents / CASE WHEN patient < 50000 THEN 1 ELSE 0 END AS cents FROM stays;
 		INSERT INTO stays VALUES (60000, '2025-01-01', 1, 1)});
 }

@@ -24,7 +24,7 @@ sql(q{
 	SELECT setseed(0.15);
 	CREATE TABLE visits AS
 		SELECT floor(4000 * power(random(), 2))::int AS person, timestamp '2000-01-01' + floor(random() * 9000)::int * interval '1 day' AS at,
-		       CASE WHEN random() < 0.5 THEN 'north' ELSE 'south' END AS region FROM generate_series(1, 40000);
+		       CASE WHEN random() < 0.5 THEN 'north' ELSE 'south' END AS region, floor(random() * 9)::int - 5 AS net FROM generate_series(1, 40000);
 	CREATE INDEX ON visits (at);
 	ANALYZE visits;
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
@@ -32,6 +32,8 @@ sql(q{
 	SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
 	SELECT dp_counter_create('exact', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
 	SELECT dp_counter_create('noisy', epsilon => 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
+	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', avg => 'net', lower => -4, upper => 2);
+	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', sum => 'net', lower => -4, upper => 2);
 	-- no period is over yet; each round of the clock makes it three more
 	UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since;
 });
@@ -111,13 +113,14 @@ for my $cycle (1 .. $cycles)
 	my @drawn = grep { ($now{$_} // '') ne $stored{$_} } keys %stored;
 	fail("a release was drawn twice in crash $cycle: @drawn") if @drawn;
 
-	for my $table (qw(exact noisy))
+	for my $table (qw(exact noisy average nets))
 	{
-		my $ok = sql("SELECT count(*) = 2 * max(step) AND count(DISTINCT step) = max(step) AND min(step) = 1 FROM $table");
+		my $groups = $table =~ /exact|noisy/ ? 2 : 1;
+		my $ok = sql("SELECT count(*) = $groups * coalesce(max(step), 0) AND count(DISTINCT step) = coalesce(max(step), 0) AND coalesce(min(step), 1) = 1 FROM $table");
 		fail("periods of $table are missing after crash $cycle") if $ok ne 't';
 	}
 	# the passing counter is there and charged, or neither
-	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'exact' THEN 1e9 WHEN 'noisy' THEN 0.01 ELSE 0.5 END) FROM dp_counters)});
+	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'noisy' THEN 0.01 WHEN 'passing' THEN 0.5 ELSE 1e9 END) FROM dp_counters)});
 	fail("the budget is off by $odd after crash $cycle") if $odd != 0;
 	sql(q{DO $$ BEGIN IF to_regclass('passing') IS NOT NULL THEN PERFORM dp_counter_drop('passing'); END IF; END $$});
 }
@@ -141,5 +144,9 @@ is(sql(q{
 	SELECT (SELECT sum(used) FROM closed) - (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass)
 		|| ' ' || (SELECT count(*) FROM closed) - (SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass)}),
 	'0 0', 'so are the tallies');
+is(sql(q{
+	WITH truth AS (SELECT step, sum(least(greatest(net, -4), 2)) AS sum, count(net) AS count FROM nets JOIN visits ON at < timestamp '2000-01-01' + step * interval '1 day' WHERE step % 10 = 0 GROUP BY step)
+	SELECT count(*) > 0, count(*) FILTER (WHERE a.count <> t.count OR a.above <> t.sum + 4 * t.count OR a.below <> 2 * t.count - t.sum), count(*) FILTER (WHERE n.sum <> t.sum OR n.sum > 0)
+	FROM truth AS t JOIN average AS a USING (step) JOIN nets AS n USING (step) WHERE step > 10}), 't|0|0', 'and so are both numbers of an average, and a sum below 0');
 cmp_ok(last_step(), '>', 6 * $cycles, 'there were ticks before every crash');
 done_testing();
