@@ -15,6 +15,43 @@ SELECT dp_counter_create('autumn', 'visits_dp', 1e9, '30 minutes', '2025-10-26',
 CALL dp_source_tick('visits_dp');
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM spring ORDER BY step;
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM autumn ORDER BY step;
+
+-- A count of persons without a bound: its noise is for the most periods that an own window can touch, by all of them. The calendar
+-- repeats itself after 400 years, but seven-year periods do not. Before 2018 clocks in Sao Tome were on UTC for a century.
+CREATE TABLE moments (person integer, d date, t timestamp, z timestamptz);
+CREATE FUNCTION most_touched(since timestamp, every interval, per interval, zone text, periods integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    ends timestamp[] := (SELECT array_agg((since + n * every) AT TIME ZONE zone AT TIME ZONE 'UTC' ORDER BY n) FROM generate_series(0, periods) AS n);
+    inside integer := 0;
+BEGIN
+    FOR n IN 1 .. periods LOOP
+        WHILE ends[n + inside] < date_trunc('day', ends[n] - interval '1 microsecond') + per LOOP
+            inside := inside + 1;
+        END LOOP;
+    END LOOP;
+    RETURN inside + 1;
+END $$;
+CREATE FUNCTION noise_is_for(at text, since timestamp, every interval, per interval, zone text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE sensitivity bigint;
+BEGIN
+    PERFORM dp_budget_create('renewing', 1, per);
+    CREATE VIEW moments_dp AS SELECT * FROM moments;
+    PERFORM dp_source_create('moments_dp', 'renewing', 'person', at, zone);
+    PERFORM dp_counter_create('persons', 'moments_dp', 1, every, since, persons => true);
+    SELECT c.sensitivity INTO sensitivity FROM dp_counters AS c WHERE counter = 'persons'::regclass;
+    RAISE EXCEPTION USING ERRCODE = 'DP000';
+EXCEPTION WHEN SQLSTATE 'DP000' THEN RETURN sensitivity;
+END $$;
+SELECT since, every, per, at, zone, noise_is_for(at, since, every, per, zone), most_touched(since, every, per, zone, periods)
+FROM (VALUES (timestamp '2025-01-01', interval '1 day', interval '1 day', 'd', 'UTC', 1000),
+             ('2025-01-01', '1 day', '1 day', 't', 'UTC', 1000), ('2025-01-01 10:00', '1 day', '1 day', 't', 'UTC', 1000),
+             ('2025-01-01', '3 days', '1 day', 'd', 'UTC', 1000), ('2025-01-01', '7 days', '7 days', 'd', 'UTC', 1000),
+             ('2025-01-01', '7 days', '365 days', 'd', 'UTC', 1000), ('2025-01-01 10:00', '7 days', '365 days', 't', 'UTC', 1000),
+             ('2025-01-01', '6 hours', '1 day', 't', 'UTC', 1000), ('2025-01-31', '1 month', '28 days', 'd', 'UTC', 4800),
+             ('2025-01-31', '1 month', '365 days', 't', 'UTC', 4800), ('2025-02-01', '2 months', '61 days', 'd', 'UTC', 2400),
+             ('2025-01-01', '7 years', '2557 days', 'd', 'UTC', 400), ('2024-01-01', '11 years', '4018 days', 't', 'UTC', 400),
+             ('2025-01-01', '1 day', '365 days', 'z', 'Europe/Berlin', 5000), ('2025-01-01', '1 month', '365 days', 'z', 'Europe/Berlin', 480),
+             ('1950-01-01', '1 day', '365 days', 'z', 'Africa/Sao_Tome', 28000)) AS v (since, every, per, at, zone, periods);
 SET client_min_messages = error;
 DROP VIEW visits_dp CASCADE;
 SELECT dp_budget_drop('budget');

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "pg/sources/periods.hpp"
 
@@ -8,6 +9,7 @@
 #include "pg/server/arguments.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgtime.h"
@@ -112,12 +114,12 @@ Offsets offsets_of(const Schedule& schedule) {
         return {0, 0};
     pg_tz* zone = find_zone(schedule.time_zone);
     const TimestampTz since = instant(schedule.since, zone);
-    constexpr std::int64_t kWeeks = 60 * 53;
+    constexpr std::int64_t kWeek = 7 * USECS_PER_DAY;
+    const TimestampTz last =
+        std::max(since, GetCurrentTransactionStartTimestamp()) + 60 * 53 * kWeek;
     Offsets offsets{schedule.since - since, schedule.since - since};
-    for (std::int64_t week = 1; week <= kWeeks; ++week) {
-        const TimestampTz time = since + week * 7 * USECS_PER_DAY;
-        if (!IS_VALID_TIMESTAMP(time))
-            break;
+    for (TimestampTz time = since; time <= last && IS_VALID_TIMESTAMP(time); time += kWeek) {
+        CHECK_FOR_INTERRUPTS();
         const std::int64_t offset = local_of(time, zone) - time;
         offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
     }
@@ -257,24 +259,28 @@ std::int64_t most_periods(const Schedule& schedule, std::int32_t days) {
     const Offsets offsets = offsets_of(schedule);
     const std::int64_t length = days * USECS_PER_DAY;
     const std::int64_t every = schedule.every.day * USECS_PER_DAY + schedule.every.time;
-    std::int64_t most = 0;
     if (schedule.every.month == 0 && every % USECS_PER_DAY != 0) // begins anywhere in a day
         return (length + offsets.most - offsets.least - 1) / every + 2;
     if (schedule.every.month == 0) {
         const std::int64_t begin = last_midnight(schedule.since - offsets.least);
-        return (begin + length + offsets.most - schedule.since - 1) / every + 2;
+        return floor_quotient(begin + length + offsets.most - schedule.since - 1, every) + 2;
     }
-    constexpr std::int64_t kYears = 400; // after which the calendar repeats itself
-    const std::int64_t last = kYears * MONTHS_PER_YEAR / schedule.every.month + 1;
-    std::int64_t to = 0;
-    for (std::int64_t from = 0; from < last; ++from) {
+    // The first one can be in any of these months of the calendar, which repeats itself.
+    constexpr std::int32_t kMonths = 400 * MONTHS_PER_YEAR;
+    Schedule by_month = schedule;
+    by_month.every.month = 1;
+    std::int64_t inside = 0;
+    for (std::int32_t month = 0; month < kMonths;
+         month += std::gcd(schedule.every.month, kMonths)) {
         CHECK_FOR_INTERRUPTS();
-        const std::int64_t begin = last_midnight(local_end(schedule, from) - offsets.least);
-        while (local_end(schedule, to) - offsets.most < begin + length)
-            ++to;
-        most = std::max(most, to - from + 1);
+        const std::int64_t begin = last_midnight(local_end(by_month, month) - offsets.least);
+        const auto boundary = [&](std::int64_t n) {
+            return local_end(by_month, month + n * schedule.every.month) - offsets.most;
+        };
+        while (boundary(inside) < begin + length)
+            ++inside;
     }
-    return most;
+    return inside + 1;
 }
 
 } // namespace dp_counter::pg

@@ -78,7 +78,7 @@ void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp si
 
 /// The most periods that `days` days, which begin at a midnight of the times' face, can touch: 13
 /// months or 53 weeks in 365 days, 54 where weeks do not begin at midnight. For a timestamptz the
-/// zone's offsets of the next 60 years count, as known today.
+/// zone's offsets up to 60 years from now count, as known today.
 [[nodiscard]] std::int64_t most_periods(const Schedule& schedule, std::int32_t days);
 
 } // namespace dp_counter::pg
