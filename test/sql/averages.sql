@@ -29,6 +29,8 @@ SELECT round(pg_temp.width(dp_avg_interval(90000, 210000, 40, 120, 1.0, 100, 130
 -- nothing is known, and nothing is hidden
 SELECT dp_avg_interval(5, -6, 40, 120, 1.0) AS nothing, dp_avg_interval(-700, -300, 40, 120, 1.0, -5, 30) AS less, dp_avg_interval(1, 1, 40, 120, 1e-6) AS anything,
        dp_avg_interval(30, 70, 0, 120, 1.0) AS empty, dp_avg_interval(30, 70, 40, 120, 1e9) AS exact, dp_avg_interval(30, 70, 40, 120, 1.0, since_step => 40) AS same;
+-- rounded outwards, but not out of the range of the values
+SELECT dp_avg_interval(1, 1, 40, 120, 1e-4, -10, 100000) AS wide, dp_avg_interval(5, -6, 40, 120, 1.0, -1, 2000000) AS nothing;
 -- one release below 0 by more than its noise
 SELECT lower(i) AS low, upper(i) BETWEEN 0.005 AND 0.015 AS high FROM dp_avg_interval(-500, 1500, 40, 120, 1.0) i;
 

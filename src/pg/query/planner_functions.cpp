@@ -240,12 +240,13 @@ struct ValueRange {
     std::int64_t upper;
 };
 
-/// [low, high], rounded outwards to a thousandth of its width or a little less.
-Datum to_numeric_range(FunctionCallInfo fcinfo, double low, double high) {
+/// [low, high], rounded outwards to a thousandth of its width or a little less, but not out of the
+/// range of the values.
+Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, double low, double high) {
     const double unit = std::pow(10, 3 - std::floor(std::log10(high - low)));
     if (std::max(std::abs(low), std::abs(high)) * unit < 0x1p50) { // not where there is no width
-        low = std::floor(low * unit) / unit;
-        high = std::ceil(high * unit) / unit;
+        low = std::max(std::floor(low * unit) / unit, static_cast<double>(values.lower));
+        high = std::min(std::ceil(high * unit) / unit, static_cast<double>(values.upper));
     }
     const auto numeric = [](double number) {
         return DirectFunctionCall1(float8_numeric, Float8GetDatum(number));
@@ -398,7 +399,7 @@ DP_FUNCTION(dp_avg_interval) {
         return noise.share_interval(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2),
                                     confidence, PG_GETARG_INT64(11));
     });
-    return to_numeric_range(fcinfo, values.at(share.low), values.at(share.high));
+    return to_numeric_range(fcinfo, values, values.at(share.low), values.at(share.high));
 }
 
 DP_FUNCTION(dp_laplace_scale) {
