@@ -47,6 +47,7 @@ CALL dp_budget_spend('c', 0.1, 'a table');
 ROLLBACK;
 DO $$ BEGIN CALL dp_budget_spend('c', 0.1, 'a table'); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
 SET default_transaction_read_only = on;
+SELECT dp_budget_create('read_only', 1);
 CALL dp_budget_spend('c', 0.1, 'a table');
 RESET default_transaction_read_only;
 SET default_transaction_isolation = 'serializable';

@@ -72,6 +72,7 @@ EntryRange read_range(FunctionCallInfo fcinfo, int since_index, int until_index,
 DP_FUNCTION(dp_budget_create) {
     using namespace dp_counter::pg;
     check_not_null(fcinfo->args[0], "name", "Give the name of the view to create.");
+    PreventCommandIfReadOnly("dp_budget_create()");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
     const std::int32_t per_days = read_per(fcinfo->args[2]);
     const std::int32_t number = next_counter_number();
