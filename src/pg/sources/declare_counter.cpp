@@ -45,9 +45,10 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
         return; // a person counts in every period
     row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
-        raise_range(
-            "per_person", kMostPerPerson, row.per_person,
-            "It is the number of events of each person that count, over the life of the counter.");
+        raise_range("per_person", kMostPerPerson, row.per_person,
+                    "It is the number of events of each person that count, in each own window or, "
+                    "where the "
+                    "budget does not renew, over the life of the counter.");
     if (row.per_person * row.measure.largest() > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("per_person times %s must be at most %lld, not %lld times %lld",
