@@ -69,6 +69,25 @@ SELECT c.step, c.group_value, c.count = t.n AND coalesce(abs(c.avg - t.total / n
 FROM dp_counter_changes('days_by_week', 3) AS c, LATERAL (SELECT sum(n) AS n, sum(total) AS total FROM truth('days_by_week') AS t WHERE t.step BETWEEN c.step - 2 AND c.step AND t.ward = c.group_value) AS t
 WHERE c.step IN (3, 12) ORDER BY c.step, c.group_value;
 
+-- the same whatever the owner calls the columns, and with releases at the ends of a bigint
+CREATE TABLE changes AS SELECT v.counter, c.* FROM unnest('{days_so_far,flu_by_week,net_so_far}'::regclass[]) AS v (counter), LATERAL dp_counter_changes(v.counter, 3) AS c;
+BEGIN;
+ALTER VIEW days_so_far RENAME COLUMN avg TO mean;
+ALTER VIEW days_so_far RENAME COLUMN above TO n;
+ALTER VIEW flu_by_week RENAME COLUMN step TO week;
+ALTER VIEW flu_by_week RENAME COLUMN ward TO "the ""ward";
+ALTER VIEW net_so_far RENAME COLUMN sum TO cents;
+SELECT count(*) FROM (TABLE changes EXCEPT SELECT v.counter, c.* FROM unnest('{days_so_far,flu_by_week,net_so_far}'::regclass[]) AS v (counter), LATERAL dp_counter_changes(v.counter, 3) AS c) AS d;
+ROLLBACK;
+BEGIN;
+UPDATE dp_counter_private.releases SET count = 9223372036854775807, rest = 9223372036854775807 WHERE share_low IS NOT NULL;
+SELECT DISTINCT count, share FROM flu_by_week;
+SELECT DISTINCT count, avg FROM dp_counter_changes('flu_by_week', 3);
+UPDATE dp_counter_private.releases SET count = -9223372036854775808, rest = -9223372036854775808 WHERE share_low IS NOT NULL;
+SELECT DISTINCT count, share FROM flu_by_week;
+SELECT DISTINCT count, avg, low, high FROM dp_counter_changes('flu_by_week', 3);
+ROLLBACK;
+
 -- a group without events: nothing can be said
 DELETE FROM stays;
 SELECT dp_counter_create('none', 'stays_dp', 1e9, '7 days', timestamp '2025-01-01', horizon => 1, per_person => 4, avg => 'days', lower => 3, upper => 8);

@@ -1,7 +1,6 @@
 // dp_counter_changes: the events of the last periods, computed from releases that the caller may
 // read.
 #include <cstdint>
-#include <cstring>
 
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -9,41 +8,50 @@
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
+#include "pg/tables/source_counters_table.hpp"
 
 extern "C" {
-#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {
 namespace {
 
-/// The columns of the counter's view (view_columns.hpp): period (with a source), the group's (with
-/// groups), step, released_at, and those of the measure.
+/// The columns of the counter's view that are read (view_columns.hpp), by their places: the owner
+/// may have given them other names. Quoted.
 struct ViewShape {
-    const char* group; ///< the column, quoted; NULL where it has none
     bool is_sum;
     bool is_average;
+    const char* group; ///< NULL where it has none
+    const char* step;
+    const char* one;   ///< of an average the number above, else the count or the sum
+    const char* other; ///< of an average the number below, else 0
 };
 
 ViewShape shape_of(Oid counter) {
-    Relation view = relation_open(counter, AccessShareLock);
-    TupleDesc columns = RelationGetDescr(view);
-    const auto is_named = [&](int column, const char* name) {
-        return std::strcmp(NameStr(TupleDescAttr(columns, column)->attname), name) == 0;
+    LockRelationOid(counter, AccessShareLock); // against other names
+    SourceCounterRow declared;
+    const bool has_source = read_source_counter(counter, declared);
+    const auto name = [&](int column) {
+        return quote_identifier(get_attname(counter, static_cast<AttrNumber>(column), false));
     };
-    int step = 0;
-    while (step < 2 && !is_named(step, "step"))
-        ++step;
+    const bool has_group = has_source && declared.by != InvalidAttrNumber;
+    const int step = 1 + (has_source ? 1 : 0) + (has_group ? 1 : 0); // after the period
     const int measure = step + 2;
-    const ViewShape shape{
-        step == 2 ? pstrdup(quote_identifier(NameStr(TupleDescAttr(columns, 1)->attname))) : "NULL",
-        is_named(measure, "sum"), is_named(measure, "avg") || is_named(measure, "share")};
-    relation_close(view, NoLock);
+    ViewShape shape{has_source && declared.measure.kind == MeasureKind::sum,
+                    has_source && declared.measure.is_average(),
+                    has_group ? name(step - 1) : "NULL",
+                    name(step),
+                    name(measure),
+                    "0::int8"};
+    if (shape.is_average) { // after the average, its interval and the count
+        shape.one = name(measure + 4);
+        shape.other = name(measure + 5);
+    }
     return shape;
 }
 
@@ -59,6 +67,11 @@ constexpr const char* kStepsOfTotals =
     "step AS until, coalesce(lag(step, $3) OVER stream, 0) AS since";
 constexpr const char* kStepsOfPeriods =
     "least(row_number() OVER stream, $2) AS until, 0::int8 AS since";
+
+/// At the ends of a bigint it stays there.
+const char* bounded(const char* number) {
+    return psprintf("greatest(least(%s, 9223372036854775807), -9223372036854775808)::int8", number);
+}
 
 /// Of a sum: the errors of each number of periods are computed once, for all groups.
 const char* sums(const ViewShape& shape, const char* extension) {
@@ -81,35 +94,31 @@ const char* sums(const ViewShape& shape, const char* extension) {
 const char* averages(const char* extension) {
     return psprintf(
         " SELECT d.first + (r.step - 1)::float8 * d.every, r.group_value, r.step, "
-        "round((r.one::numeric + r.other) / (d.most_value - d.least_value))::int8, NULL::int8, "
-        "%s.dp_avg(r.one, r.other, d.least_value, d.most_value), NULL::float8, lower(i.i)::float8, "
-        "upper(i.i)::float8 FROM bounded AS r, declared AS d, "
+        "%s, NULL::int8, %s.dp_avg(r.one, r.other, d.least_value, d.most_value), NULL::float8, "
+        "lower(i.i)::float8, upper(i.i)::float8 FROM bounded AS r, declared AS d, "
         "LATERAL (SELECT %s.dp_avg_interval(r.one, r.other, r.until, d.horizon, d.epsilon::float8, "
         "d.least_value, d.most_value, 0.95, d.k, d.mechanism, d.sensitivity, r.since)) AS i(i) "
         "ORDER BY r.step, r.group_value",
-        extension, extension);
+        bounded("round((r.one::numeric + r.other) / (d.most_value - d.least_value))"), extension,
+        extension);
 }
 
 /// The statement runs as the caller. The function sets the search path to pg_catalog, whatever the
 /// caller's is.
 const char* statement(Oid counter, bool is_cumulative, const char* extension) {
     const ViewShape shape = shape_of(counter);
-    const char* one = shape.is_average ? "above" : shape.is_sum ? "sum" : "count";
-    const char* other = shape.is_average ? "below" : "0::int8";
-    constexpr const char* kBounded =
-        "greatest(least(%s, 9223372036854775807), -9223372036854775808)::int8 AS %s";
     return psprintf(
         "WITH changes AS (SELECT step, group_value, %s AS one, %s AS other, %s FROM "
-        "(SELECT step, (%s)::text COLLATE \"C\" AS group_value, %s AS one, %s AS other FROM %s) "
-        "AS releases WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
-        "bounded AS MATERIALIZED (SELECT step, group_value, until, since, %s, %s FROM changes), "
+        "(SELECT %s AS step, (%s)::text COLLATE \"C\" AS group_value, %s AS one, %s AS other FROM "
+        "%s) AS releases WINDOW stream AS (PARTITION BY group_value ORDER BY step)), "
+        "bounded AS MATERIALIZED (SELECT step, group_value, until, since, %s AS one, "
+        "%s AS other FROM changes), "
         "declared AS MATERIALIZED (SELECT *, since AS first, coalesce(lower, 0) AS least_value, "
         "coalesce(upper, 1) AS most_value FROM %s.dp_counters WHERE counter = $1)"
         "%s",
         change_of("one", is_cumulative), change_of("other", is_cumulative),
-        is_cumulative ? kStepsOfTotals : kStepsOfPeriods, shape.group, one, other,
-        quoted_name(counter), psprintf(kBounded, "one", "one"),
-        psprintf(kBounded, "other", "other"), extension,
+        is_cumulative ? kStepsOfTotals : kStepsOfPeriods, shape.step, shape.group, shape.one,
+        shape.other, quoted_name(counter), bounded("one"), bounded("other"), extension,
         shape.is_average ? averages(extension) : sums(shape, extension));
 }
 
