@@ -78,6 +78,11 @@ EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 0, NULL, NULL, '1 da
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1000001, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 2147483648, 2, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, '{a}', '1 day', '2025-01-01', NULL);
+BEGIN;
+CREATE VIEW steps_dp AS SELECT person, at, name AS step FROM facts;
+SELECT dp_source_create('steps_dp', 'people', 'person', 'at');
+SELECT dp_counter_create('c', 'steps_dp', 1, '1 day', '2025-01-01', by => 'step', groups => '{a}');
+ROLLBACK;
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{}', '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,NULL}', '1 day', '2025-01-01', NULL);

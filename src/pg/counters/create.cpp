@@ -1,5 +1,6 @@
 // dp_counter_create, dp_event_counter_create: a new counter and the view of its releases.
 #include <cstdint>
+#include <cstring>
 
 #include "pg/counters/comments.hpp"
 #include "pg/counters/view_columns.hpp"
@@ -70,6 +71,12 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
                 const char* extension) {
     ViewColumn columns[kMostViewColumns];
     const int count = view_columns(source, extension, columns);
+    for (int i = 0; source != nullptr && source->column_count == 2 && i < count; ++i)
+        if (i != 1 && std::strcmp(columns[i].name, columns[1].name) == 0)
+            ereport(ERROR, (errcode(ERRCODE_DUPLICATE_COLUMN),
+                            errmsg("by must not be \"%s\"", columns[1].name),
+                            errdetail("Another column of the counter has this name."),
+                            errhint("Rename the column of the source.")));
     return create_view_of(name, "published", number, columns, count,
                           source != nullptr ? source->row.source : InvalidOid);
 }
