@@ -9,6 +9,7 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
@@ -62,9 +63,10 @@ char* text_of(Timestamp time) {
 }
 
 /// The detail of the error where too little is left of a budget that renews.
-char* detail_of(const Rest& rest, EntryRange range) {
-    const char* rows = psprintf("The charge is for rows from %s to %s", text_of(range.since),
-                                text_of(range.until));
+char* detail_of(const Rest& rest, EntryRange range, Oid time_type) {
+    const char* rows =
+        psprintf("The charge is for rows from %s to %s%s", text_of(range.since),
+                 text_of(range.until), time_type == TIMESTAMPTZOID ? ", in UTC" : "");
     return rest.enough_from < range.until ? psprintf("%s; enough is left for those from %s on.",
                                                      rows, text_of(rest.enough_from))
                                           : psprintf("%s; no later beginning leaves enough.", rows);
@@ -119,7 +121,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
             (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
              errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
                     text_of(rest.least), text_of(epsilon)),
-             renews ? errdetail("%s", detail_of(rest, range)) : 0,
+             renews ? errdetail("%s", detail_of(rest, range, row.time_type)) : 0,
              errhint("The view %s lists what has spent it. Dropping a counter that never "
                      "closed a step refunds its epsilon%s.",
                      quoted_name(budget),
