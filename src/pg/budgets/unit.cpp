@@ -23,8 +23,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr std::size_t kKeyBytes = 32;
-
 enum Column { kOne, kKey };
 
 /// Null if there is none.
@@ -32,10 +30,10 @@ const unsigned char* read_window_key() {
     unsigned char* key = nullptr;
     visit_secret_rows(kWindowKey, {}, [&](const Datum* values, const bool*) {
         const bytea* stored = DatumGetByteaPP(values[kKey]);
-        if (VARSIZE_ANY_EXHDR(stored) != kKeyBytes)
+        if (VARSIZE_ANY_EXHDR(stored) != kWindowKeyBytes)
             raise_damaged("the key of the windows is damaged");
-        key = static_cast<unsigned char*>(palloc(kKeyBytes));
-        std::memcpy(key, VARDATA_ANY(stored), kKeyBytes);
+        key = static_cast<unsigned char*>(palloc(kWindowKeyBytes));
+        std::memcpy(key, VARDATA_ANY(stored), kWindowKeyBytes);
     });
     return key;
 }
@@ -68,7 +66,7 @@ std::int32_t person_phase(const BudgetUnit& unit, const void* person, std::size_
     unsigned char digest[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state state;
     (void)crypto_hash_sha256_init(&state);
-    (void)crypto_hash_sha256_update(&state, unit.key, kKeyBytes);
+    (void)crypto_hash_sha256_update(&state, unit.key, kWindowKeyBytes);
     (void)crypto_hash_sha256_update(&state, static_cast<const unsigned char*>(person), bytes);
     (void)crypto_hash_sha256_final(&state, digest);
     return phase_of(digest, unit.per_days);
@@ -86,9 +84,9 @@ void make_window_key() {
     LockDatabaseObject(secret_relation(kWindowKey.table), InvalidOid, 0, ExclusiveLock);
     if (read_window_key() != nullptr)
         return;
-    auto* key = static_cast<bytea*>(palloc(VARHDRSZ + kKeyBytes));
-    SET_VARSIZE(key, VARHDRSZ + kKeyBytes);
-    make_secret_key(VARDATA(key), kKeyBytes);
+    auto* key = static_cast<bytea*>(palloc(VARHDRSZ + kWindowKeyBytes));
+    SET_VARSIZE(key, VARHDRSZ + kWindowKeyBytes);
+    make_secret_key(VARDATA(key), kWindowKeyBytes);
     insert_secret_row(kWindowKey, {{kOne, BoolGetDatum(true)}, {kKey, PointerGetDatum(key)}});
 }
 

@@ -8,10 +8,12 @@
 
 namespace dp_counter::pg {
 
+inline constexpr std::size_t kWindowKeyBytes = 32;
+
 /// Trivial.
 struct BudgetUnit {
     std::int32_t per_days;    ///< of a window; 0: a person's life, and the rest is empty
-    const unsigned char* key; ///< 32 bytes in CurrentMemoryContext
+    const unsigned char* key; ///< kWindowKeyBytes in CurrentMemoryContext
     Oid person_type;          ///< that all its sources have; invalid before the first one
     Oid time_type;            ///< the same
 };

@@ -1,4 +1,6 @@
 // dp_own_window: the window of a person in which a time is, for queries of a budget's owner.
+#include <cstring>
+
 #include "core/count/own_window.hpp"
 
 #include "pg/budgets/budgets.hpp"
@@ -23,6 +25,7 @@ namespace {
 struct KnownBudget {
     Oid budget;
     BudgetUnit unit;
+    unsigned char key[kWindowKeyBytes];
 };
 
 BudgetUnit read_unit(Oid budget) {
@@ -48,12 +51,14 @@ BudgetUnit read_unit(Oid budget) {
 const BudgetUnit& unit_for(FmgrInfo* call, Oid budget) {
     check_owner(budget);
     auto* known = static_cast<KnownBudget*>(call->fn_extra);
-    if (known == nullptr || known->budget != budget) {
-        MemoryContext caller = MemoryContextSwitchTo(call->fn_mcxt);
-        known = static_cast<KnownBudget*>(palloc(sizeof(KnownBudget)));
-        *known = {budget, read_unit(budget)};
-        MemoryContextSwitchTo(caller);
-        call->fn_extra = known;
+    if (known == nullptr)
+        call->fn_extra = known =
+            static_cast<KnownBudget*>(MemoryContextAllocZero(call->fn_mcxt, sizeof(KnownBudget)));
+    if (known->budget != budget) {
+        known->unit = read_unit(budget);
+        std::memcpy(known->key, known->unit.key, kWindowKeyBytes);
+        known->unit.key = known->key;
+        known->budget = budget;
     }
     return known->unit;
 }
