@@ -74,7 +74,7 @@ template <class Noise>
     const int128 noisy_enough = int128{enough} + noise();
     std::size_t candidate = 0;
     while (candidate + 1 < units_above.size() &&
-           int128{units_above[candidate]} + noise() > noisy_enough)
+           static_cast<int128>(units_above[candidate]) + noise() > noisy_enough)
         ++candidate;
     return candidate;
 }
