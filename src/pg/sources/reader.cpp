@@ -152,7 +152,8 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
              errmsg("source \"%s\" has an expression that is not accepted", get_rel_name(source)),
              errdetail("%s", reason),
              errhint("Store the value in a column of the table, for example a generated column, or "
-                     "in a materialized view, and declare the source with person_wise => true.")));
+                     "in a materialized view, and declare the source with person_wise => true or, "
+                     "where the budget renews, window_wise => true.")));
 }
 
 /// Plans for these bounds, without parallel workers, whose statistics would not stand still.
