@@ -20,6 +20,7 @@
 #include "pg/sources/groups.hpp"
 #include "pg/sources/periods.hpp"
 #include "pg/sources/plain_value.hpp"
+#include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/steps/closing.hpp"
@@ -85,19 +86,6 @@ std::int64_t streams_of(const SourceCounterRow& declared) {
     return std::int64_t{groups} * declared.measure.streams();
 }
 
-std::int64_t value_of(Oid type, Datum value) {
-    switch (type) {
-    case BOOLOID:
-        return DatumGetBool(value) ? 1 : 0;
-    case INT2OID:
-        return DatumGetInt16(value);
-    case INT4OID:
-        return DatumGetInt32(value);
-    default:
-        return DatumGetInt64(value);
-    }
-}
-
 /// SHA-256 of the key of the tallies and all that the order may depend on, so that SQL can compute
 /// it in a test.
 std::uint64_t Collector::rank(std::int64_t time, const Event& event) const {
@@ -152,7 +140,7 @@ void add_event(const SourceEvent& event, void* context) {
         return; // before the bound, of which it uses nothing
     const std::int64_t value =
         OidIsValid(collector.value_type)
-            ? std::clamp(value_of(collector.value_type, event.value),
+            ? std::clamp(measured_value(collector.value_type, event.value),
                          collector.declared->measure.lower, collector.declared->measure.upper)
             : 1;
     const std::int64_t time = read_time(*collector.schedule, event.at);

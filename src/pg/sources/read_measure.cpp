@@ -112,4 +112,17 @@ Measure read_measure(Oid source, const MeasureArguments& arguments) {
     return measure;
 }
 
+std::int64_t measured_value(Oid type, Datum value) {
+    switch (type) {
+    case BOOLOID:
+        return DatumGetBool(value) ? 1 : 0;
+    case INT2OID:
+        return DatumGetInt16(value);
+    case INT4OID:
+        return DatumGetInt32(value);
+    default:
+        return DatumGetInt64(value);
+    }
+}
+
 } // namespace dp_counter::pg

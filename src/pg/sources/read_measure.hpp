@@ -17,4 +17,7 @@ struct MeasureArguments {
 /// column of the wrong type, and undefined_column.
 [[nodiscard]] Measure read_measure(Oid source, const MeasureArguments& arguments);
 
+/// A value of a column that can be measured: of an integer type, or a boolean as 0 or 1.
+[[nodiscard]] std::int64_t measured_value(Oid type, Datum value);
+
 } // namespace dp_counter::pg

@@ -1,0 +1,236 @@
+#include "pg/sources/reports.hpp"
+
+#include <algorithm>
+
+#include "core/count/own_window.hpp"
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/server/commits.hpp"
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/progress.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/periods.hpp"
+#include "pg/sources/read_measure.hpp"
+#include "pg/sources/reader.hpp"
+#include "pg/tables/public_view.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// An instant on the face of the rows' times.
+Timestamp face_of_instant(Oid type, const char* time_zone, TimestampTz instant) {
+    return type == TIMESTAMPTZOID
+               ? instant
+               : DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone,
+                                                       CStringGetTextDatum(time_zone),
+                                                       TimestampTzGetDatum(instant)));
+}
+
+/// From the arguments, which are local to the source's time zone: by default all times up to now.
+EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
+                      const char* time_zone) {
+    constexpr const char* kHint =
+        "Ranges are local to the source's time zone: write until => '2026-01-01', or now() AT TIME "
+        "ZONE 'Europe/Berlin'.";
+    const Argument since = read_local_time(fcinfo, call.since, "since", kHint);
+    const Argument until = read_local_time(fcinfo, call.until, "until", kHint);
+    const auto face = [&](const Argument& local, Timestamp otherwise) {
+        return local.isnull ? otherwise
+                            : face_of_local(type, time_zone, DatumGetTimestamp(local.value));
+    };
+    const EntryRange range{
+        face(since, DT_NOBEGIN),
+        face(until, face_of_instant(type, time_zone, GetCurrentTransactionStartTimestamp()))};
+    check_not_empty(range);
+    return range;
+}
+
+/// The quoted name of the table to create. The table is created later; this raises what can be
+/// refused before anything is read.
+const char* name_table(text* name) {
+    RangeVar* table = parse_new_name(name);
+    Oid existing = InvalidOid;
+    (void)RangeVarGetAndCheckCreationNamespace(table, NoLock, &existing);
+    if (OidIsValid(existing))
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
+                        errmsg("relation \"%s\" already exists", table->relname)));
+    return quote_qualified_identifier(table->schemaname, table->relname);
+}
+
+/// The first day that begins at this time or later; infinite times are before and after all.
+std::int64_t day_not_before(Timestamp time) {
+    if (TIMESTAMP_NOT_FINITE(time))
+        return time;
+    return day_of(time) + (time % USECS_PER_DAY == 0 ? 0 : 1);
+}
+
+/// The rows with finite times in the range.
+SourceQuery rows_of(const Report& report, AttrNumber column) {
+    SourceQuery query{report.source, &report.row, report.event, column, 0, 0, 0};
+    if (report.time_type == DATEOID) {
+        static constexpr std::int64_t kFirst = DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE;
+        static constexpr std::int64_t kEnd = DATE_END_JULIAN - POSTGRES_EPOCH_JDATE;
+        const auto date = [](Timestamp time) {
+            return DateADTGetDatum(
+                static_cast<DateADT>(std::clamp(day_not_before(time), kFirst, kEnd)));
+        };
+        query.from = date(report.range.since);
+        query.to = date(report.range.until);
+    } else {
+        query.from = TimestampGetDatum(std::max(report.range.since, MIN_TIMESTAMP));
+        query.to = TimestampGetDatum(std::min(report.range.until, END_TIMESTAMP));
+    }
+    return query;
+}
+
+struct UnitReader {
+    const Report* report;
+    Oid value_type; ///< invalid for a number of events
+    void (*add)(std::int64_t, void*);
+    void* context;
+    WholeDays days;
+    std::int32_t phase;  ///< of the person whose events come
+    std::int64_t window; ///< of the event that came last
+    bool has_events;     ///< in that window, or of that person
+    std::int64_t most;   ///< of these events
+};
+
+void end_unit(UnitReader& reader) {
+    const std::int32_t per_days = reader.report->unit.per_days;
+    const auto first_of = [&](std::int64_t window) {
+        return first_day(window, reader.phase, per_days);
+    };
+    const bool is_whole = per_days == 0 || (reader.days.first <= first_of(reader.window) &&
+                                            first_of(reader.window + 1) <= reader.days.end);
+    if (reader.has_events && is_whole)
+        reader.add(reader.most, reader.context);
+    reader.has_events = false;
+}
+
+void begin_person(const PlainValue& person, void* context) {
+    auto& reader = *static_cast<UnitReader*>(context);
+    if (reader.report->unit.per_days != 0)
+        reader.phase = person_phase(reader.report->unit, person.bytes(),
+                                    static_cast<std::size_t>(person.size));
+}
+
+void count_event(const SourceEvent& event, void* context) {
+    auto& reader = *static_cast<UnitReader*>(context);
+    const std::int32_t per_days = reader.report->unit.per_days;
+    if (per_days != 0) { // events come in the order of their time
+        const std::int64_t window =
+            own_window(day_of_time(reader.report->time_type, event.at), reader.phase, per_days);
+        if (window != reader.window)
+            end_unit(reader);
+        reader.window = window;
+    }
+    const std::int64_t before = reader.has_events ? reader.most : 0;
+    if (!OidIsValid(reader.value_type))
+        reader.most = before + 1;
+    else {
+        const std::int64_t value = measured_value(reader.value_type, event.value);
+        reader.most = reader.has_events ? std::max(before, value) : value;
+    }
+    reader.has_events = true;
+}
+
+void end_person(void* context) {
+    end_unit(*static_cast<UnitReader*>(context));
+}
+
+} // namespace
+
+Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
+    check_can_commit(
+        fcinfo, call.procedure,
+        "It commits, since a release that was seen and then rolled back would be drawn again.");
+    PreventCommandIfReadOnly(psprintf("%s()", call.procedure));
+    const Oid source = read_relation(fcinfo->args[call.source], "source");
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
+    check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
+    const PrivacyUnit privacy = read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
+    text* name = DatumGetTextPCopy(fcinfo->args[call.name].value);
+
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    next_transaction();
+    check_owner(source);
+    lock_source(source, false);
+    check_owner(source);
+    const SourceRow row = require_source(source);
+    const Oid time_type = column_type(source, row.at);
+    Report report{privacy, epsilon,   source, row,
+                  0,       time_type, {},     read_range(fcinfo, call, time_type, row.time_zone),
+                  nullptr};
+    report.event = read_event_column(source, fcinfo->args[call.event]);
+    PushActiveSnapshot(GetTransactionSnapshot());
+    report.table = name_table(name);
+    check_budget_usable(row.budget);
+    charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
+                  report.range);
+    report.unit = unit_of_budget(row.budget);
+    return report;
+}
+
+WholeDays whole_days(EntryRange range) {
+    return {day_not_before(range.since),
+            TIMESTAMP_NOT_FINITE(range.until) ? range.until : day_of(range.until)};
+}
+
+void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_t, void*),
+                void* context) {
+    UnitReader reader{};
+    reader.report = &report;
+    reader.value_type =
+        column == InvalidAttrNumber ? InvalidOid : column_type(report.source, column);
+    reader.add = add;
+    reader.context = context;
+    reader.days = whole_days(report.range);
+    with_progress([&] {
+        set_progress_subject(report.source);
+        read_persons(rows_of(report, column), {begin_person, count_event, end_person, &reader});
+    });
+}
+
+SPIPlanPtr create_report_table(const Report& report, const char* columns, const Oid* types,
+                               int count) {
+    if (SPI_execute(psprintf("CREATE TABLE %s (%s)", report.table, columns), false, 0) !=
+        SPI_OK_UTILITY)
+        elog(ERROR, "could not create %s", report.table);
+    StringInfoData insert;
+    initStringInfo(&insert);
+    appendStringInfo(&insert, "INSERT INTO %s VALUES ($1", report.table);
+    for (int i = 2; i <= count; ++i)
+        appendStringInfo(&insert, ", $%d", i);
+    appendStringInfoChar(&insert, ')');
+    (void)set_config_option("plan_cache_mode", "force_generic_plan", PGC_USERSET, PGC_S_SESSION,
+                            GUC_ACTION_LOCAL, true, 0, false);
+    return SPI_prepare(insert.data, count, const_cast<Oid*>(types));
+}
+
+void insert_report_row(SPIPlanPtr insert, Datum* values, const char* nulls) {
+    if (SPI_execute_plan(insert, values, nulls, false, 0) != SPI_OK_INSERT)
+        elog(ERROR, "could not insert a row of a report");
+}
+
+void end_report() {
+    PopActiveSnapshot();
+    SPI_commit();
+    SPI_start_transaction();
+    SPI_finish();
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,70 @@
+// A report: a release about a source into a new table of the caller, to choose a bound from.
+//
+// One transaction charges the budget, reads the rows, draws the noise, stores the result in the
+// table, and is flushed. It commits before anyone sees the result, who could otherwise roll it
+// back: from the draw to the commit no user's code runs, and no message shows a number.
+#pragma once
+
+#include <cstdint>
+
+#include "core/noise/privacy_unit.hpp"
+#include "pg/budgets/sweep.hpp"
+#include "pg/budgets/unit.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+}
+
+namespace dp_counter::pg {
+
+/// A call of a procedure that reports. Arguments are places in it.
+struct ReportCall {
+    const char* procedure;
+    const char* purpose; ///< of the charge: "purpose in table"
+    int source, name, epsilon, event, since, until;
+};
+
+/// Trivially destructible.
+struct Report {
+    PrivacyUnit privacy; ///< of sensitivity 1
+    Numeric epsilon;     ///< as declared
+    Oid source;
+    SourceRow row;
+    AttrNumber event;
+    Oid time_type;
+    BudgetUnit unit;
+    EntryRange range;
+    const char* table; ///< quoted
+};
+
+/// Checks the arguments, begins the transaction, locks the source and charges its budget for the
+/// range of times. Raises an error for what can be refused before anything is read.
+[[nodiscard]] Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
+
+/// The whole days in a range: from `first` to before `end`, counted from 2000-01-01, of infinite
+/// times before and after all.
+struct WholeDays {
+    std::int64_t first, end;
+};
+[[nodiscard]] WholeDays whole_days(EntryRange range);
+
+/// Reads the rows in the range. Calls add(most, context) for each unit with an event: with the
+/// number of its events or, with a column of integers, the greatest value of its events. Under a
+/// budget that renews these are the own windows that are wholly in the range: those cut at its ends
+/// look small.
+void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_t, void*),
+                void* context);
+
+/// Makes the table, now that no function of the view can add a trigger to it any more, and returns
+/// the statement that inserts a row of these types. Its plan is generic: debug_print_plan shows no
+/// number.
+[[nodiscard]] SPIPlanPtr create_report_table(const Report& report, const char* columns,
+                                             const Oid* types, int count);
+void insert_report_row(SPIPlanPtr insert, Datum* values, const char* nulls = nullptr);
+
+/// Commits.
+void end_report();
+
+} // namespace dp_counter::pg
