@@ -55,12 +55,16 @@ static_assert(std::is_trivially_copyable_v<UnitsAbove>);
 /// So many units above a bound are not worth one more of it. Each of them loses an event (or 1 of a
 /// value) in one of the periods, and one more of the bound costs all periods this much standard
 /// deviation: fewer units than periods * stddev lose less than that. Public arithmetic.
-[[nodiscard]] std::int64_t units_not_worth_more(std::int64_t periods, double stddev) noexcept;
+///
+/// `periods` is the length of the time that the units together cover, in periods, where all of them
+/// are of the same persons: of one window of each person, those in a window; of two windows, twice
+/// as many, since a period loses half of what the units lose; of a life, those in the range.
+[[nodiscard]] std::int64_t units_not_worth_more(double periods, double stddev) noexcept;
 
 /// AboveThreshold (Dwork and Roth 2014, section 3.6), downwards: the first candidate of which the
-/// number of units above, plus noise, is at most `enough`, plus noise of its own that is drawn once
-/// for all. The last candidate if there is none. `noise()` is a discrete Laplace variable of scale
-/// 2 / epsilon; `enough` is public.
+/// number of units above, plus noise, is at most enough(candidate's number), plus noise of its own
+/// that is drawn once for all. The last candidate if there is none. `noise()` is a discrete Laplace
+/// variable of scale 2 / epsilon; `enough` is public.
 ///
 /// That is epsilon-DP for one unit more or less, however many candidates there are. One unit more
 /// raises the numbers by 0 or 1. What stops at candidate j without it stops there with it if the
@@ -68,21 +72,29 @@ static_assert(std::is_trivially_copyable_v<UnitsAbove>);
 /// j with it stops there without it if the noise of `enough` falls by 1, so that those before j are
 /// passed again, and that of j by 1 less what its number rises. So two variables move by at most 1,
 /// each at the price of epsilon / 2. Without the noise of `enough` each candidate has a price.
-template <class Noise>
+template <class Enough, class Noise>
 [[nodiscard]] std::size_t first_with_enough(std::span<const std::int64_t> units_above,
-                                            std::int64_t enough, Noise&& noise) {
-    const int128 noisy_enough = int128{enough} + noise();
+                                            Enough&& enough, Noise&& noise) {
+    const int128 once = noise();
     std::size_t candidate = 0;
     while (candidate + 1 < units_above.size() &&
-           static_cast<int128>(units_above[candidate]) + noise() > noisy_enough)
+           static_cast<int128>(units_above[candidate]) + noise() > enough(candidate) + once)
         ++candidate;
     return candidate;
 }
 
-/// The bound that this chooses among units_above, UnitsAbove::up_to(). All of it is epsilon-DP for
+/// How many more units than are not worth it a candidate needs above it to be passed, as evidence:
+/// scale * ln(bound) for noise of this scale. A bound that no unit is above is passed with a
+/// probability that falls by the factor 1 / bound, so a choice is as rare as it is too large.
+/// Without that, one in 100 choices of a small population at a small epsilon is the last candidate.
+/// Public arithmetic.
+[[nodiscard]] std::int64_t evidence_for_more(std::int64_t bound, double scale) noexcept;
+
+/// The bound that this chooses among units_above, UnitsAbove::up_to(), where so many units are not
+/// worth one more, plus the evidence for each candidate. All of it is epsilon-DP for
 /// the unit of the release, and nothing else of it may be shown. Throws Error (parameter) as
 /// PrivacyUnit::require_scale(2) does.
 [[nodiscard]] std::int64_t choose_bound(std::span<const std::int64_t> units_above,
-                                        std::int64_t enough, const Release& release);
+                                        std::int64_t not_worth_more, const Release& release);
 
 } // namespace dp_counter
