@@ -741,6 +741,30 @@ IS 'Releases how many persons of a source have 1, 2, ..., most events, or more, 
    'and is epsilon-DP for neighbors that differ in all rows of one person, or of one own window. '
    'It commits, so it cannot run inside a transaction block.';
 
+CREATE PROCEDURE dp_source_suggest(
+    source pg_catalog.regclass,
+    name pg_catalog.text,
+    epsilon numeric,
+    plan_epsilon double precision,
+    every interval,
+    event pg_catalog.text DEFAULT NULL,
+    sum pg_catalog.text DEFAULT NULL,
+    since "any" DEFAULT NULL,
+    until "any" DEFAULT NULL
+)
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_source_suggest';
+
+COMMENT ON PROCEDURE dp_source_suggest(
+    pg_catalog.regclass, pg_catalog.text, numeric, double precision, interval, pg_catalog.text,
+    pg_catalog.text, "any", "any")
+IS 'Chooses per_person for a counter with epsilon plan_epsilon and periods of length every, or, '
+   'where sum names a column, its upper, into a new table. One more of it would cost as much noise '
+   'as it saves. Under a budget that renews it looks at the own windows that are wholly in the '
+   'range. It reads the rows from since to before until, by default now, charges the budget and is '
+   'epsilon-DP for neighbors that differ in all rows of one person, or of one own window. It '
+   'commits, so it cannot run inside a transaction block.';
+
 CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_tick';

@@ -38,6 +38,9 @@ SELECT set_eq(
         ('dp_source_contributions(regclass,text,numeric,text,integer,"any","any")', 'p', 'void',
          'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
          || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
+        ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,"any","any")', 'p', 'void',
+         'source regclass, name text, epsilon numeric, plan_epsilon double precision, every interval, event text DEFAULT NULL::text, sum text DEFAULT NULL::text, '
+         || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),

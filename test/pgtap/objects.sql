@@ -65,6 +65,7 @@ SELECT set_eq(
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),
         ('dp_source_contributions(regclass, text, numeric, text, integer, "any", "any")', 'p', 'void'),
+        ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, "any", "any")', 'p', 'void'),
         ('dp_counter_changes(regclass, bigint)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),

@@ -31,6 +31,7 @@ sub kind_of {
 my %made;
 my %required = map { ("dp_counter_create: function $_" => 1) }
   qw(name source epsilon every since);
+$required{'dp_source_suggest: procedure since'} = 1; # after arguments that have defaults
 my $sql = slurp('sql/dp_counter.sql');
 while ($sql =~ /^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) (dp_\w+)\b(?!\.)(.*?;)$/gms) {
     my ($what, $name, $rest) = ($1, $2, $3);

@@ -20,7 +20,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr std::int64_t kMostPerPerson = 1000000; // so many events are in memory
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
 constexpr std::int64_t kMostReleases = 10000000;
 constexpr int kMostGroups = 1000000; // more would delay a cancel while the view is created

@@ -15,6 +15,9 @@
 
 namespace dp_counter::pg {
 
+/// The greatest bound per person: so many events are in memory.
+inline constexpr std::int64_t kMostPerPerson = 1000000;
+
 /// Arguments as SQL passes them.
 struct SourceArguments {
     Argument source, event;

@@ -11,7 +11,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
 constexpr const char* kClamped = "Values are clamped to the range from lower (0 unless given) to "
                                  "upper: the noise covers the most that an event can add.";
 
@@ -42,21 +41,6 @@ MeasureKind kind_of(const MeasureArguments& arguments) {
     return named;
 }
 
-/// The column, of a type that the measure has.
-AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argument) {
-    const AttrNumber column = read_column(source, argument, name_of(kind));
-    const Oid type = column_type(source, column);
-    if (kind == MeasureKind::share ? type != BOOLOID : !is_integer(type))
-        ereport(ERROR,
-                (errcode(ERRCODE_DATATYPE_MISMATCH),
-                 errmsg("%s must be of type %s, not %s", name_of(kind),
-                        kind == MeasureKind::share ? "boolean" : "smallint, integer or bigint",
-                        format_type_be(type)),
-                 errhint("Cast the column in the view%s.",
-                         kind == MeasureKind::share ? "" : ", for example money to cents")));
-    return column;
-}
-
 std::int64_t read_bound(const Argument& argument, const char* parameter) {
     const std::int64_t bound = DatumGetInt64(argument.value);
     if (bound < -kMostValue || bound > kMostValue)
@@ -84,6 +68,20 @@ void check_range(const Measure& measure) {
 }
 
 } // namespace
+
+AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argument) {
+    const AttrNumber column = read_column(source, argument, name_of(kind));
+    const Oid type = column_type(source, column);
+    if (kind == MeasureKind::share ? type != BOOLOID : !is_integer(type))
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("%s must be of type %s, not %s", name_of(kind),
+                        kind == MeasureKind::share ? "boolean" : "smallint, integer or bigint",
+                        format_type_be(type)),
+                 errhint("Cast the column in the view%s.",
+                         kind == MeasureKind::share ? "" : ", for example money to cents")));
+    return column;
+}
 
 Measure read_measure(Oid source, const MeasureArguments& arguments) {
     const MeasureKind kind = kind_of(arguments);

@@ -7,6 +7,9 @@
 
 namespace dp_counter::pg {
 
+/// The greatest absolute value of lower and upper.
+inline constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
+
 /// Arguments as SQL passes them.
 struct MeasureArguments {
     Argument persons, sum, avg, share, lower, upper;
@@ -16,6 +19,10 @@ struct MeasureArguments {
 /// null_value_not_allowed where a sum or an average has no upper bound, datatype_mismatch for a
 /// column of the wrong type, and undefined_column.
 [[nodiscard]] Measure read_measure(Oid source, const MeasureArguments& arguments);
+
+/// The column that a sum, an average or a share is of. Raises datatype_mismatch and
+/// undefined_column.
+[[nodiscard]] AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argument);
 
 /// A value of a column that can be measured: of an integer type, or a boolean as 0 or 1.
 [[nodiscard]] std::int64_t measured_value(Oid type, Datum value);
