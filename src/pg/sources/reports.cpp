@@ -16,6 +16,7 @@
 #include "pg/tables/public_view.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
