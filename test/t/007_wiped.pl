@@ -172,5 +172,13 @@ my $histogram = qr/\Q${\ pack 'q<q<q<q<', 12_345, 0, 23, 0}\E/;
 cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES (12345::bigint, 0::bigint, 23::bigint, 0::bigint)) AS v, generate_series(1, 100)', $histogram), '>', 0, 'a histogram is found');
 is(copies_after(q{CALL dp_source_contributions('stays_dp', 'report', 1e-3, most => 10)}, $histogram), 0, 'none that a report has made');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM report'), 11, 'which is there');
+$node->safe_psql('postgres', q{INSERT INTO stays SELECT 20000 + 1000 * most + i, '2025-01-01' FROM unnest('{5,6,7,9,11,13,18,22,28,35,45,60}'::integer[]) AS most,
+	generate_series(1, 40 + most) AS i, generate_series(1, most)});
+my @above = split /\n/, $node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE most > c) FROM unnest('{1,2,3,4,5,6,8,10,12,15,20,25,30,40,50}'::integer[]) AS c,
+	(SELECT count(*) AS most FROM stays GROUP BY patient) AS p GROUP BY c ORDER BY c});
+my $above = join '|', map { quotemeta pack 'q<q<q<q<', @above[ $_ .. $_ + 3 ] } 0 .. $#above - 3;
+cmp_ok(copies_after("CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES (" . join(', ', map {"$_\::bigint"} @above) . ')) AS v, generate_series(1, 100)', qr/$above/), '>', 0, 'units above bounds are found');
+is(copies_after(q{CALL dp_source_suggest('stays_dp', 'suggested', 1e-3, 1, '1 day', since => '2025-01-01', until => '2025-01-02')}, qr/$above/), 0, 'none that a suggestion has counted');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM suggested'), 1, 'which is there');
 $node->stop;
 done_testing;

@@ -34,6 +34,7 @@ sql(q{
 	SELECT dp_counter_create('noisy', epsilon => 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
 	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', avg => 'net', lower => -4, upper => 2);
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', sum => 'net', lower => -4, upper => 2);
+	CREATE SEQUENCE suggestions;
 	-- no period is over yet; each round of the clock makes it three more
 	UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since;
 });
@@ -43,6 +44,7 @@ CALL dp_counter_tick('exact');
 CALL dp_source_tick('visits_dp');
 SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01') \g /dev/null
 SELECT dp_counter_drop('passing') \g /dev/null
+SELECT format('CALL dp_source_suggest(%L, %L, 0.001, 1, %L, since => %L, until => %L)', 'visits_dp', 'suggested_' || nextval('suggestions'), '1 day', '2000-01-01', '2001-01-01') \gexec
 SELECT 'seen', step, region, count FROM noisy ORDER BY step DESC, region LIMIT 12;
 };
 my $clock = $node->basedir . '/clock.sql';
@@ -120,8 +122,12 @@ for my $cycle (1 .. $cycles)
 		fail("periods of $table are missing after crash $cycle") if $ok ne 't';
 	}
 	# the passing counter is there and charged, or neither
-	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'noisy' THEN 0.01 WHEN 'passing' THEN 0.5 ELSE 1e9 END) FROM dp_counters)});
+	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'noisy' THEN 0.01 WHEN 'passing' THEN 0.5 ELSE 1e9 END) FROM dp_counters) - (SELECT 0.001 * count(*) FROM budget WHERE purpose ~ '^suggestion')});
 	fail("the budget is off by $odd after crash $cycle") if $odd != 0;
+	# so is a suggestion
+	my $charges = sql(q{SELECT string_agg(purpose, ', ' ORDER BY purpose) FROM budget WHERE purpose ~ '^suggestion'});
+	my $tables = sql(q{SELECT string_agg('suggestion in public.' || relname, ', ' ORDER BY 'suggestion in public.' || relname) FROM pg_class WHERE relname ~ '^suggested_' AND relkind = 'r'});
+	is($charges, $tables, "after crash $cycle each suggestion has its charge, and each charge its suggestion");
 	sql(q{DO $$ BEGIN IF to_regclass('passing') IS NOT NULL THEN PERFORM dp_counter_drop('passing'); END IF; END $$});
 }
 pass("$cycles crash cycles");
@@ -149,4 +155,5 @@ is(sql(q{
 	SELECT count(*) > 0, count(*) FILTER (WHERE a.count <> t.count OR a.above <> t.sum + 4 * t.count OR a.below <> 2 * t.count - t.sum), count(*) FILTER (WHERE n.sum <> t.sum OR n.sum > 0)
 	FROM truth AS t JOIN average AS a USING (step) JOIN nets AS n USING (step) WHERE step > 10}), 't|0|0', 'and so are both numbers of an average, and a sum below 0');
 cmp_ok(last_step(), '>', 6 * $cycles, 'there were ticks before every crash');
+cmp_ok(sql(q{SELECT count(*) FROM budget WHERE purpose ~ '^suggestion'}), '>', 2 * $cycles, 'and suggestions');
 done_testing();
