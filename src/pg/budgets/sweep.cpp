@@ -27,7 +27,9 @@ int compare_ends(const ListCell* a, const ListCell* b) {
     const auto* right = static_cast<const End*>(lfirst(b));
     if (left->at != right->at)
         return left->at < right->at ? -1 : 1;
-    return int{left->begins} - int{right->begins}; // an end comes first: ranges are half-open
+    if (left->begins == right->begins)
+        return 0;
+    return right->begins ? -1 : 1; // an end comes first: ranges are half-open
 }
 
 Numeric sum(Numeric a, Numeric b) {

@@ -116,7 +116,7 @@ Offsets offsets_of(const Schedule& schedule) {
     const TimestampTz since = instant(schedule.since, zone);
     constexpr std::int64_t kWeek = 7 * USECS_PER_DAY;
     const TimestampTz last =
-        std::max(since, GetCurrentTransactionStartTimestamp()) + 60 * 53 * kWeek;
+        std::max(since, GetCurrentTransactionStartTimestamp()) + std::int64_t{60} * 53 * kWeek;
     Offsets offsets{schedule.since - since, schedule.since - since};
     for (TimestampTz time = since; time <= last && IS_VALID_TIMESTAMP(time); time += kWeek) {
         CHECK_FOR_INTERRUPTS();

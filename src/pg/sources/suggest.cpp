@@ -129,7 +129,7 @@ DP_FUNCTION(dp_source_suggest) {
     const Report report = begin_report(fcinfo, kCall);
     const AttrNumber column =
         is_sum ? measured_column(report.source, MeasureKind::sum, fcinfo->args[kSum])
-               : InvalidAttrNumber;
+               : AttrNumber{InvalidAttrNumber};
     const std::int64_t enough = enough_units(report, *PG_GETARG_INTERVAL_P(kEvery), plan_epsilon);
     auto* units =
         static_cast<UnitsAbove*>(allocate_secret(CurrentMemoryContext, sizeof(UnitsAbove)));
