@@ -106,10 +106,10 @@ SELECT count(DISTINCT period) - :weeks AS more FROM flu_by_week \gset
 \echo '3. The records of' :late 'visits come late. Their weeks are closed: nothing is released again, and another tick closes'
 \echo '  ' :more 'weeks more. (grace => ''3 days'' would have waited for them.) What a patient''s year has lost, at most:'
 \echo
-\echo '   SELECT * FROM dp_budgets'
+\echo '   SELECT budget, epsilon, spent, remaining FROM dp_budgets'
 \echo
 
-SELECT * FROM dp_budgets;
+SELECT budget, epsilon, spent, remaining FROM dp_budgets;
 
 \! mkdir -p build/demo
 \copy (SELECT period::date, visits, count, low, high FROM flu_by_week JOIN truth USING (period, region) WHERE region = 'north' ORDER BY period) TO 'build/demo/flu.tsv'

@@ -455,12 +455,18 @@ COMMENT ON VIEW dp_counter_private.published
 IS 'dp_counter: the published releases, which the views of counters read';
 
 CREATE TABLE dp_counter_private.budgets (
-    budget      pg_catalog.regclass PRIMARY KEY,
-    number      pg_catalog.int4 NOT NULL UNIQUE,
-    epsilon     pg_catalog.numeric NOT NULL,
-    per         pg_catalog.interval,
-    person_type pg_catalog.regtype,
-    time_type   pg_catalog.regtype
+    budget        pg_catalog.regclass PRIMARY KEY,
+    number        pg_catalog.int4 NOT NULL UNIQUE,
+    epsilon       pg_catalog.numeric NOT NULL,
+    per           pg_catalog.interval,
+    person_type   pg_catalog.regtype,
+    time_type     pg_catalog.regtype,
+    within        pg_catalog.int4,
+    root          pg_catalog.int4 NOT NULL,
+    since         pg_catalog.timestamp NOT NULL,
+    until         pg_catalog.timestamp NOT NULL,
+    least_epsilon pg_catalog.numeric NOT NULL,
+    most_cells    pg_catalog.int8 NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
@@ -468,7 +474,8 @@ REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.budgets
 IS 'dp_counter: the epsilon of each budget; of one that renews, the length of a person''s windows, '
-   'and the types of person and time of its sources';
+   'and the types of person and time of its sources; of one within another, the numbers of that and '
+   'of the outermost one, whose windows it has, and the times for which it may be charged';
 
 -- One key for all renewing budgets: those of equal length have equal windows, so their charges
 -- add up.
@@ -486,8 +493,8 @@ COMMENT ON TABLE dp_counter_private.window_key
 IS 'dp_counter: the secret key from which the windows of persons follow, from the first renewing '
    'budget on';
 
--- Entries refer to budget and counter by their numbers; purpose keeps the name of a dropped
--- counter, role that of the role that charged. since and until are times of the rows, as their
+-- Entries refer to budget and counter by their numbers, also to a budget within the budget; purpose
+-- keeps the name of a dropped counter, role that of the role that charged. since and until are times of the rows, as their
 -- column shows them (timestamptz: in UTC).
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
@@ -510,14 +517,15 @@ IS 'dp_counter: what has spent each budget';
 
 CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
-       COALESCE(c.counter::pg_catalog.text, e.purpose) AS purpose,
+       COALESCE(c.counter::pg_catalog.text, b.budget::pg_catalog.text, e.purpose) AS purpose,
        e.epsilon,
        e.since,
        e.until,
        e.role,
        e.spent_at
 FROM dp_counter_private.budget_entries AS e
-     LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number;
+     LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number
+     LEFT JOIN dp_counter_private.budgets AS b ON b.number OPERATOR(pg_catalog.=) e.number;
 
 GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
 
@@ -838,9 +846,11 @@ SELECT c.counter,
        CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
             THEN s.upper END AS upper,
        s.per_person::pg_catalog.int4 AS per_person,
-       (SELECT b.per FROM dp_counter_private.sources AS o
+       (SELECT r.per FROM dp_counter_private.sources AS o
                           JOIN dp_counter_private.budgets AS b
                           ON b.budget OPERATOR(pg_catalog.=) o.budget
+                          JOIN dp_counter_private.budgets AS r
+                          ON r.number OPERATOR(pg_catalog.=) b.root
         WHERE o.source OPERATOR(pg_catalog.=) s.source) AS per,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
@@ -942,15 +952,27 @@ IS 'Returns what a counter costs and how accurate it is: for one period and for 
 -- A budget, like a counter, exists as long as its view, which lists what has spent it.
 
 CREATE FUNCTION dp_budget_create(
-    name pg_catalog.text, epsilon numeric, per interval DEFAULT NULL)
+    name pg_catalog.text,
+    epsilon numeric,
+    per interval DEFAULT NULL,
+    within pg_catalog.regclass DEFAULT NULL,
+    since "any" DEFAULT NULL,
+    until "any" DEFAULT NULL,
+    least_epsilon numeric DEFAULT NULL,
+    most_cells bigint DEFAULT NULL
+)
 RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_create';
 
-COMMENT ON FUNCTION dp_budget_create(pg_catalog.text, numeric, interval)
+COMMENT ON FUNCTION dp_budget_create(
+    pg_catalog.text, numeric, interval, pg_catalog.regclass, "any", "any", numeric, bigint)
 IS 'Creates a budget, the epsilon that all releases about a population may spend together, and a '
    'view of what has spent it, which the caller owns. It is for all rows of one person or, with '
-   'per, for those in one of the person''s own windows of so many days.';
+   'per, for those in one of the person''s own windows of so many days. With within, it is a share '
+   'of another budget of the caller''s, set aside at once: if that one renews, for rows from since '
+   'to before until, by default from today on. least_epsilon and most_cells, groups times periods '
+   'a year, limit each counter that an analyst declares.';
 
 CREATE PROCEDURE dp_budget_spend(
     budget pg_catalog.regclass,
@@ -975,8 +997,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_drop';
 
 COMMENT ON FUNCTION dp_budget_drop(pg_catalog.regclass)
-IS 'Drops a budget and forgets what has spent it, which DROP VIEW refuses to do. Only the owner '
-   'of the budget can call it.';
+IS 'Drops a budget and forgets what has spent it, which DROP VIEW refuses to do. One within another '
+   'budget leaves what was spent there, and gives back the rest. Only the owner of the budget can '
+   'call it, once no source names it, no counter is charged to it and no budget is within it.';
 
 CREATE FUNCTION dp_own_window(budget pg_catalog.regclass, person "any", at "any")
 RETURNS bigint
@@ -986,7 +1009,8 @@ AS 'MODULE_PATHNAME', 'dp_own_window';
 COMMENT ON FUNCTION dp_own_window(pg_catalog.regclass, "any", "any")
 IS 'Returns the number of the person''s own window in which this time is, for queries that count '
    'within the windows of a budget that renews; NULL where one of them is NULL or the time is '
-   'infinite. Only the owner of the budget can call it.';
+   'infinite. Only the owner of the budget can call it; of one within another, the owner of the '
+   'outermost one.';
 
 -- A window [s, s + per) loses the epsilon of each entry whose range it meets: of those for which s
 -- is after since - per and before until. total is what it loses from one such end to the next;
@@ -994,13 +1018,20 @@ IS 'Returns the number of the person''s own window in which this time is, for qu
 CREATE VIEW dp_budgets WITH (security_barrier) AS
 SELECT b.budget,
        b.epsilon,
-       b.per,
-       CASE WHEN b.per IS NOT NULL THEN w.spent_past END AS spent_past,
+       r.per,
+       CASE WHEN r.per IS NOT NULL THEN w.spent_past END AS spent_past,
        w.spent,
-       b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining
-FROM dp_counter_private.budgets AS b,
-     LATERAL (SELECT COALESCE(b.per, '0'::interval) AS per,
-                     CASE WHEN b.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
+       b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining,
+       a.budget AS within,
+       b.since,
+       b.until,
+       b.least_epsilon,
+       b.most_cells
+FROM dp_counter_private.budgets AS b
+     JOIN dp_counter_private.budgets AS r ON r.number OPERATOR(pg_catalog.=) b.root
+     LEFT JOIN dp_counter_private.budgets AS a ON a.number OPERATOR(pg_catalog.=) b.within,
+     LATERAL (SELECT COALESCE(r.per, '0'::interval) AS per,
+                     CASE WHEN r.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
                           THEN pg_catalog.timezone('UTC', pg_catalog.now())
                           ELSE LOCALTIMESTAMP END AS now) AS u,
      LATERAL (SELECT u.now OPERATOR(pg_catalog.-) u.per AS s) AS last_past,
@@ -1024,7 +1055,8 @@ COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
    'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
    'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
-   'that an earlier window has lost.';
+   'that an earlier window has lost. within is the budget of which it is a share, and since and '
+   'until are the times of the rows for which it may be charged.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

@@ -19,7 +19,7 @@ SELECT set_eq(
     $$ SELECT oid::regprocedure::text, prokind::text, prorettype::regtype::text,
               regexp_replace(pg_get_function_arguments(oid), '(^|, )IN ', '\1', 'g') FROM functions $$, -- 13 leaves IN out
     $$ VALUES
-        ('dp_budget_create(text,numeric,interval)', 'f', 'regclass', 'name text, epsilon numeric, per interval DEFAULT NULL::interval'),
+        ('dp_budget_create(text,numeric,interval,regclass,"any","any",numeric,bigint)', 'f', 'regclass', 'name text, epsilon numeric, per interval DEFAULT NULL::interval, within regclass DEFAULT NULL::regclass, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown, least_epsilon numeric DEFAULT NULL::numeric, most_cells bigint DEFAULT NULL::bigint'),
         ('dp_budget_spend(regclass,numeric,text,"any","any")', 'p', 'void',
          'budget regclass, epsilon numeric, purpose text, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),

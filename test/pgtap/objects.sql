@@ -55,7 +55,7 @@ SELECT set_eq(
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_laplace_epsilon(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_gaussian_stddev(double precision, double precision, double precision, boolean)', 'f', 'double precision'),
-        ('dp_budget_create(text, numeric, interval)', 'f', 'regclass'),
+        ('dp_budget_create(text, numeric, interval, regclass, "any", "any", numeric, bigint)', 'f', 'regclass'),
         ('dp_budget_spend(regclass, numeric, text, "any", "any")', 'p', 'void'),
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),

@@ -20,7 +20,7 @@ SELECT set_eq(
         ('event trigger', 'dp_counter_dropped', 'enabled A'),
         ('function', 'public.dp_avg(bigint,bigint,bigint,bigint)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_avg_interval(bigint,bigint,bigint,bigint,double precision,bigint,bigint,double precision,integer,pg_catalog.text,bigint,bigint)', 'immutable parallel safe acl default'),
-        ('function', 'public.dp_budget_create(pg_catalog.text,numeric,interval)', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_budget_create(pg_catalog.text,numeric,interval,pg_catalog.regclass,pg_catalog."any",pg_catalog."any",numeric,bigint)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_budget_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_compare(bigint,double precision,double precision,bigint,bigint)', 'immutable parallel safe acl default'),
         ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),

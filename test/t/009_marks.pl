@@ -90,7 +90,7 @@ $new->safe_psql('postgres', $_)
 	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_counter_tick('arrivals_by_day')};
 is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4", 'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
-is($new->safe_psql('postgres', 'SELECT * FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|0|0|3",
+is($new->safe_psql('postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|0|0|3",
 	'budgets know what was spent');
 is($new->safe_psql('postgres', $windows_of), $windows, 'persons have the same windows');
 

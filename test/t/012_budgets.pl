@@ -20,7 +20,7 @@ sub renewing
 		SELECT person_type, time_type FROM dp_counter_private.budgets WHERE budget = 'renewing'::regclass;
 		SELECT source, window_wise FROM dp_sources});
 }
-sub budgets { my ($server, $database) = @_; return $server->safe_psql($database // 'postgres', 'SELECT * FROM dp_budgets ORDER BY budget::text'); }
+sub budgets { my ($server, $database) = @_; return $server->safe_psql($database // 'postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets ORDER BY budget::text'); }
 
 sql(q{
 	CREATE ROLE steward; CREATE SCHEMA "Strange ""schema" AUTHORIZATION steward;

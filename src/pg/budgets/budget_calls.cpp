@@ -1,5 +1,11 @@
 // dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls.
+#include <algorithm>
+
 #include "pg/budgets/budgets.hpp"
+
+#include "core/count/own_window.hpp"
+
+#include "pg/budgets/drop_budgets.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
@@ -7,9 +13,10 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
-#include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -23,6 +30,10 @@ namespace dp_counter::pg {
 namespace {
 
 constexpr std::int32_t kMostDays = 36525; // a hundred years
+constexpr std::int64_t kMostCells = std::int64_t{1} << 40;
+
+/// Of dp_budget_create.
+enum ArgumentIndex { kName, kEpsilon, kPer, kWithin, kSince, kUntil, kLimits };
 
 /// The days of a person's own windows; 0 for NULL, a life.
 std::int32_t read_per(const Argument& argument) {
@@ -43,27 +54,107 @@ std::int32_t read_per(const Argument& argument) {
     return per.day;
 }
 
-/// The range of a charge to this budget. A budget for life takes none.
-EntryRange read_range(FunctionCallInfo fcinfo, int since_index, int until_index, Oid budget) {
-    constexpr const char* kHint =
-        "Write a time as the rows show it, for example '2026-01-01' or 'infinity'. Where the "
-        "column is a timestamptz, it is in UTC: now() AT TIME ZONE 'UTC'.";
-    const Argument since = read_local_time(fcinfo, since_index, "since", kHint);
-    const Argument until = read_local_time(fcinfo, until_index, "until", kHint);
-    if (unit_of_budget(budget).per_days == 0) {
-        if (!since.isnull || !until.isnull)
-            ereport(ERROR,
-                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                     errmsg("budget \"%s\" does not renew: it takes no since and until",
-                            get_rel_name(budget)),
-                     errhint("A charge to it is for all rows of a person, whenever they are.")));
+struct Times {
+    Argument since, until;
+};
+
+constexpr const char* kTimesHint =
+    "Write a time as the rows show it, for example '2026-01-01' or 'infinity'. Where the "
+    "column is a timestamptz, it is in UTC: now() AT TIME ZONE 'UTC'.";
+
+/// The arguments since and until, NULL or not. A budget for life takes none.
+Times read_times(FunctionCallInfo fcinfo, int since_index, Oid budget, bool renews) {
+    const Times times{read_local_time(fcinfo, since_index, "since", kTimesHint),
+                      read_local_time(fcinfo, since_index + 1, "until", kTimesHint)};
+    if (!renews && (!times.since.isnull || !times.until.isnull))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("budget \"%s\" does not renew: it takes no since and until",
+                               get_rel_name(budget)),
+                        errhint("A charge to it is for all rows of a person, whenever they are.")));
+    return times;
+}
+
+/// The range of a charge to this budget.
+EntryRange read_range(FunctionCallInfo fcinfo, int since_index, Oid budget) {
+    const bool renews = unit_of_budget(budget).per_days != 0;
+    const Times times = read_times(fcinfo, since_index, budget, renews);
+    if (!renews)
         return kAllTimes;
-    }
-    check_not_null(since, "since", kHint);
-    check_not_null(until, "until", kHint);
-    const EntryRange range{DatumGetTimestamp(since.value), DatumGetTimestamp(until.value)};
+    check_not_null(times.since, "since", kTimesHint);
+    check_not_null(times.until, "until", kTimesHint);
+    const EntryRange range{DatumGetTimestamp(times.since.value),
+                           DatumGetTimestamp(times.until.value)};
     check_not_empty(range);
     return range;
+}
+
+/// When today began, as a column of this type shows it.
+Timestamp today(Oid time_type) {
+    const TimestampTz now = GetCurrentTransactionStartTimestamp();
+    const Timestamp shown = time_type == TIMESTAMPTZOID
+                                ? now
+                                : DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp,
+                                                                        TimestampTzGetDatum(now)));
+    return day_of(shown) * USECS_PER_DAY;
+}
+
+/// The range of a new budget within this one: by default from today on, to where that one ends.
+EntryRange read_range_within(FunctionCallInfo fcinfo, int since_index, Oid within) {
+    const BudgetUnit unit = unit_of_budget(within);
+    const Times times = read_times(fcinfo, since_index, within, unit.per_days != 0);
+    if (unit.per_days == 0)
+        return kAllTimes;
+    const EntryRange whole = range_of_budget(within);
+    const EntryRange range{times.since.isnull ? std::max(today(unit.time_type), whole.since)
+                                              : DatumGetTimestamp(times.since.value),
+                           times.until.isnull ? whole.until : DatumGetTimestamp(times.until.value)};
+    check_not_empty(range);
+    return range;
+}
+
+BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
+    const auto numeric = [](PGFunction function, Datum a, Datum b) {
+        return DirectFunctionCall2(function, a, b);
+    };
+    const Datum percent = DirectFunctionCall3(numeric_in, CStringGetDatum("0.01"),
+                                              ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    Datum least = fcinfo->args[index].value;
+    if (fcinfo->args[index].isnull)
+        least = numeric(numeric_mul, NumericGetDatum(epsilon), percent);
+    const Datum zero = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
+    if (!DatumGetBool(numeric(numeric_gt, least, zero)) ||
+        DatumGetBool(numeric(numeric_gt, least, NumericGetDatum(epsilon))))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("least_epsilon must be above 0 and at most epsilon, %s, not %s",
+                               text_of(epsilon), text_of(DatumGetNumeric(least))),
+                        errhint("It is the least epsilon of a counter that an analyst declares.")));
+    const std::int64_t cells =
+        fcinfo->args[index + 1].isnull ? 100000 : DatumGetInt64(fcinfo->args[index + 1].value);
+    if (cells < 1 || cells > kMostCells)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("most_cells must be between 1 and %lld, not %lld",
+                               static_cast<long long>(kMostCells), static_cast<long long>(cells)),
+                        errhint("It is the most that the groups times the periods in a year of a "
+                                "counter may be that an analyst declares.")));
+    return {DatumGetNumeric(least), cells};
+}
+
+/// The budget that the new one is within; invalid if it is none.
+Oid read_within(FunctionCallInfo fcinfo) {
+    if (fcinfo->args[kWithin].isnull) {
+        if (!fcinfo->args[kSince].isnull || !fcinfo->args[kUntil].isnull)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("since and until require within"),
+                            errhint("A budget that is within no other is for rows of all times.")));
+        return InvalidOid;
+    }
+    if (!fcinfo->args[kPer].isnull)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("per cannot be given together with within"),
+                        errhint("A budget has the per of the budget it is within.")));
+    const Oid within = DatumGetObjectId(fcinfo->args[kWithin].value);
+    check_budget_owned(within);
+    return within;
 }
 
 } // namespace
@@ -71,13 +162,22 @@ EntryRange read_range(FunctionCallInfo fcinfo, int since_index, int until_index,
 
 DP_FUNCTION(dp_budget_create) {
     using namespace dp_counter::pg;
-    check_not_null(fcinfo->args[0], "name", "Give the name of the view to create.");
+    check_not_null(fcinfo->args[kName], "name", "Give the name of the view to create.");
     PreventCommandIfReadOnly("dp_budget_create()");
-    Numeric epsilon = read_decimal_epsilon(fcinfo->args[1]);
-    const std::int32_t per_days = read_per(fcinfo->args[2]);
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
+    const std::int32_t per_days = read_per(fcinfo->args[kPer]);
+    const BudgetLimits limits = read_limits(fcinfo, kLimits, epsilon);
+    const Oid within = read_within(fcinfo);
+    EntryRange range = kAllTimes;
+    if (OidIsValid(within))
+        range = read_range_within(fcinfo, kSince, within);
     const std::int32_t number = next_counter_number();
-    const Oid budget = create_view_of(PG_GETARG_TEXT_PP(0), "spendings", number);
-    insert_budget(budget, number, epsilon, per_days);
+    const Oid budget = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings", number);
+    if (OidIsValid(within)) {
+        insert_budget_within(budget, number, epsilon, within, range, limits);
+        check_budget_owned(within); // the owner may have changed while it waited
+    } else
+        insert_budget(budget, number, epsilon, per_days, limits);
     PG_RETURN_OID(budget);
 }
 
@@ -92,9 +192,9 @@ DP_FUNCTION(dp_budget_spend) {
     PreventCommandIfReadOnly("dp_budget_spend()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
-    check_budget_usable(budget);
+    check_budget_owned(budget);
     PushActiveSnapshot(GetTransactionSnapshot()); // an entry may be toasted
-    charge_budget(budget, epsilon, purpose, kNoCounter, read_range(fcinfo, 3, 4, budget));
+    charge_budget(budget, epsilon, purpose, kNoCounter, read_range(fcinfo, 3, budget));
     PopActiveSnapshot();
     SPI_commit();
     SPI_start_transaction();
@@ -106,11 +206,10 @@ DP_FUNCTION(dp_budget_drop) {
     using namespace dp_counter::pg;
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     PreventCommandIfReadOnly("dp_budget_drop()");
-    check_budget_usable(budget);
+    check_budget_owned(budget);
     LockRelationOid(budget, AccessExclusiveLock);
-    check_budget_usable(budget); // the owner may have changed
-    check_charges_no_source(budget, get_rel_name(budget));
-    delete_budget(budget); // the event trigger refuses to drop what was spent from
+    check_budget_owned(budget); // the owner may have changed
+    delete_budget(budget);      // the event trigger refuses to drop what was spent from
     drop_view(budget);
     PG_RETURN_VOID();
 }

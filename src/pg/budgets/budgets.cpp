@@ -3,6 +3,7 @@
 #include "pg/budgets/budgets.hpp"
 
 #include "pg/budgets/budget_rows.hpp"
+#include "pg/budgets/entries.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
@@ -21,55 +22,50 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum EntryColumn {
-    kOfBudget,
-    kCounter,
-    kPurpose,
-    kSpent,
-    kSince,
-    kUntil,
-    kRole,
-    kSpentAt,
-};
-
-List* entries_of(const BudgetRow& budget) {
-    List* entries = NIL;
-    visit_secret_rows(kEntries, {number_key(budget.number)}, [&](const Datum* values, const bool*) {
-        auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
-        *entry = {{DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])},
-                  DatumGetNumericCopy(values[kSpent])};
-        entries = lappend(entries, entry);
-    });
-    return entries;
-}
-
-/// Reads the entry of a counter; the number of its budget is 0 if there is none.
-struct CounterEntry {
-    std::int32_t budget;
-    EntryRange range;
-};
-CounterEntry entry_of(std::int32_t number) {
-    CounterEntry entry{};
-    visit_secret_rows(
-        kEntryOfCounter, {number_key(number, kCounter)}, [&](const Datum* values, const bool*) {
-            entry = {DatumGetInt32(values[kOfBudget]),
-                     {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])}};
-        });
-    return entry;
-}
-
 char* text_of(Timestamp time) {
     return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
 }
 
+/// A charge to a budget for life is for all times.
+EntryRange range_of_entry(EntryRange range, std::int32_t per_days) {
+    if (per_days == 0)
+        return kAllTimes;
+    if (range.since < MIN_TIMESTAMP + per_days * USECS_PER_DAY)
+        range.since = DT_NOBEGIN; // dp_budgets subtracts per from it
+    return range;
+}
+
+/// "2026-01-01 00:00:00 to infinity, in UTC"
+char* text_of(EntryRange range, Oid time_type) {
+    return psprintf("%s to %s%s", text_of(range.since), text_of(range.until),
+                    time_type == TIMESTAMPTZOID ? ", in UTC" : "");
+}
+
 /// The detail of the error where too little is left of a budget that renews.
 char* detail_of(const Rest& rest, EntryRange range, Oid time_type) {
-    const char* rows =
-        psprintf("The charge is for rows from %s to %s%s", text_of(range.since),
-                 text_of(range.until), time_type == TIMESTAMPTZOID ? ", in UTC" : "");
+    const char* rows = psprintf("The charge is for rows from %s", text_of(range, time_type));
     return rest.enough_from < range.until ? psprintf("%s; enough is left for those from %s on.",
                                                      rows, text_of(rest.enough_from))
                                           : psprintf("%s; no later beginning leaves enough.", rows);
+}
+
+void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
+    if (range.since < row.range.since || range.until > row.range.until)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("budget \"%s\" is for rows from %s", get_rel_name(row.budget),
+                        text_of(row.range, time_type)),
+                 errdetail("The charge is for rows from %s.", text_of(range, time_type)),
+                 errhint("Choose since and until, or the horizon of a counter, such that all rows "
+                         "are in the range of the budget, or use another budget.")));
+}
+
+void check_is_budget(Oid budget) {
+    if (!is_budget(budget))
+        ereport(ERROR,
+                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                 errmsg("\"%s\" is not a budget", get_rel_name(budget)),
+                 errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
 }
 
 } // namespace
@@ -78,21 +74,63 @@ bool is_budget(Oid budget) {
     return has_secret_row(kBudgets, {oid_key(budget)});
 }
 
-void check_budget_usable(Oid budget) {
+void check_budget_owned(Oid budget) {
     check_owner(budget); // before the lock, so that nobody else can make others wait
     LockRelationOid(budget, AccessShareLock);
     check_owner(budget);
-    if (!is_budget(budget))
-        ereport(ERROR,
-                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("\"%s\" is not a budget", get_rel_name(budget)),
-                 errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
+    check_is_budget(budget);
 }
 
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days) {
-    insert_budget_row({budget, number, epsilon, per_days, InvalidOid, InvalidOid});
+void check_budget_chargeable(Oid budget) {
+    check_owner_or_privilege(budget, ACL_INSERT);
+    LockRelationOid(budget, AccessShareLock);
+    check_owner_or_privilege(budget, ACL_INSERT);
+    check_is_budget(budget);
+}
+
+bool is_within(Oid budget, Oid ancestor) {
+    BudgetRow row{};
+    bool found = read_budget(budget, row);
+    while (found && row.budget != ancestor)
+        found = row.within != 0 && read_budget_numbered(row.within, row);
+    return found;
+}
+
+Oid root_of_budget(Oid budget) {
+    BudgetRow row{};
+    return read_budget(budget, row) ? root_of(row).budget : budget;
+}
+
+EntryRange range_of_budget(Oid budget) {
+    return require_budget(budget).range;
+}
+
+BudgetLimits limits_of_budget(Oid budget) {
+    const BudgetRow row = require_budget(budget);
+    return {row.least_epsilon, row.most_cells};
+}
+
+Oid budget_of_counter(std::int32_t number) {
+    BudgetRow row{};
+    return read_budget_numbered(entry_numbered(number).budget, row) ? row.budget : InvalidOid;
+}
+
+void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days,
+                   BudgetLimits limits) {
+    insert_budget_row({budget, number, epsilon, per_days, InvalidOid, InvalidOid, 0, number,
+                       kAllTimes, limits.least_epsilon, limits.most_cells});
     if (per_days != 0)
         make_window_key();
+}
+
+void insert_budget_within(Oid budget, std::int32_t number, Numeric epsilon, Oid within,
+                          EntryRange range, BudgetLimits limits) {
+    const BudgetRow above = require_budget(within);
+    const BudgetRow root = root_of(above);
+    insert_budget_row({budget, number, epsilon, 0, InvalidOid, InvalidOid, above.number,
+                       root.number, range_of_entry(range, root.per_days), limits.least_epsilon,
+                       limits.most_cells});
+    charge_budget(within, epsilon, quoted_name(budget), number, range);
 }
 
 void check_not_empty(EntryRange range) {
@@ -104,41 +142,34 @@ void check_not_empty(EntryRange range) {
 
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
                    EntryRange range) {
-    BudgetRow row{};
-    if (!read_budget(budget, row))
-        elog(ERROR, "relation %u is not a budget", budget);
+    const BudgetRow row = require_budget(budget);
     lock_budget(row.number);
-    const bool renews = row.per_days != 0;
-    if (!renews)
-        range = kAllTimes;
-    else if (range.since < MIN_TIMESTAMP + row.per_days * USECS_PER_DAY)
-        range.since = DT_NOBEGIN; // dp_budgets subtracts per from it
-    const Rest rest = rest_of(row.epsilon, entries_of(row), row.per_days, range, epsilon);
+    check_owner_or_privilege(budget, ACL_INSERT); // revoked while it waited
+    const BudgetRow root = root_of(row);
+    range = range_of_entry(range, root.per_days);
+    check_range(row, range, root.time_type);
+    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root.per_days, range, epsilon);
     if (DatumGetBool(
             DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(rest.least))))
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-             errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
-                    text_of(rest.least), text_of(epsilon)),
-             renews ? errdetail("%s", detail_of(rest, range, row.time_type)) : 0,
-             errhint("The view %s lists what has spent it. Dropping a counter that never "
-                     "closed a step refunds its epsilon%s.",
-                     quoted_name(budget),
-                     renews ? ", dropping another ends its charge at its last closed step" : "")));
-    insert_secret_row(kEntries,
-                      {{kOfBudget, Int32GetDatum(row.number)},
-                       {kCounter, Int32GetDatum(number), number == kNoCounter},
-                       {kPurpose, CStringGetTextDatum(purpose)},
-                       {kSpent, NumericGetDatum(epsilon)},
-                       {kSince, TimestampGetDatum(range.since)},
-                       {kUntil, TimestampGetDatum(range.until)},
-                       {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
-                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
+        ereport(ERROR,
+                (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
+                        text_of(rest.least), text_of(epsilon)),
+                 root.per_days != 0 ? errdetail("%s", detail_of(rest, range, root.time_type)) : 0,
+                 errhint("The view %s lists what has spent it. Dropping a counter that never "
+                         "closed a step refunds its epsilon%s%s.",
+                         quoted_name(budget),
+                         root.per_days != 0
+                             ? ", dropping another ends its charge at its last closed step"
+                             : "",
+                         OidIsValid(any_budget_within(row.number))
+                             ? ", dropping a budget within it returns what that has not spent"
+                             : "")));
+    insert_entry(row.number, number, purpose, {range, epsilon});
 }
 
 EntryRange range_of_counter(std::int32_t number) {
-    const CounterEntry entry = entry_of(number);
+    const NumberedEntry entry = entry_numbered(number);
     if (entry.budget == 0)
         raise_damaged("the charge of the counter is missing");
     return entry.range;
@@ -146,39 +177,25 @@ EntryRange range_of_counter(std::int32_t number) {
 
 Oid time_type_of_counter(std::int32_t number) {
     BudgetRow row{};
-    return read_budget_numbered(entry_of(number).budget, row) && row.per_days != 0 ? row.time_type
-                                                                                   : InvalidOid;
+    if (!read_budget_numbered(entry_numbered(number).budget, row))
+        return InvalidOid;
+    const BudgetRow root = root_of(row);
+    return root.per_days != 0 ? root.time_type : InvalidOid;
 }
 
 void end_charge_of_counter(std::int32_t number, Timestamp cut) {
     if (!OidIsValid(time_type_of_counter(number)))
         return;
-    lock_budget(entry_of(number).budget);
+    lock_budget(entry_numbered(number).budget);
     const EntryRange range = range_of_counter(number);
-    (void)replace_in_secret_row(
-        kEntryOfCounter, {number_key(number, kCounter)},
-        {{kUntil, TimestampGetDatum(std::clamp(cut, range.since, range.until))}});
+    end_entry(number, std::clamp(cut, range.since, range.until));
 }
 
 void refund_budget(std::int32_t number) {
-    const CounterEntry entry = entry_of(number);
+    const NumberedEntry entry = entry_numbered(number);
     if (entry.budget != 0)
         lock_budget(entry.budget);
-    delete_secret_rows(kEntryOfCounter, {number_key(number, kCounter)});
-}
-
-bool is_spent_from(Oid budget) {
-    BudgetRow row{};
-    return read_budget(budget, row) && has_secret_row(kEntries, {number_key(row.number)});
-}
-
-void delete_budget(Oid budget) {
-    BudgetRow row{};
-    if (!read_budget(budget, row))
-        return;
-    lock_budget(row.number);
-    delete_secret_rows(kEntries, {number_key(row.number)});
-    delete_budget_row(budget);
+    delete_entry(number);
 }
 
 } // namespace dp_counter::pg

@@ -6,6 +6,9 @@
 //
 // A budget for life adds up all charges. One that renews adds up those whose ranges of the rows'
 // times meet a window (sweep.hpp).
+//
+// A budget within another one is an entry of that one, for as long as it is there; what it spends
+// itself is checked against it alone. All budgets within a root have the root's unit (unit.hpp).
 #pragma once
 
 #include <cstdint>
@@ -23,17 +26,47 @@ inline constexpr std::int32_t kNoCounter = 0;
 /// Keeps the budget from being dropped until the transaction ends, and raises undefined_table if
 /// there is no such relation, insufficient_privilege unless the current user is a member of its
 /// owner, and wrong_object_type if it is not a budget.
-void check_budget_usable(Oid budget);
+void check_budget_owned(Oid budget);
+
+/// The same for a user who owns it or has INSERT on it.
+void check_budget_chargeable(Oid budget);
+
+/// Whether the budget, or one that it is within at any depth, is `ancestor`.
+[[nodiscard]] bool is_within(Oid budget, Oid ancestor);
+
+/// The outermost budget that this one is within: itself, also if it is no budget.
+[[nodiscard]] Oid root_of_budget(Oid budget);
+
+/// The times of the rows for which an existing budget may be charged.
+[[nodiscard]] EntryRange range_of_budget(Oid budget);
+
+/// What one counter may be that an analyst declares. Trivial.
+struct BudgetLimits {
+    Numeric least_epsilon;
+    std::int64_t most_cells; ///< groups times periods a year
+};
+[[nodiscard]] BudgetLimits limits_of_budget(Oid budget);
+
+/// The budget to which the counter with this number was charged; invalid if there is none.
+[[nodiscard]] Oid budget_of_counter(std::int32_t number);
 
 /// Stores a budget from which nothing has been spent; per_days 0: for a person's life.
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days);
+void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days,
+                   BudgetLimits limits);
+
+/// The same within a usable budget, which is charged for the range.
+void insert_budget_within(Oid budget, std::int32_t number, Numeric epsilon, Oid within,
+                          EntryRange range, BudgetLimits limits);
 
 /// Raises invalid_parameter_value unless `until` is after `since`.
 void check_not_empty(EntryRange range);
 
-/// Charges a usable budget in the current transaction, in the name of the current user. The range
-/// is not empty; a budget for life has no use for it. Raises configuration_limit_exceeded, whose
-/// message shows what is left and from when on there is enough, if that is less than epsilon.
+/// Charges a budget that check_budget_chargeable let pass, in the current transaction, in the name
+/// of the current user. The range is not empty; a budget for life has no use for it. Raises
+/// insufficient_privilege if the right was revoked while the charge waited for others,
+/// invalid_parameter_value if the range is not within that of the budget, and
+/// configuration_limit_exceeded, whose message shows what is left and from when on there is enough,
+/// if that is less than epsilon.
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
                    EntryRange range);
 
@@ -50,11 +83,5 @@ void end_charge_of_counter(std::int32_t number, Timestamp cut);
 /// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
 /// closed a step.
 void refund_budget(std::int32_t number);
-
-/// Whether anything has been spent from it.
-[[nodiscard]] bool is_spent_from(Oid budget);
-
-/// Deletes the budget and the list of what has spent it.
-void delete_budget(Oid budget);
 
 } // namespace dp_counter::pg

@@ -51,9 +51,7 @@ void check_type(Oid budget, const char* column, Oid type, Oid expected) {
 } // namespace
 
 BudgetUnit unit_of_budget(Oid budget) {
-    BudgetRow row{};
-    if (!read_budget(budget, row))
-        elog(ERROR, "relation %u is not a budget", budget);
+    const BudgetRow row = root_of(require_budget(budget));
     if (row.per_days == 0)
         return {};
     const unsigned char* key = read_window_key();
@@ -91,20 +89,20 @@ void make_window_key() {
 }
 
 void take_source_types(Oid budget, Oid person_type, Oid time_type) {
-    BudgetRow row{};
-    if (!read_budget(budget, row) || row.per_days == 0)
+    BudgetRow row = root_of(require_budget(budget));
+    if (row.per_days == 0)
         return;
     if (!OidIsValid(row.time_type)) {
         lock_budget(row.number); // another transaction may be declaring the first source
-        (void)read_budget(budget, row);
+        (void)read_budget(row.budget, row);
     }
     if (!OidIsValid(row.time_type)) {
         row.person_type = person_type;
         row.time_type = time_type;
         update_budget_types(row);
     }
-    check_type(budget, "person", person_type, row.person_type);
-    check_type(budget, "at", time_type, row.time_type);
+    check_type(row.budget, "person", person_type, row.person_type);
+    check_type(row.budget, "at", time_type, row.time_type);
 }
 
 } // namespace dp_counter::pg

@@ -1,4 +1,5 @@
-// What a budget protects: all rows of a person or, where it renews, those in one own window.
+// What a budget protects: all rows of a person or, where it renews, those in one own window. A
+// budget within another one protects what the outermost one does, the root, which keeps the unit.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@ struct BudgetUnit {
 /// Makes the database's key if there is none.
 void make_window_key();
 
-/// Takes these types for all sources of a budget that renews, in the current transaction. Raises
+/// Takes these types for all sources of the root, if it renews, in the current transaction. Raises
 /// datatype_mismatch if an earlier source has others. A budget for life takes all.
 void take_source_types(Oid budget, Oid person_type, Oid time_type);
 

@@ -1,5 +1,5 @@
 // Drops counters: dp_counter_drop, and the event trigger for DROP VIEW of a counter or a budget.
-#include "pg/budgets/budgets.hpp"
+#include "pg/budgets/drop_budgets.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -37,17 +37,28 @@ void remove(Oid counter) {
         end_event_counter(counter);
 }
 
-/// Only dp_budget_drop drops a budget that was spent from: DROP OWNED, for example, would silently
-/// forget what was spent.
-void remove_budget(Oid budget, const char* name) {
-    check_charges_no_source(budget, name);
-    if (is_spent_from(budget))
-        ereport(ERROR,
-                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                 errmsg("cannot drop budget %s because it has been spent from", name),
-                 errhint("Use dp_budget_drop(budget) to drop it and forget what was spent, or "
-                         "REASSIGN OWNED to give the budgets of a role to another role.")));
-    delete_budget(budget);
+/// The relations (DroppedView*) that the statement dropped, in SPI's memory.
+List* dropped_relations() {
+    // All names are qualified: the role that drops may have any search path.
+    const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
+                                   "pg_catalog.pg_event_trigger_dropped_objects()",
+                                   true, 0);
+    if (result != SPI_OK_SELECT)
+        elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
+    List* relations = NIL;
+    for (uint64 i = 0; i < SPI_tuptable->numvals; ++i) {
+        HeapTuple row = SPI_tuptable->vals[i];
+        const auto column = [&](int number) {
+            bool is_null = false;
+            return SPI_getbinval(row, SPI_tuptable->tupdesc, number, &is_null);
+        };
+        if (DatumGetObjectId(column(1)) != RelationRelationId || DatumGetInt32(column(3)) != 0)
+            continue;
+        auto* relation = static_cast<DroppedView*>(palloc(sizeof(DroppedView)));
+        *relation = {DatumGetObjectId(column(2)), SPI_getvalue(row, SPI_tuptable->tupdesc, 4)};
+        relations = lappend(relations, relation);
+    }
+    return relations;
 }
 
 } // namespace
@@ -72,36 +83,20 @@ DP_FUNCTION(dp_counter_dropped) {
         ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
                         errmsg("dp_counter_dropped is an event trigger function")));
     SPI_connect();
-    // All names are qualified: the role that drops may have any search path.
-    const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
-                                   "pg_catalog.pg_event_trigger_dropped_objects()",
-                                   true, 0);
-    if (result != SPI_OK_SELECT)
-        elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
-    const auto for_relations = [](auto visit) {
-        for (uint64 i = 0; i < SPI_tuptable->numvals; ++i) {
-            HeapTuple row = SPI_tuptable->vals[i];
-            const auto column = [&](int number) {
-                bool is_null = false;
-                return SPI_getbinval(row, SPI_tuptable->tupdesc, number, &is_null);
-            };
-            if (DatumGetObjectId(column(1)) == RelationRelationId && DatumGetInt32(column(3)) == 0)
-                visit(DatumGetObjectId(column(2)), row);
-        }
-    };
-    for_relations([](Oid dropped, HeapTuple) {
-        if (is_counter(dropped))
-            remove(dropped);
-    });
-    for_relations([](Oid dropped, HeapTuple) {
-        if (delete_source(dropped))
-            forget_source(dropped);
-    });
-    // After the counters, some of which refund their charge.
-    for_relations([](Oid dropped, HeapTuple row) {
-        if (is_budget(dropped))
-            remove_budget(dropped, SPI_getvalue(row, SPI_tuptable->tupdesc, 4));
-    });
+    const List* dropped = dropped_relations();
+    lock_budgets_of(dropped);
+    const ListCell* cell = nullptr;
+    foreach (cell, dropped) {
+        const Oid relation = static_cast<const DroppedView*>(lfirst(cell))->view;
+        if (is_counter(relation))
+            remove(relation);
+    }
+    foreach (cell, dropped) {
+        const Oid relation = static_cast<const DroppedView*>(lfirst(cell))->view;
+        if (delete_source(relation))
+            forget_source(relation);
+    }
+    delete_unspent_budgets(dropped); // after the counters, some of which refund their charge
     SPI_finish();
     PG_RETURN_NULL();
 }

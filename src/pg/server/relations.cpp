@@ -44,6 +44,12 @@ void check_owner(Oid relation) {
                        get_rel_name(relation));
 }
 
+void check_owner_or_privilege(Oid relation, AclMode privilege) {
+    check_exists(relation);
+    if (!is_owner(relation))
+        check_privilege(relation, privilege);
+}
+
 char* quoted_name(Oid relation) {
     return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
                                       get_rel_name(relation));

@@ -17,6 +17,9 @@ void check_privilege(Oid relation, AclMode privilege);
 /// The same for ownership. Members of the owning role, and superusers, have its rights.
 void check_owner(Oid relation);
 
+/// The same for ownership or the privilege.
+void check_owner_or_privilege(Oid relation, AclMode privilege);
+
 /// Whether check_owner would let the current user pass. The relation exists.
 [[nodiscard]] bool is_owner(Oid relation);
 

@@ -169,7 +169,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     check_owner(row.source);
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
-    check_budget_usable(declaration.source.budget);
+    check_budget_owned(declaration.source.budget);
     const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
     if (!horizon.isnull && (periods < 1 || periods > kMostReleases))
         raise_range("horizon", kMostReleases, periods,

@@ -120,7 +120,7 @@ DP_FUNCTION(dp_source_create) {
     LockRelationOid(source, AccessShareLock);
     check_owner(source);
     check_view(source);
-    check_budget_usable(budget);
+    check_budget_owned(budget);
     SourceRow row{};
     row.budget = budget;
     row.person = person_column(source, fcinfo->args[kPerson]);

@@ -24,6 +24,7 @@ namespace {
 /// What a call site knows of its budget, for as long as its query runs.
 struct KnownBudget {
     Oid budget;
+    Oid root;
     BudgetUnit unit;
     unsigned char key[kWindowKeyBytes];
 };
@@ -48,17 +49,20 @@ BudgetUnit read_unit(Oid budget) {
     return unit;
 }
 
+/// For the owner of the root alone: a phase is secret, also from the owner of a share.
 const BudgetUnit& unit_for(FmgrInfo* call, Oid budget) {
-    check_owner(budget);
     auto* known = static_cast<KnownBudget*>(call->fn_extra);
     if (known == nullptr)
         call->fn_extra = known =
             static_cast<KnownBudget*>(MemoryContextAllocZero(call->fn_mcxt, sizeof(KnownBudget)));
+    const Oid root = known->budget == budget ? known->root : root_of_budget(budget);
+    check_owner(root);
     if (known->budget != budget) {
         known->unit = read_unit(budget);
         std::memcpy(known->key, known->unit.key, kWindowKeyBytes);
         known->unit.key = known->key;
         known->budget = budget;
+        known->root = root;
     }
     return known->unit;
 }

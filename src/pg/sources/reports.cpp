@@ -179,7 +179,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     report.event = read_event_column(source, fcinfo->args[call.event]);
     PushActiveSnapshot(GetTransactionSnapshot());
     report.table = name_table(name);
-    check_budget_usable(row.budget);
+    check_budget_owned(row.budget);
     charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
                   report.range);
     report.unit = unit_of_budget(row.budget);

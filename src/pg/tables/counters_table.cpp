@@ -56,6 +56,14 @@ bool is_counter(Oid counter) {
     return found;
 }
 
+Oid counter_numbered(std::int32_t number) {
+    Oid counter = InvalidOid;
+    visit_secret_rows(
+        kCountersByNumber, {number_key(number, kNumber)},
+        [&](const Datum* values, const bool*) { counter = DatumGetObjectId(values[kCounter]); });
+    return counter;
+}
+
 bool read_counter(Oid counter, CounterRow& row) {
     return visit_secret_rows(
         kCounters, {oid_key(counter)}, [&](const Datum* values, const bool* nulls) {

@@ -35,6 +35,9 @@ void lock_counter(Oid counter);
 /// Statistics do not count it, since recorders call it; ticks, which are public, call the others.
 [[nodiscard]] bool is_counter(Oid counter);
 
+/// The counter with this number; invalid if there is none.
+[[nodiscard]] Oid counter_numbered(std::int32_t number);
+
 /// Reads the row; false if there is none. The caller has an active snapshot.
 [[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
 

@@ -123,13 +123,15 @@ bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColu
     RowParts parts(columns);
     Relation table = open_secret(names);
     SysScanDesc scan = begin_secret_scan(table, names, keys);
-    HeapTuple old = systable_getnext(scan);
-    const bool found = HeapTupleIsValid(old);
-    if (found) {
+    bool found = false;
+    HeapTuple old = nullptr;
+    while (HeapTupleIsValid(old = systable_getnext(scan))) {
+        CHECK_FOR_INTERRUPTS();
         HeapTuple row =
             heap_modify_tuple(old, RelationGetDescr(table), parts.values, parts.nulls, parts.given);
         CatalogTupleUpdate(table, &old->t_self, row);
         wipe(row);
+        found = true;
     }
     systable_endscan(scan);
     close_secret(table);

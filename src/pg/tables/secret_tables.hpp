@@ -27,6 +27,7 @@ struct SecretTable {
 };
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
+inline constexpr SecretTable kCountersByNumber{"counters", "counters_number_key"};
 inline constexpr SecretTable kEvents{"events", "events_counter_slot_idx"};
 inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
@@ -38,6 +39,7 @@ inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
 inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
 inline constexpr SecretTable kBudgetsByNumber{"budgets", "budgets_number_key"};
+inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
 inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
 inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
@@ -118,8 +120,8 @@ struct NewSecretRows {
 void add_secret_row(const NewSecretRows& rows, SecretColumns columns);
 void end_secret_rows(const NewSecretRows& rows);
 
-/// Replaces columns of the row that has these keys, and wipes the copy that was stored; false if
-/// there is none.
+/// Replaces columns of each row that has these keys, and wipes the copies that were stored; false
+/// if there is none.
 [[nodiscard]] bool replace_in_secret_row(const SecretTable& names, SecretKeys keys,
                                          SecretColumns columns);
 

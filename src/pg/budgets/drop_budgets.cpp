@@ -1,0 +1,136 @@
+#include "pg/budgets/drop_budgets.hpp"
+
+#include "pg/budgets/budget_rows.hpp"
+#include "pg/budgets/budgets.hpp"
+#include "pg/budgets/entries.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+void lock_with_above(const BudgetRow& row) {
+    if (row.within != 0)
+        lock_budget(row.within);
+    lock_budget(row.number);
+}
+
+[[noreturn]] void raise_in_use(Oid budget, const char* what, const char* detail, const char* hint) {
+    ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                    errmsg("cannot drop budget %s because %s", get_rel_name(budget), what),
+                    errdetail("%s", detail), errhint("%s", hint)));
+    pg_unreachable();
+}
+
+void check_not_in_use(const BudgetRow& row) {
+    check_charges_no_source(row.budget, get_rel_name(row.budget));
+    const Oid within = any_budget_within(row.number);
+    if (OidIsValid(within))
+        raise_in_use(row.budget, "a budget is within it",
+                     psprintf("Budget %s is within it.", quoted_name(within)),
+                     "Drop that budget first: it returns what it has not spent.");
+    const ListCell* cell = nullptr;
+    foreach (cell, numbers_of_entries(row.number)) {
+        const Oid counter = counter_numbered(lfirst_int(cell));
+        if (OidIsValid(counter))
+            raise_in_use(row.budget, "a counter is charged to it",
+                         psprintf("Counter %s is charged to it.", quoted_name(counter)),
+                         "Drop the counter first. The epsilon of its releases stays spent.");
+    }
+}
+
+/// All checks are done, and the budgets are locked.
+void delete_row_and_entries(const BudgetRow& row) {
+    if (row.within != 0) {
+        delete_entry(row.number);
+        move_entries(row.number, row.within);
+    } else
+        delete_entries(row.number);
+    delete_budget_row(row.budget);
+}
+
+int compare_numbers(const ListCell* a, const ListCell* b) {
+    return lfirst_int(a) < lfirst_int(b) ? -1 : int{lfirst_int(a) > lfirst_int(b)};
+}
+
+struct DroppedBudget {
+    BudgetRow row;
+    const char* name;
+};
+
+/// What is within another budget before that one.
+int compare_depth(const ListCell* a, const ListCell* b) {
+    const std::int32_t left = static_cast<const DroppedBudget*>(lfirst(a))->row.number;
+    const std::int32_t right = static_cast<const DroppedBudget*>(lfirst(b))->row.number;
+    return left > right ? -1 : int{left < right};
+}
+
+List* budgets_among(const List* dropped) {
+    List* budgets = NIL;
+    const ListCell* cell = nullptr;
+    foreach (cell, dropped) {
+        const auto* view = static_cast<const DroppedView*>(lfirst(cell));
+        BudgetRow row{};
+        if (!read_budget(view->view, row))
+            continue;
+        auto* budget = static_cast<DroppedBudget*>(palloc(sizeof(DroppedBudget)));
+        *budget = {row, view->name};
+        budgets = lappend(budgets, budget);
+    }
+    list_sort(budgets, compare_depth);
+    return budgets;
+}
+
+} // namespace
+
+void delete_budget(Oid budget) {
+    const BudgetRow row = require_budget(budget);
+    lock_with_above(row);
+    check_not_in_use(row);
+    delete_row_and_entries(row);
+}
+
+void lock_budgets_of(const List* dropped) {
+    List* numbers = NIL;
+    const ListCell* cell = nullptr;
+    foreach (cell, dropped) {
+        const Oid view = static_cast<const DroppedView*>(lfirst(cell))->view;
+        BudgetRow row{};
+        CounterRow counter{};
+        if (read_budget(view, row))
+            numbers = lappend_int(lappend_int(numbers, row.within), row.number);
+        else if (is_counter(view) && read_counter(view, counter))
+            numbers = lappend_int(numbers, entry_numbered(counter.number).budget);
+    }
+    list_sort(numbers, compare_numbers);
+    foreach (cell, numbers) {
+        if (lfirst_int(cell) != 0)
+            lock_budget(lfirst_int(cell));
+    }
+}
+
+void delete_unspent_budgets(const List* dropped) {
+    const ListCell* cell = nullptr;
+    foreach (cell, budgets_among(dropped)) {
+        const auto* budget = static_cast<const DroppedBudget*>(lfirst(cell));
+        check_charges_no_source(budget->row.budget, budget->name);
+        if (has_entries(budget->row.number))
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop budget %s because it has been spent from", budget->name),
+                 errhint("Use dp_budget_drop(budget) to drop it and %s, or REASSIGN OWNED to "
+                         "give the budgets of a role to another role.",
+                         budget->row.within != 0 ? "leave what was spent in the budget it is within"
+                                                 : "forget what was spent")));
+        delete_row_and_entries(budget->row);
+    }
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,87 @@
+#include "pg/budgets/entries.hpp"
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kBudget, kNumber, kPurpose, kSpent, kSince, kUntil, kRole, kSpentAt };
+
+EntryRange range_of(const Datum* values) {
+    return {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
+}
+
+} // namespace
+
+List* entries_of(std::int32_t budget) {
+    List* entries = NIL;
+    visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool*) {
+        auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
+        *entry = {range_of(values), DatumGetNumericCopy(values[kSpent])};
+        entries = lappend(entries, entry);
+    });
+    return entries;
+}
+
+NumberedEntry entry_numbered(std::int32_t number) {
+    NumberedEntry entry{};
+    visit_secret_rows(kEntryOfCounter, {number_key(number, kNumber)},
+                      [&](const Datum* values, const bool*) {
+                          entry = {DatumGetInt32(values[kBudget]), range_of(values)};
+                      });
+    return entry;
+}
+
+bool has_entries(std::int32_t budget) {
+    return has_secret_row(kEntries, {number_key(budget)});
+}
+
+List* numbers_of_entries(std::int32_t budget) {
+    List* numbers = NIL;
+    visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool* nulls) {
+        if (!nulls[kNumber])
+            numbers = lappend_int(numbers, DatumGetInt32(values[kNumber]));
+    });
+    return numbers;
+}
+
+void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
+                  const BudgetEntry& entry) {
+    insert_secret_row(kEntries,
+                      {{kBudget, Int32GetDatum(budget)},
+                       {kNumber, Int32GetDatum(number), number == kNoCounter},
+                       {kPurpose, CStringGetTextDatum(purpose)},
+                       {kSpent, NumericGetDatum(entry.epsilon)},
+                       {kSince, TimestampGetDatum(entry.range.since)},
+                       {kUntil, TimestampGetDatum(entry.range.until)},
+                       {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
+                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
+}
+
+void end_entry(std::int32_t number, Timestamp until) {
+    (void)replace_in_secret_row(kEntryOfCounter, {number_key(number, kNumber)},
+                                {{kUntil, TimestampGetDatum(until)}});
+}
+
+void delete_entry(std::int32_t number) {
+    delete_secret_rows(kEntryOfCounter, {number_key(number, kNumber)});
+}
+
+void delete_entries(std::int32_t budget) {
+    delete_secret_rows(kEntries, {number_key(budget)});
+}
+
+void move_entries(std::int32_t from_budget, std::int32_t to_budget) {
+    (void)replace_in_secret_row(kEntries, {number_key(from_budget)},
+                                {{kBudget, Int32GetDatum(to_budget)}});
+}
+
+} // namespace dp_counter::pg

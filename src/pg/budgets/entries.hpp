@@ -1,0 +1,36 @@
+// What has spent each budget: the table of entries.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/budgets/sweep.hpp"
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// Of a budget with this number: a list of BudgetEntry* in CurrentMemoryContext.
+[[nodiscard]] List* entries_of(std::int32_t budget);
+
+/// The entry of the counter, or of the budget within another one, with this number.
+struct NumberedEntry {
+    std::int32_t budget; ///< 0: there is none
+    EntryRange range;
+};
+[[nodiscard]] NumberedEntry entry_numbered(std::int32_t number);
+
+[[nodiscard]] bool has_entries(std::int32_t budget);
+
+/// The counters and budgets that have an entry of this budget: their numbers, also of dropped ones.
+[[nodiscard]] List* numbers_of_entries(std::int32_t budget);
+
+/// Stores an entry in the name of the current user; number kNoCounter: of neither.
+void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
+                  const BudgetEntry& entry);
+
+void end_entry(std::int32_t number, Timestamp until);
+void delete_entry(std::int32_t number);
+
+void delete_entries(std::int32_t budget);
+void move_entries(std::int32_t from_budget, std::int32_t to_budget);
+
+} // namespace dp_counter::pg
