@@ -115,6 +115,10 @@ RangeVar* parse_new_name(text* name) {
 Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
                    int count, Oid source) {
     const RangeVar* view = parse_new_name(name);
+    const Oid schema = get_namespace_oid(view->schemaname, false);
+    if (OidIsValid(get_relname_relid(view->relname, schema))) // CREATE VIEW would show its text
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
+                        errmsg("relation \"%s\" already exists", view->relname)));
     StringInfoData empty;
     initStringInfo(&empty);
     appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",
@@ -123,8 +127,7 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
         appendStringInfo(&empty, "%s NULL::%s AS %s", i == 0 ? "" : ",", columns[i].type,
                          quote_identifier(columns[i].name));
     execute(empty.data);
-    const Oid created =
-        get_relname_relid(view->relname, get_namespace_oid(view->schemaname, false));
+    const Oid created = get_relname_relid(view->relname, schema);
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
     StoreViewQuery(created, rows_of(relation, number, columns, count, source), true);
     table_close(relation, NoLock);
