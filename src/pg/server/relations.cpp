@@ -1,8 +1,10 @@
 #include "pg/server/relations.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -13,20 +15,29 @@ namespace dp_counter::pg {
 
 namespace {
 
-void check_exists(Oid relation) {
-    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                        errmsg("relation with OID %u does not exist", relation)));
+[[noreturn]] void raise_no_relation(Oid relation) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+    pg_unreachable();
 }
 
 } // namespace
 
+void check_exists(Oid relation) {
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+        raise_no_relation(relation);
+}
+
 void check_privilege(Oid relation, AclMode privilege) {
     check_exists(relation);
-    const AclResult result = pg_class_aclcheck(relation, GetUserId(), privilege);
-    if (result != ACLCHECK_OK)
-        aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relation)),
-                       get_rel_name(relation));
+    if (pg_class_aclcheck(relation, GetUserId(), privilege) != ACLCHECK_OK)
+        raise_denied(relation);
+}
+
+void raise_denied(Oid relation) {
+    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relation)),
+                   get_rel_name(relation));
+    pg_unreachable();
 }
 
 bool is_owner(Oid relation) {
@@ -46,8 +57,29 @@ void check_owner(Oid relation) {
 
 void check_owner_or_privilege(Oid relation, AclMode privilege) {
     check_exists(relation);
-    if (!is_owner(relation))
-        check_privilege(relation, privilege);
+    if (!is_owner_or_may(relation, privilege))
+        raise_denied(relation);
+}
+
+bool is_owner_or_may(Oid relation, AclMode privilege) {
+    return is_owner(relation) || pg_class_aclcheck(relation, GetUserId(), privilege) == ACLCHECK_OK;
+}
+
+bool may_create_in(Oid schema, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(NamespaceRelationId, schema, role, ACL_CREATE) == ACLCHECK_OK;
+#else
+    return pg_namespace_aclcheck(schema, role, ACL_CREATE) == ACLCHECK_OK;
+#endif
+}
+
+Oid owner_of(Oid relation) {
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+    if (!HeapTupleIsValid(tuple))
+        raise_no_relation(relation);
+    const Oid owner = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relowner;
+    ReleaseSysCache(tuple);
+    return owner;
 }
 
 char* quoted_name(Oid relation) {

@@ -10,18 +10,31 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Raises undefined_table if there is no such relation, and insufficient_privilege if the current
-/// user does not have the privilege.
+/// Raises undefined_table if there is no such relation.
+void check_exists(Oid relation);
+
+/// The same, and raises insufficient_privilege if the current user does not have the privilege.
 void check_privilege(Oid relation, AclMode privilege);
 
-/// The same for ownership. Members of the owning role, and superusers, have its rights.
+/// Raises insufficient_privilege for an existing relation.
+[[noreturn]] void raise_denied(Oid relation);
+
+/// As check_privilege, for ownership. Members of the owning role, and superusers, have its rights.
 void check_owner(Oid relation);
 
 /// The same for ownership or the privilege.
 void check_owner_or_privilege(Oid relation, AclMode privilege);
 
-/// Whether check_owner would let the current user pass. The relation exists.
+/// Whether check_owner, or check_owner_or_privilege, would let the current user pass. The relation
+/// exists.
 [[nodiscard]] bool is_owner(Oid relation);
+[[nodiscard]] bool is_owner_or_may(Oid relation, AclMode privilege);
+
+/// Whether the role may create relations in the schema.
+[[nodiscard]] bool may_create_in(Oid schema, Oid role);
+
+/// Who owns it. Raises undefined_table.
+[[nodiscard]] Oid owner_of(Oid relation);
 
 /// schema.relation, quoted.
 [[nodiscard]] char* quoted_name(Oid relation);

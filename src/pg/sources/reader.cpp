@@ -1,5 +1,6 @@
 #include "pg/sources/reader.hpp"
 
+#include "pg/server/as_role.hpp"
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
@@ -8,71 +9,19 @@
 #include "pg/sources/view_calls.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "nodes/params.h"
 #include "parser/analyze.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
-
-// --- settings
-
-struct Setting {
-    const char* name;
-    const char* value;
-};
-
-/// Settings that would otherwise be the caller's. Each has a test that changes it, or a reason
-/// here.
-constexpr Setting kSettings[] = {
-    // What accepted functions read.
-    {"search_path", "pg_catalog, pg_temp"}, // || in textanycat, of older majors; what C looks up
-    {"DateStyle", "ISO, YMD"},
-    {"IntervalStyle", "postgres"},
-    {"timezone_abbreviations", "Default"},
-    {"lc_time", "C"}, // names of days and months, to_char(at, 'TMDay'): tests have no second locale
-    {"extra_float_digits", "1"},
-    {"bytea_output", "hex"},
-    {"quote_all_identifiers", "off"},
-    // What would leave out rows, or fail.
-    {"gin_fuzzy_search_limit", "0"},
-    {"row_security", "on"},
-    // By which the planner would evaluate CHECK constraints.
-    {"constraint_exclusion", "off"},
-    // What counts or logs the rows.
-    {"track_functions", "none"},
-    {"trace_sort", "off"},
-    {"log_temp_files", "-1"},
-    {"auto_explain.log_min_duration", "-1"},
-    {"work_mem", "64MB"}, // files that sorts write show the number of rows
-};
-
-void set(const char* name, const char* value) {
-    if (GetConfigOption(name, true, false) == nullptr)
-        return;
-    (void)set_config_option(name, value, PGC_SUSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-}
-
-void fix_settings(const char* time_zone, bool is_quiet) {
-    for (const Setting& setting : kSettings)
-        set(setting.name, setting.value);
-    set("TimeZone", time_zone);
-    if (is_quiet)
-        set("client_min_messages", "error");
-}
 
 // --- the query
 
@@ -270,22 +219,6 @@ void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryCo
 
 // --- who runs it
 
-Oid owner_of(Oid relation) {
-    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-    if (!HeapTupleIsValid(tuple))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the source was dropped")));
-    const Oid owner = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relowner;
-    ReleaseSysCache(tuple);
-    return owner;
-}
-
-bool has_temporary_objects() {
-    Oid schema = InvalidOid;
-    Oid toast_schema = InvalidOid;
-    GetTempNamespaceState(&schema, &toast_schema);
-    return OidIsValid(schema);
-}
-
 /// Whether this is a cancel, a timeout or a shutdown, which reveal nothing about the data.
 bool is_interrupt(int sqlstate) {
     return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_OPERATOR_INTERVENTION ||
@@ -307,20 +240,11 @@ bool is_interrupt(int sqlstate) {
     pg_unreachable();
 }
 
-/// If `work` raises an error, the abort of the transaction restores settings and user. No accepted
-/// expression needs the restricted operation, but foreign-data wrappers and C functions are not
-/// inspected.
+/// No accepted expression needs the restricted operation, but foreign-data wrappers and C functions
+/// are not inspected.
 template <class Work>
 void as_owner(Oid source, const SourceRow& row, bool is_own, const Work& work) {
-    Oid caller = InvalidOid;
-    int security = 0;
-    GetUserIdAndSecContext(&caller, &security);
-    SetUserIdAndSecContext(owner_of(source), security | SECURITY_RESTRICTED_OPERATION);
-    const int settings = NewGUCNestLevel();
-    fix_settings(row.time_zone, !is_own);
-    work();
-    AtEOXact_GUC(false, settings);
-    SetUserIdAndSecContext(caller, security);
+    as_role(owner_of(source), row.time_zone, !is_own, work);
 }
 
 } // namespace
