@@ -565,7 +565,9 @@ CREATE TABLE dp_counter_private.source_counters (
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
     ended      pg_catalog.timestamptz,
-    key        pg_catalog.bytea NOT NULL
+    key        pg_catalog.bytea NOT NULL,
+    analyst    pg_catalog.bool NOT NULL,
+    begun      pg_catalog.bool NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -574,7 +576,8 @@ ALTER TABLE dp_counter_private.source_counters
 REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.source_counters
-IS 'dp_counter: what each counter over a source counts, and the secret key of its tallies';
+IS 'dp_counter: what each counter over a source counts, and the secret key of its tallies; of one '
+   'that an analyst declared, whether a tick has begun to read rows';
 
 -- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
 -- for new versions of its rows.
@@ -641,7 +644,8 @@ CREATE FUNCTION dp_counter_create(
     grace interval DEFAULT NULL,
     cumulative boolean DEFAULT NULL,
     k integer DEFAULT NULL,
-    mechanism pg_catalog.text DEFAULT NULL
+    mechanism pg_catalog.text DEFAULT NULL,
+    budget pg_catalog.regclass DEFAULT NULL
 ) RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
@@ -649,9 +653,11 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
-    pg_catalog.text, pg_catalog.text[], interval, boolean, integer, pg_catalog.text)
-IS 'Creates a counter over a source and the view of its releases, which the caller owns, and '
-   'charges the budget of the source. All its releases together are epsilon-DP for neighbors '
+    pg_catalog.text, pg_catalog.text[], interval, boolean, integer, pg_catalog.text,
+    pg_catalog.regclass)
+IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
+   'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
+   'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases together are epsilon-DP for neighbors '
    'that differ in all rows of one person or, where the budget renews, in those of one of the '
    'person''s own windows. At most per_person events of a person count there (default 1). It '
    'counts events, persons, the sum or the average of a column clamped to lower .. upper, or the '
@@ -799,8 +805,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_drop';
 
 COMMENT ON FUNCTION dp_counter_drop(pg_catalog.regclass)
-IS 'Drops a counter, its state and its releases, as DROP VIEW does. Only the owner of the view '
-   'can call it.';
+IS 'Drops a counter, its state and its releases, as DROP VIEW does. The owner of the view can call '
+   'it or, for a counter that an analyst declared and for which no tick has begun to read, a role '
+   'that may charge its budget.';
 
 CREATE FUNCTION dp_counter_private.dp_counter_dropped()
 RETURNS pg_catalog.event_trigger

@@ -8,6 +8,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/sources/analyst.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
@@ -46,7 +47,8 @@ enum ArgumentIndex {
     kGrace,
     kCumulative,
     kK,
-    kMechanism
+    kMechanism,
+    kBudget
 };
 
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
@@ -64,7 +66,8 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
             args[kEvery],
             since,
             args[kGrace],
-            args[kCumulative]};
+            args[kCumulative],
+            args[kBudget]};
 }
 
 Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source,
@@ -78,7 +81,8 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
                             errdetail("Another column of the counter has this name."),
                             errhint("Rename the column of the source.")));
     return create_view_of(name, "published", number, columns, count,
-                          source != nullptr ? source->row.source : InvalidOid);
+                          source != nullptr ? source->row.source : InvalidOid,
+                          source != nullptr ? source->owner : InvalidOid);
 }
 
 struct Parameters {
@@ -109,6 +113,8 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
                       .horizon = parameters.horizon,
                       .k = parameters.k,
                       .mechanism = parameters.mechanism});
+    if (source != nullptr)
+        check_limits(*source, epsilon, request.horizon);
     const std::int32_t number = next_counter_number();
     Oid counter = InvalidOid;
     if (source != nullptr && !source->cumulative) {
@@ -142,9 +148,13 @@ DP_FUNCTION(dp_counter_create) {
     const NullableDatum* args = fcinfo->args;
     check_name(args[kName]);
     PreventCommandIfReadOnly("dp_counter_create()");
-    const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
-    PG_RETURN_OID(create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]},
-                         &source, fcinfo->flinfo->fn_oid));
+    const SourceArguments arguments = source_arguments(fcinfo);
+    const SourceDeclaration source = read_declaration(arguments, args[kHorizon]);
+    const Oid counter =
+        create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source,
+               fcinfo->flinfo->fn_oid);
+    check_still_may_declare(arguments, source, counter);
+    PG_RETURN_OID(counter);
 }
 
 DP_FUNCTION(dp_event_counter_create) {

@@ -37,6 +37,11 @@ void remove(Oid counter) {
         end_event_counter(counter);
 }
 
+void check_may_drop(Oid counter) {
+    if (!may_take_back(counter))
+        check_counter_owner(counter);
+}
+
 /// The relations (DroppedView*) that the statement dropped, in SPI's memory.
 List* dropped_relations() {
     // All names are qualified: the role that drops may have any search path.
@@ -68,9 +73,9 @@ DP_FUNCTION(dp_counter_drop) {
     using namespace dp_counter::pg;
     const Oid counter = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_drop()");
-    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
+    check_may_drop(counter); // before the lock, so that nobody else can make others wait
     LockRelationOid(counter, AccessExclusiveLock);
-    check_counter_owner(counter);
+    check_may_drop(counter);
     remove(counter); // the event trigger does it too, unless disabled
     drop_view(counter);
     PG_RETURN_VOID();

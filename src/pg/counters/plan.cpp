@@ -1,4 +1,5 @@
 // dp_counter_plan: what a counter costs and how accurate it is, from what its caller may read.
+#include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/counters/comments.hpp"
 #include "pg/server/arguments.hpp"
@@ -52,7 +53,7 @@ const char* statement(bool is_cumulative, const char* extension) {
         extension, extension, extension, extension, kFarStep, is_cumulative ? kTotals : kSums);
 }
 
-/// What is known of the counter's source: its budget, or none, and the guarantee.
+/// What is known of a counter over a source: the budget charged, or none, and the guarantee.
 struct Known {
     Oid budget;
     const char* guarantee; ///< null where its source was dropped
@@ -66,8 +67,8 @@ Known known_of(Oid counter, const CounterRow& row) {
     if (!read_source(declared.source, source))
         return {InvalidOid, nullptr};
     const BudgetUnit unit = unit_of_budget(source.budget);
-    return {source.budget, guarantee_of({&declared, &source, &unit, row.cumulative, row.epsilon,
-                                         row.sensitivity})};
+    return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
+                                                         row.epsilon, row.sensitivity})};
 }
 
 } // namespace

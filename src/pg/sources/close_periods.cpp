@@ -229,6 +229,11 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0)
         return Closed::nothing;
+    if (declared.analyst && !declared.begun) {
+        // Committed before a row is read: an analyst cannot take back what a failure may have told.
+        mark_begun(counter);
+        return Closed::marked;
+    }
 
     const EntryRange charged = range_of_counter(row.number);
     clamp_periods(due, schedule, charged.since, charged.until);

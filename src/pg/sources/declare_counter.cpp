@@ -1,6 +1,7 @@
 #include "pg/sources/declare_counter.hpp"
 
 #include "pg/server/relations.hpp"
+#include "pg/sources/analyst.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
 #include "pg/sources/periods.hpp"
@@ -165,11 +166,14 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
                    "Name a view that dp_source_create has declared as a source. For a counter that "
                    "calls and triggers feed, use dp_event_counter_create.");
     row.source = DatumGetObjectId(arguments.source.value);
-    LockRelationOid(row.source, AccessShareLock); // against DROP
-    check_owner(row.source);
+    check_may_declare(arguments); // before the lock, so that nobody else can make others wait
+    LockRelationOid(row.source, AccessShareLock); // against DROP and a change of the owner
+    check_may_declare(arguments);
+    row.analyst = !is_owner(row.source);
+    declaration.owner = row.analyst ? owner_of(row.source) : InvalidOid;
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
-    check_budget_owned(declaration.source.budget);
+    declaration.budget = read_charged_budget(arguments, declaration.source.budget);
     const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
     if (!horizon.isnull && (periods < 1 || periods > kMostReleases))
         raise_range("horizon", kMostReleases, periods,

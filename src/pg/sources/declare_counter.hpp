@@ -23,6 +23,7 @@ struct SourceArguments {
     Argument source, event;
     MeasureArguments measure;
     Argument per_person, by, groups, every, since, grace, cumulative;
+    Argument budget;
 };
 
 /// Trivial.
@@ -30,6 +31,8 @@ struct SourceDeclaration {
     SourceCounterRow row;
     SourceRow source;
     BudgetUnit unit;
+    Oid budget;               ///< that is charged
+    Oid owner;                ///< of an analyst's counter: the source's; else invalid
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1
@@ -39,7 +42,8 @@ struct SourceDeclaration {
 };
 
 /// Reads a counter's declaration, and locks its source and budget against DROP until the
-/// transaction ends. Raises an error for any wrong argument.
+/// transaction ends. Raises an error for any wrong argument, first for missing privileges
+/// (analyst.hpp).
 [[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
                                                  const Argument& horizon);
 

@@ -27,8 +27,17 @@ Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std:
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration) {
     insert_source_counter(counter, declaration.row);
-    charge_budget(declaration.source.budget, epsilon, quoted_name(counter), number,
-                  declaration.range);
+    charge_budget(declaration.budget, epsilon, quoted_name(counter), number, declaration.range);
+}
+
+bool may_take_back(Oid counter) {
+    SourceCounterRow declared;
+    CounterRow row;
+    if (!read_source_counter(counter, declared) || !declared.analyst || declared.begun ||
+        !read_counter(counter, row))
+        return false;
+    const Oid budget = budget_of_counter(row.number);
+    return OidIsValid(budget) && is_owner_or_may(budget, ACL_INSERT);
 }
 
 void lock_source_of(Oid counter) {
@@ -39,10 +48,12 @@ void lock_source_of(Oid counter) {
 
 void end_source_counter(Oid counter, const CounterRow& row) {
     SourceCounterRow declared{};
+    const bool is_known = read_source_counter(counter, declared);
     const Oid time_type = time_type_of_counter(row.number);
-    if (row.steps == 0) // nothing was released
-        refund_budget(row.number);
-    else if (OidIsValid(time_type) && read_source_counter(counter, declared))
+    if (row.steps == 0) {
+        if (!declared.begun) // nothing was released, and no failure has told an analyst anything
+            refund_budget(row.number);
+    } else if (OidIsValid(time_type) && is_known)
         end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
     (void)delete_source_counter(counter);
     delete_tallies(row.number);

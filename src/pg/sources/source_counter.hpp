@@ -11,7 +11,7 @@
 
 namespace dp_counter::pg {
 
-/// Stores what a new counter counts and charges its epsilon to the source's budget.
+/// Stores what a new counter counts and charges its epsilon.
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration);
 
@@ -23,8 +23,12 @@ void lock_source_of(Oid counter);
 /// transaction of the tick that has locked the source and the counter.
 [[nodiscard]] Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called);
 
+/// Whether the current user may drop a counter that it need not own: an analyst's, for which no
+/// tick has begun to read, and whose budget the user may charge.
+[[nodiscard]] bool may_take_back(Oid counter);
+
 /// Deletes the declaration and the tallies of a dropped counter, and refunds its epsilon if it
-/// never closed a step.
+/// never closed a step and, of an analyst's, no tick began to read.
 void end_source_counter(Oid counter, const CounterRow& row);
 
 } // namespace dp_counter::pg

@@ -13,6 +13,7 @@ namespace dp_counter::pg {
 /// What a transaction of a tick has closed.
 enum class Closed {
     nothing, ///< no step is due
+    marked,  ///< none, but has stored that the next one reads; nothing has been closed before
     part,    ///< steps, and more may be due
     all,
 };

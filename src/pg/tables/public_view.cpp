@@ -1,10 +1,13 @@
 #include "pg/tables/public_view.hpp"
 
+#include "pg/server/as_role.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/view.h"
@@ -16,9 +19,11 @@ extern "C" {
 #include "parser/parse_relation.h"
 #include "parser/parse_target.h"
 #include "parser/parser.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 }
 
@@ -32,6 +37,51 @@ void execute(const char* statement) {
     if (result != SPI_OK_UTILITY)
         elog(ERROR, "could not execute \"%s\": %s", statement, SPI_result_code_string(result));
     SPI_finish();
+}
+
+/// Statements name what they make, grant or drop, and no lock keeps a schema from being renamed
+/// meanwhile: what they have met is looked at afterwards.
+[[noreturn]] void raise_renamed(const char* name) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_IN_USE),
+             errmsg("\"%s\" or its schema was renamed meanwhile", name), errhint("Try again.")));
+    pg_unreachable();
+}
+
+/// The relation that this transaction has just made in the schema.
+Oid new_relation(const char* name, Oid schema) {
+    HeapTuple row = SearchSysCache2(RELNAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
+    const bool is_new = HeapTupleIsValid(row) &&
+                        TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+    if (!is_new)
+        raise_renamed(name);
+    const Oid relation = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(row))->oid;
+    ReleaseSysCache(row);
+    return relation;
+}
+
+/// For a role that the current user is not. A name in an event trigger's function that is not
+/// qualified would find the temporary table of this session.
+template <class Work>
+void as_other_role(Oid role, const Work& work) {
+    if (has_temporary_objects())
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("cannot create or drop a view of role \"%s\" in a session with "
+                               "temporary objects",
+                               GetUserNameFromId(role, false)),
+                        errhint("Do it in a session that has not created any.")));
+    as_role(role, nullptr, false, work);
+}
+
+/// By the owner. It is one statement, so what it has met is the view if the role may read it now.
+void grant_select(Oid view, Oid role) {
+    const auto may_read = [&] { return pg_class_aclcheck(view, role, ACL_SELECT) == ACLCHECK_OK; };
+    if (may_read())
+        return;
+    execute(psprintf("GRANT SELECT ON %s TO %s", quoted_name(view),
+                     quote_identifier(GetUserNameFromId(role, false))));
+    if (!may_read())
+        raise_renamed(get_rel_name(view));
 }
 
 /// `(SELECT) AS one`: a row without columns, which makes the view not updatable. With a source the
@@ -100,9 +150,21 @@ Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, in
 
 } // namespace
 
+void check_may_create(Oid schema, Oid owner) {
+    const bool is_owners = OidIsValid(owner) && !may_create_in(schema, owner);
+    if (!is_owners && may_create_in(schema, GetUserId()))
+        return;
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("permission denied for schema %s", get_namespace_name(schema)),
+                    is_owners ? errdetail("Role \"%s\", which would own the view, may not create "
+                                          "relations there.",
+                                          GetUserNameFromId(owner, false))
+                              : 0));
+}
+
 RangeVar* parse_new_name(text* name) {
     RangeVar* relation = makeRangeVarFromNameList(textToQualifiedNameList(name));
-    const Oid schema = RangeVarGetCreationNamespace(relation);
+    const Oid schema = RangeVarGetAndCheckCreationNamespace(relation, NoLock, nullptr);
     if (isTempNamespace(schema))
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("\"%s\" cannot be temporary", relation->relname),
@@ -113,7 +175,7 @@ RangeVar* parse_new_name(text* name) {
 }
 
 Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
-                   int count, Oid source) {
+                   int count, Oid source, Oid owner) {
     const RangeVar* view = parse_new_name(name);
     const Oid schema = get_namespace_oid(view->schemaname, false);
     if (OidIsValid(get_relname_relid(view->relname, schema))) // CREATE VIEW would show its text
@@ -126,11 +188,26 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
     for (int i = 0; i < count; ++i)
         appendStringInfo(&empty, "%s NULL::%s AS %s", i == 0 ? "" : ",", columns[i].type,
                          quote_identifier(columns[i].name));
-    execute(empty.data);
-    const Oid created = get_relname_relid(view->relname, schema);
+    // As the current user: what the parser looks up by name may be another's by now.
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
-    StoreViewQuery(created, rows_of(relation, number, columns, count, source), true);
+    Query* query = rows_of(relation, number, columns, count, source);
     table_close(relation, NoLock);
+    Oid created = InvalidOid;
+    const auto create = [&] {
+        execute(empty.data);
+        created = new_relation(view->relname, schema);
+        StoreViewQuery(created, query, true);
+    };
+    if (!OidIsValid(owner)) {
+        create();
+        return created;
+    }
+    check_may_create(schema, owner);
+    const Oid caller = GetUserId();
+    as_other_role(owner, [&] {
+        create();
+        grant_select(created, caller);
+    });
     return created;
 }
 
@@ -149,7 +226,14 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number) {
 }
 
 void drop_view(Oid view) {
-    execute(psprintf("DROP VIEW %s", quoted_name(view)));
+    char* name = get_rel_name(view);
+    const auto drop = [&] { execute(psprintf("DROP VIEW %s", quoted_name(view))); };
+    if (is_owner(view))
+        drop();
+    else
+        as_other_role(owner_of(view), drop);
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(view)))
+        raise_renamed(name);
 }
 
 } // namespace dp_counter::pg

@@ -13,8 +13,13 @@ extern "C" {
 namespace dp_counter::pg {
 
 /// The relation that CREATE makes for this name: in the schema named, or else in the first one of
-/// the search path. Raises feature_not_supported for a temporary one.
+/// the search path. Raises feature_not_supported for a temporary one, and insufficient_privilege
+/// unless the current user has CREATE on the schema.
 [[nodiscard]] RangeVar* parse_new_name(text* name);
+
+/// Raises insufficient_privilege unless the current user and, if valid, `owner` have CREATE on the
+/// schema.
+void check_may_create(Oid schema, Oid owner);
 
 /// A column of such a view.
 struct ViewColumn {
@@ -27,14 +32,16 @@ struct ViewColumn {
 /// CREATE VIEW by the current user would: the user owns it and needs CREATE on the schema. Raises
 /// what CREATE VIEW and parse_new_name raise.
 ///
-/// With source a valid OID the view depends on that relation.
+/// With source a valid OID the view depends on that relation. With owner a valid OID the view is
+/// that role's, which needs CREATE on the schema too, and the current user gets SELECT on it.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,
-                                 const ViewColumn* columns, int count, Oid source = InvalidOid);
+                                 const ViewColumn* columns, int count, Oid source = InvalidOid,
+                                 Oid owner = InvalidOid);
 
 /// The same with all columns but the first.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
 
-/// Drops it as DROP VIEW by the current user would.
+/// Drops it as DROP VIEW by its owner would.
 void drop_view(Oid view);
 
 } // namespace dp_counter::pg

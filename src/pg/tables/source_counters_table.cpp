@@ -27,7 +27,9 @@ enum Column {
     kSince,
     kGrace,
     kEnded,
-    kKey
+    kKey,
+    kAnalyst,
+    kBegun
 };
 
 template <class Value>
@@ -55,6 +57,8 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.grace = *DatumGetIntervalP(values[kGrace]);
             row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
             row.key = copy_of<bytea*>(values[kKey]);
+            row.analyst = DatumGetBool(values[kAnalyst]);
+            row.begun = DatumGetBool(values[kBegun]);
         });
 }
 
@@ -82,7 +86,14 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},
-                       {kKey, PointerGetDatum(row.key)}});
+                       {kKey, PointerGetDatum(row.key)},
+                       {kAnalyst, BoolGetDatum(row.analyst)},
+                       {kBegun, BoolGetDatum(row.begun)}});
+}
+
+void mark_begun(Oid counter) {
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)}, {{kBegun, BoolGetDatum(true)}}))
+        raise_dropped();
 }
 
 void mark_ended(Oid counter, TimestampTz ended) {

@@ -28,6 +28,8 @@ struct SourceCounterRow {
     Interval grace;
     TimestampTz ended; ///< the instant at which the last closed period ended; else 0
     bytea* key;        ///< of its tallies
+    bool analyst;      ///< declared by a role that does not own the source
+    bool begun;        ///< of an analyst's: a tick may have read rows
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
@@ -37,6 +39,9 @@ struct SourceCounterRow {
 [[nodiscard]] bool has_source(Oid counter);
 
 void insert_source_counter(Oid counter, const SourceCounterRow& row);
+
+/// Stores that a tick of an analyst's counter begins to read rows.
+void mark_begun(Oid counter);
 
 /// Stores when the last closed period ended.
 void mark_ended(Oid counter, TimestampTz ended);

@@ -1,0 +1,139 @@
+#include "pg/sources/analyst.hpp"
+
+#include <algorithm>
+
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/relations.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+constexpr int kMostYears = 100;                          // from `since` to now
+constexpr std::int64_t kMonth = 2629746 * USECS_PER_SEC; // a twelfth of 365.2425 days
+
+bool may_reference(Oid relation, AttrNumber column) {
+    return column > InvalidAttrNumber &&
+           pg_attribute_aclcheck(relation, column, GetUserId(), ACL_REFERENCES) == ACLCHECK_OK;
+}
+
+bool may_declare(Oid source, const SourceArguments& arguments) {
+    if (is_owner_or_may(source, ACL_REFERENCES))
+        return true;
+    const MeasureArguments& measure = arguments.measure;
+    bool is_any_named = false;
+    for (const Argument& argument :
+         {arguments.event, arguments.by, measure.sum, measure.avg, measure.share}) {
+        if (argument.isnull)
+            continue;
+        is_any_named = true;
+        if (!may_reference(source, get_attnum(source, TextDatumGetCString(argument.value))))
+            return false;
+    }
+    return is_any_named || pg_attribute_aclcheck_all(source, GetUserId(), ACL_REFERENCES,
+                                                     ACLMASK_ANY) == ACLCHECK_OK;
+}
+
+/// How many periods begin in a year of 365.2425 days, at most.
+std::int64_t periods_a_year(const Interval& every) {
+    const int128 length =
+        int128{every.month} * kMonth + int128{every.day} * USECS_PER_DAY + every.time;
+    return static_cast<std::int64_t>((int128{12 * kMonth} + length - 1) / length);
+}
+
+/// A hundred years ago, as clocks show it in the source's time zone.
+Timestamp earliest_beginning(const char* time_zone) {
+    Interval years{};
+    years.month = kMostYears * MONTHS_PER_YEAR;
+    const Datum now =
+        DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(time_zone),
+                            TimestampTzGetDatum(GetCurrentTransactionStartTimestamp()));
+    return DatumGetTimestamp(
+        DirectFunctionCall2(timestamp_mi_interval, now, IntervalPGetDatum(&years)));
+}
+
+void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
+    if (arguments.budget.isnull && !is_owner_or_may(budget, ACL_INSERT))
+        ereport(ERROR,
+                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                 errmsg("permission denied for the budget of source \"%s\"", get_rel_name(source)),
+                 errhint("Name a budget within it that you may charge: budget => 'research'.")));
+    check_budget_chargeable(budget);
+}
+
+} // namespace
+
+void check_may_declare(const SourceArguments& arguments) {
+    const Oid source = DatumGetObjectId(arguments.source.value);
+    check_exists(source);
+    if (!may_declare(source, arguments))
+        raise_denied(source);
+}
+
+Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source) {
+    const Oid source = DatumGetObjectId(arguments.source.value);
+    const Oid budget =
+        arguments.budget.isnull ? budget_of_source : DatumGetObjectId(arguments.budget.value);
+    check_charged(arguments, source, budget);
+    if (!is_within(budget, budget_of_source))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("budget \"%s\" is neither that of source \"%s\" nor within it",
+                               get_rel_name(budget), get_rel_name(source)),
+                        errhint("The view dp_budgets lists the budgets.")));
+    return budget;
+}
+
+void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::int64_t horizon) {
+    const SourceCounterRow& row = declaration.row;
+    if (!row.analyst)
+        return;
+    const char* budget = get_rel_name(declaration.budget);
+    const BudgetLimits limits = limits_of_budget(declaration.budget);
+    if (DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(epsilon),
+                                         NumericGetDatum(limits.least_epsilon))))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("epsilon must be at least %s, not %s", text_of(limits.least_epsilon),
+                               text_of(epsilon)),
+                        errdetail("It is the least that budget \"%s\" allows an analyst's counter.",
+                                  budget)));
+    const std::int64_t groups = declaration.streams / row.measure.streams();
+    std::int64_t periods = periods_a_year(row.every);
+    if (horizon != kUnbounded)
+        periods = std::min(periods, horizon);
+    if (periods > limits.most_cells / groups)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("groups times periods in a year must be at most %lld, not %lld times %lld",
+                    static_cast<long long>(limits.most_cells), static_cast<long long>(groups),
+                    static_cast<long long>(periods)),
+             errdetail("It is the most that budget \"%s\" allows an analyst's counter.", budget),
+             errhint("Use longer periods or fewer groups.")));
+    const Timestamp earliest = earliest_beginning(declaration.source.time_zone);
+    if (row.since < earliest)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("since must be at most %d years ago, not \"%s\"", kMostYears,
+                               DatumGetCString(DirectFunctionCall1(
+                                   timestamp_out, TimestampGetDatum(row.since))))));
+}
+
+void check_still_may_declare(const SourceArguments& arguments, const SourceDeclaration& declaration,
+                             Oid counter) {
+    AcceptInvalidationMessages();
+    check_may_declare(arguments);
+    check_charged(arguments, declaration.row.source, declaration.budget);
+    check_may_create(get_rel_namespace(counter), declaration.owner);
+}
+
+} // namespace dp_counter::pg

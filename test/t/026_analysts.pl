@@ -1,0 +1,121 @@
+# Analysts' counters where a server is needed: crashes before and after the mark of a tick that reads, code of the analyst's that
+# a superuser's event trigger would run as the owner of the source, and dumps.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use LiveCounters;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('analysts', conf => "fsync = on\n");
+sub sql { my ($sql, $user) = @_; return $node->safe_psql('postgres', $sql, $user ? (extra_params => [ '-U', $user ]) : ()); }
+
+sql(q{
+	CREATE ROLE steward LOGIN; CREATE ROLE ana LOGIN; CREATE ROLE clock LOGIN;
+	CREATE SCHEMA clinic AUTHORIZATION steward; CREATE SCHEMA counted;
+	GRANT USAGE ON SCHEMA clinic, counted TO PUBLIC; GRANT CREATE ON SCHEMA counted TO steward, ana;
+	CREATE TABLE filler (); -- so that OIDs differ after a restore
+});
+sql(q{
+	CREATE TABLE clinic.visits AS SELECT n AS patient, date '2024-01-01' AS at, n % 2 = 0 AS flu FROM generate_series(1, 20) AS n;
+	CREATE VIEW clinic.visits_dp AS SELECT * FROM clinic.visits;
+	SELECT dp_budget_create('clinic.patients', 1e10);
+	SELECT dp_budget_create('clinic.research', 5e9, within => 'clinic.patients');
+	SELECT dp_source_create('clinic.visits_dp', 'clinic.patients', 'patient', 'at', 'UTC');
+	GRANT REFERENCES (flu) ON clinic.visits_dp TO ana;
+	GRANT INSERT ON clinic.research TO ana;
+	ALTER DEFAULT PRIVILEGES IN SCHEMA counted GRANT UPDATE ON TABLES TO clock;
+}, 'steward');
+sub declaration { return "SELECT dp_counter_create('counted.$_[0]', 'clinic.visits_dp', 1e8, '1 day', '2024-01-01', horizon => 1, event => 'flu', budget => 'clinic.research')"; }
+sub declare { return sql(declaration($_[0]), 'ana'); }
+my $marks = q{SELECT counter, analyst, begun FROM dp_counter_private.source_counters ORDER BY counter::text};
+my $ledger = q{SELECT purpose, role FROM clinic.research ORDER BY purpose};
+
+# --- a crash while a tick waits: before it has stored the mark, and after that, before it has read a row
+declare($_) for qw(before after);
+sub crash_while
+{
+	my ($counter, $lock, $is_waiting) = @_;
+	my $gate = $node->background_psql('postgres');
+	$gate->query_safe("BEGIN; LOCK TABLE $lock MODE");
+	my $tick = start_program($node->basedir . "/$counter.out", 'psql', '-X', '-d', $node->connstr('postgres') . ' user=clock', '-c', "CALL dp_counter_tick('counted.$counter')");
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = '} . (split ' ', $lock)[0] . q{'::regclass}) or die 'no tick waits';
+	is(sql("SELECT begun FROM dp_counter_private.source_counters WHERE counter = 'counted.$counter'::regclass"), $is_waiting, "while the tick waits for $lock");
+	$node->stop('immediate');
+	eval { $gate->quit };
+	$tick->finish;
+	$node->start;
+	return;
+}
+crash_while('before', 'dp_counter_private.source_counters IN SHARE', 'f');
+crash_while('after', 'clinic.visits IN ACCESS EXCLUSIVE', 't');
+is(sql($marks), "counted.after|t|t\ncounted.before|t|f", 'the mark outlives the crash, and is not made before');
+like(failure($node, q{SELECT dp_counter_drop('counted.after')}, user => 'ana'), qr/must be owner of view after/, 'what may have been read is not taken back');
+sql(q{SELECT dp_counter_drop('counted.before')}, 'ana');
+is(sql($ledger), 'counted.after|ana', 'what was not read is');
+sql(q{SELECT dp_counter_drop('counted.after')}, 'steward');
+is(sql($ledger), 'counted.after|ana', 'its owner gets no refund for it either');
+
+# --- an event trigger whose function names what the session can put in its way
+sql(q{
+	CREATE TABLE public.ran (who name, what text); GRANT INSERT, SELECT ON public.ran TO PUBLIC;
+	CREATE TABLE counted.log (tag text); GRANT INSERT ON counted.log TO PUBLIC;
+	CREATE FUNCTION public.audit() RETURNS event_trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		IF to_regclass('log') IS NOT NULL THEN INSERT INTO log VALUES (upper(tg_tag) || current_user); END IF;
+	END $$;
+	CREATE EVENT TRIGGER audit_start ON ddl_command_start EXECUTE FUNCTION public.audit();
+	CREATE EVENT TRIGGER audit_end ON ddl_command_end EXECUTE FUNCTION public.audit();
+	CREATE EVENT TRIGGER audit_drop ON sql_drop EXECUTE FUNCTION public.audit();
+	CREATE SCHEMA evil AUTHORIZATION ana; GRANT CREATE ON SCHEMA evil TO steward; GRANT USAGE ON SCHEMA evil TO PUBLIC;
+});
+sql(q{
+	CREATE FUNCTION evil.upper(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.ran VALUES (current_user, 'upper'); RETURN $1; END $$;
+	CREATE FUNCTION evil.concat(text, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.ran VALUES (current_user, '||'); RETURN $1; END $$;
+	CREATE OPERATOR evil.|| (LEFTARG = text, RIGHTARG = name, FUNCTION = evil.concat);
+	CREATE FUNCTION evil.on_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.ran VALUES (current_user, 'trigger'); RETURN NEW; END $$;
+	CREATE TABLE evil.log (tag text);
+	CREATE TRIGGER on_log BEFORE INSERT ON evil.log FOR EACH ROW EXECUTE FUNCTION evil.on_log();
+	GRANT INSERT ON evil.log TO PUBLIC;
+}, 'ana');
+my $ran = q{SELECT coalesce(string_agg(DISTINCT who || ': ' || what, ', ' ORDER BY who || ': ' || what), 'nothing') FROM public.ran WHERE who <> 'ana'};
+my $path = q{SET search_path = evil, pg_catalog, public; };
+is(failure($node, $path . 'CREATE VIEW evil.of_ana AS SELECT 1 AS n; DROP VIEW evil.of_ana', user => 'ana'), '', 'a statement of the analyst\'s');
+isnt(sql(q{SELECT count(*) FROM public.ran WHERE who = 'ana'}), 0, 'runs, by the event trigger, the analyst\'s code as the analyst');
+is(failure($node, $path . declaration('by_path') . q{; SELECT dp_counter_drop('counted.by_path')}, user => 'ana'), '', 'a counter is declared and taken back');
+is(sql($ran), 'nothing', 'which runs nothing of the analyst\'s as the steward, by the search path');
+declare('declared');
+my $temporary = q{CREATE TEMP TABLE log (tag text); CREATE TRIGGER on_log BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION evil.on_log(); GRANT INSERT ON log TO PUBLIC; };
+like(failure($node, $temporary . declaration('by_temporary'), user => 'ana'), qr/cannot create or drop a view of role "steward" in a session with temporary objects/, 'with a temporary table it is refused');
+like(failure($node, $temporary . q{SELECT dp_counter_drop('counted.declared')}, user => 'ana'), qr/cannot create or drop a view of role "steward" in a session with temporary objects/, 'to drop too');
+is(sql($ran), 'nothing', 'and runs nothing either');
+sql('DROP EVENT TRIGGER audit_start; DROP EVENT TRIGGER audit_end; DROP EVENT TRIGGER audit_drop');
+
+# --- dumps keep who declared, whether a tick has begun, the charges, and the privileges, those on columns too
+declare($_) for qw(begun ticked);
+sql('REVOKE SELECT ON clinic.visits FROM steward', 'steward');
+like(failure($node, q{CALL dp_counter_tick('counted.begun')}, user => 'clock'), qr/could not evaluate source/, 'a tick that fails');
+sql('GRANT SELECT ON clinic.visits TO steward', 'steward');
+sql(q{CALL dp_counter_tick('counted.ticked')}, 'clock');
+sql('DROP TABLE filler');
+my $all = "$marks; $ledger; " . q{
+	SELECT relname, pg_get_userbyid(relowner), pg_get_userbyid(grantee), privilege_type FROM pg_class, aclexplode(relacl) WHERE relnamespace = 'counted'::regnamespace AND relkind = 'v' AND grantee <> relowner ORDER BY 1, 3;
+	SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'clinic.visits_dp'::regclass AND attacl IS NOT NULL;
+	SELECT * FROM counted.ticked};
+my $state = sql($all);
+like($state, qr/^counted\.begun\|t\|t\ncounted\.declared\|t\|f\ncounted\.ticked\|t\|t\n/, 'before');
+my $dump = $node->basedir . '/dump.sql';
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'restored');
+is($node->safe_psql('restored', $all), $state, 'all is kept');
+my %in = (database => 'restored', user => 'ana');
+like(failure($node, q{SELECT dp_counter_drop('counted.begun')}, %in), qr/must be owner of view begun/, 'what may have been read is not taken back there');
+is(failure($node, q{SELECT dp_counter_drop('counted.declared')}, %in), '', 'what was not, is');
+is(failure($node, declaration('another'), %in), '', 'and the analyst declares another one');
+like(failure($node, declaration('more') =~ s/'flu'/'patient'/r, %in), qr/permission denied for view visits_dp/, 'with what was granted');
+is(failure($node, q{CALL dp_counter_tick('counted.begun')}, database => 'restored', user => 'clock'), '', 'the clock goes on');
+is($node->safe_psql('restored', 'SELECT count FROM counted.begun'), 10, 'with the counter that has begun');
+done_testing();
