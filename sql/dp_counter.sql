@@ -541,7 +541,8 @@ CREATE TABLE dp_counter_private.sources (
     at          pg_catalog.int2 NOT NULL,
     time_zone   pg_catalog.text NOT NULL,
     person_wise pg_catalog.bool NOT NULL,
-    window_wise pg_catalog.bool NOT NULL
+    window_wise pg_catalog.bool NOT NULL,
+    never_fails pg_catalog.int2[] NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
@@ -714,17 +715,18 @@ CREATE FUNCTION dp_source_create(
     at pg_catalog.text,
     time_zone pg_catalog.text DEFAULT NULL,
     person_wise boolean DEFAULT false,
-    window_wise boolean DEFAULT false
+    window_wise boolean DEFAULT false,
+    never_fails pg_catalog.text[] DEFAULT NULL
 ) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_source_create';
 
 COMMENT ON FUNCTION dp_source_create(
     pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text,
-    boolean, boolean)
+    boolean, boolean, pg_catalog.text[])
 IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
    'is and when it happened. Periods of its counters are local to time_zone, by default the '
-   'current one. Called again with person_wise or window_wise, it adds that.';
+   'current one. Called again with person_wise, window_wise or never_fails, it adds that.';
 
 CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
 RETURNS void
@@ -892,6 +894,10 @@ SELECT s.source,
        s.time_zone,
        s.person_wise,
        s.window_wise,
+       ARRAY(SELECT c.attname FROM pg_catalog.pg_attribute AS c
+             WHERE c.attrelid OPERATOR(pg_catalog.=) v.oid
+                   AND c.attnum OPERATOR(pg_catalog.=) ANY (s.never_fails)
+             ORDER BY c.attnum) AS never_fails,
        (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
         WHERE c.source OPERATOR(pg_catalog.=) s.source) AS counters
 FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
@@ -899,13 +905,15 @@ FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_at
 WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
       AND p.attrelid OPERATOR(pg_catalog.=) v.oid AND p.attnum OPERATOR(pg_catalog.=) s.person
       AND a.attrelid OPERATOR(pg_catalog.=) v.oid AND a.attnum OPERATOR(pg_catalog.=) s.at
-      AND pg_catalog.pg_has_role(v.relowner, 'USAGE');
+      AND (pg_catalog.pg_has_role(v.relowner, 'USAGE')
+           OR pg_catalog.has_any_column_privilege(v.oid, 'REFERENCES'));
 
 GRANT SELECT ON dp_sources TO PUBLIC;
 
 COMMENT ON VIEW dp_sources
-IS 'The sources that the current user, or a role of which the user is a member, owns, and the '
-   'number of counters of each.';
+IS 'The sources that the current user, or a role of which the user is a member, owns or has the '
+   'REFERENCES privilege on, and the number of counters of each. never_fails are the columns for '
+   'which the owner vouches that evaluating them raises no error.';
 
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,

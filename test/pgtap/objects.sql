@@ -61,7 +61,7 @@ SELECT set_eq(
         ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], interval, boolean, integer, text, regclass)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
-        ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean)', 'f', 'void'),
+        ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),
         ('dp_source_contributions(regclass, text, numeric, text, integer, "any", "any")', 'p', 'void'),

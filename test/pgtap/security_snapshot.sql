@@ -73,7 +73,7 @@ SELECT set_eq(
         ('table', 'dp_counter_private.releases', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('view', 'dp_counter_private.published', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
         ('view', 'dp_counter_private.spendings', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
-        ('function', 'public.dp_source_create(pg_catalog.regclass,pg_catalog.regclass,pg_catalog.text,pg_catalog.text,pg_catalog.text,boolean,boolean)', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_source_create(pg_catalog.regclass,pg_catalog.regclass,pg_catalog.text,pg_catalog.text,pg_catalog.text,boolean,boolean,pg_catalog.text[])', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_source_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('procedure', 'public.dp_source_contributions(pg_catalog.regclass,pg_catalog.text,numeric,pg_catalog.text,integer,pg_catalog."any",pg_catalog."any")', 'volatile parallel unsafe acl default'),
         ('procedure', 'public.dp_source_suggest(pg_catalog.regclass,pg_catalog.text,numeric,double precision,interval,pg_catalog.text,pg_catalog.text,pg_catalog."any",pg_catalog."any")', 'volatile parallel unsafe acl default'),

@@ -21,6 +21,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -28,7 +29,16 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise, kWindowWise };
+enum ArgumentIndex {
+    kSource,
+    kBudget,
+    kPerson,
+    kAt,
+    kTimeZone,
+    kPersonWise,
+    kWindowWise,
+    kNeverFails
+};
 
 void check_view(Oid source) {
     if (get_rel_relkind(source) != RELKIND_VIEW)
@@ -91,6 +101,21 @@ void read_words(FunctionCallInfo fcinfo, Oid source, bool renews, SourceRow& row
                         errdetail("%s", reason), errhint("%s", hint)));
 }
 
+/// Columns named in an array of text.
+List* read_columns(Oid source, const Argument& argument) {
+    Datum* names = nullptr;
+    bool* nulls = nullptr;
+    int count = 0;
+    if (!argument.isnull)
+        deconstruct_array(DatumGetArrayTypeP(argument.value), TEXTOID, -1, false, TYPALIGN_INT,
+                          &names, &nulls, &count);
+    List* columns = NIL;
+    for (int i = 0; i < count; ++i)
+        columns = list_append_unique_int(columns,
+                                         read_column(source, {names[i], nulls[i]}, "never_fails"));
+    return columns;
+}
+
 /// Adds what the owner vouches for to a source that is there, and is declared again in the same
 /// way; false if this is not such a declaration.
 bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool has_time_zone) {
@@ -99,10 +124,12 @@ bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool
                         existing.at,
                         existing.time_zone,
                         existing.person_wise || row.person_wise,
-                        existing.window_wise || row.window_wise};
+                        existing.window_wise || row.window_wise,
+                        list_union_int(existing.never_fails, row.never_fails)};
     if (row.budget != existing.budget || row.person != existing.person || row.at != existing.at ||
         (has_time_zone && std::strcmp(row.time_zone, existing.time_zone) != 0) ||
-        (sum.person_wise == existing.person_wise && sum.window_wise == existing.window_wise))
+        (sum.person_wise == existing.person_wise && sum.window_wise == existing.window_wise &&
+         list_length(sum.never_fails) == list_length(existing.never_fails)))
         return false;
     update_source_words(source, sum);
     restate_guarantees(source, sum);
@@ -127,6 +154,7 @@ DP_FUNCTION(dp_source_create) {
     row.at = time_column(source, fcinfo->args[kAt]);
     row.time_zone = PG_ARGISNULL(kTimeZone) ? pstrdup(pg_get_timezone_name(session_timezone))
                                             : text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone));
+    row.never_fails = read_columns(source, fcinfo->args[kNeverFails]);
     check_time_zone(row.time_zone);
     check_source_calls(source, row); // first: there the other check's hint would not help
     read_words(fcinfo, source, unit_of_budget(budget).per_days != 0, row);

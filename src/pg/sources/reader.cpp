@@ -257,6 +257,15 @@ void check_source_calls(Oid source, const SourceRow& row) {
     });
 }
 
+const Query* expanded_view(Oid source, const SourceRow& row) {
+    const Query* statement = nullptr;
+    as_owner(source, row, true, [&] {
+        const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
+        statement = rewrite(sql, nullptr, 0, source);
+    });
+    return linitial_node(RangeTblEntry, statement->rtable)->subquery;
+}
+
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     const bool is_own = is_owner(query.source);
     if (!is_own && has_temporary_objects())

@@ -11,6 +11,10 @@
 #include "pg/sources/plain_value.hpp"
 #include "pg/tables/sources_table.hpp"
 
+extern "C" {
+#include "nodes/parsenodes.h"
+}
+
 namespace dp_counter::pg {
 
 /// What is read of each row. Columns are numbers; 0 where there is none.
@@ -46,6 +50,9 @@ struct PersonConsumer {
 /// Raises feature_not_supported if the view, one that it reads or a policy of its tables has an
 /// expression that is not accepted (view_calls.hpp). read_persons checks again.
 void check_source_calls(Oid source, const SourceRow& row);
+
+/// The source's view, rewritten as its owner: with all views and policies expanded.
+[[nodiscard]] const Query* expanded_view(Oid source, const SourceRow& row);
 
 /// Hands all persons that have a row to the consumer, one after the other, as of the active
 /// snapshot. Raises object_not_in_prerequisite_state if the view is no longer simple, unless its

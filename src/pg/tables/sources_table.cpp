@@ -3,7 +3,9 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "storage/lmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -12,7 +14,26 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise, kWindowWise };
+enum Column { kSource, kBudget, kPerson, kAt, kTimeZone, kPersonWise, kWindowWise, kNeverFails };
+
+List* columns_of(ArrayType* stored) {
+    Datum* values = nullptr;
+    int count = 0;
+    deconstruct_array(stored, INT2OID, sizeof(std::int16_t), true, TYPALIGN_SHORT, &values, nullptr,
+                      &count);
+    List* columns = NIL;
+    for (int i = 0; i < count; ++i)
+        columns = lappend_int(columns, DatumGetInt16(values[i]));
+    return columns;
+}
+
+Datum array_of(const List* columns) {
+    auto* values = static_cast<Datum*>(palloc(sizeof(Datum) * (list_length(columns) + 1)));
+    for (int i = 0; i < list_length(columns); ++i)
+        values[i] = Int16GetDatum(static_cast<std::int16_t>(list_nth_int(columns, i)));
+    return PointerGetDatum(construct_array(values, list_length(columns), INT2OID,
+                                           sizeof(std::int16_t), true, TYPALIGN_SHORT));
+}
 
 } // namespace
 
@@ -23,9 +44,13 @@ void lock_source(Oid source, bool exclusive) {
 
 bool read_source(Oid source, SourceRow& row) {
     return visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
-        row = {DatumGetObjectId(values[kBudget]), DatumGetInt16(values[kPerson]),
-               DatumGetInt16(values[kAt]),        TextDatumGetCString(values[kTimeZone]),
-               DatumGetBool(values[kPersonWise]), DatumGetBool(values[kWindowWise])};
+        row = {DatumGetObjectId(values[kBudget]),
+               DatumGetInt16(values[kPerson]),
+               DatumGetInt16(values[kAt]),
+               TextDatumGetCString(values[kTimeZone]),
+               DatumGetBool(values[kPersonWise]),
+               DatumGetBool(values[kWindowWise]),
+               columns_of(DatumGetArrayTypeP(values[kNeverFails]))};
     });
 }
 
@@ -36,13 +61,15 @@ void insert_source(Oid source, const SourceRow& row) {
                                  {kAt, Int16GetDatum(row.at)},
                                  {kTimeZone, CStringGetTextDatum(row.time_zone)},
                                  {kPersonWise, BoolGetDatum(row.person_wise)},
-                                 {kWindowWise, BoolGetDatum(row.window_wise)}});
+                                 {kWindowWise, BoolGetDatum(row.window_wise)},
+                                 {kNeverFails, array_of(row.never_fails)}});
 }
 
 void update_source_words(Oid source, const SourceRow& row) {
     (void)replace_in_secret_row(kSources, {oid_key(source)},
                                 {{kPersonWise, BoolGetDatum(row.person_wise)},
-                                 {kWindowWise, BoolGetDatum(row.window_wise)}});
+                                 {kWindowWise, BoolGetDatum(row.window_wise)},
+                                 {kNeverFails, array_of(row.never_fails)}});
 }
 
 bool delete_source(Oid source) {

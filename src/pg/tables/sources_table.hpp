@@ -5,6 +5,7 @@
 
 extern "C" {
 #include "access/attnum.h"
+#include "nodes/pg_list.h"
 }
 
 namespace dp_counter::pg {
@@ -17,6 +18,7 @@ struct SourceRow {
     char* time_zone;
     bool person_wise; ///< its owner vouches for it; where the budget renews, for window_wise
     bool window_wise;
+    List* never_fails; ///< the columns for which the owner vouches that they raise no error
 };
 
 /// Locks the source to the end of the transaction: shared to add a counter to it, exclusive to
