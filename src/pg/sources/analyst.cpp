@@ -4,6 +4,7 @@
 
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/never_fails.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -92,6 +93,20 @@ Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source) 
                                get_rel_name(budget), get_rel_name(source)),
                         errhint("The view dp_budgets lists the budgets.")));
     return budget;
+}
+
+void check_never_fails(const SourceCounterRow& row, const SourceRow& source, int sqlstate) {
+    if (!row.analyst)
+        return;
+    const AttrNumber columns[] = {row.event, row.measure.column, row.by};
+    const char* reason = why_may_fail(row.source, source, columns, lengthof(columns));
+    if (reason != nullptr)
+        ereport(ERROR,
+                (errcode(sqlstate),
+                 errmsg("source \"%s\" may fail for some rows", get_rel_name(row.source)),
+                 errdetail("%s", reason),
+                 errhint("Its owner can vouch for the column, by calling dp_source_create again "
+                         "with never_fails.")));
 }
 
 void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::int64_t horizon) {

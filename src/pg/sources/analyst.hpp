@@ -24,6 +24,10 @@ void check_may_declare(const SourceArguments& arguments);
 /// invalid_parameter_value unless it is the source's or within that.
 [[nodiscard]] Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source);
 
+/// Raises an error with this SQLSTATE if an analyst's counter may fail for some rows, as the view
+/// is now. The caller has locked the source.
+void check_never_fails(const SourceCounterRow& row, const SourceRow& source, int sqlstate);
+
 /// Raises invalid_parameter_value if an analyst's counter exceeds what the budget charged sets, or
 /// begins more than a hundred years ago.
 void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::int64_t horizon);

@@ -16,6 +16,7 @@
 #include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/secret_memory.hpp"
+#include "pg/sources/analyst.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
 #include "pg/sources/periods.hpp"
@@ -229,6 +230,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0)
         return Closed::nothing;
+    check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
     if (declared.analyst && !declared.begun) {
         // Committed before a row is read: an analyst cannot take back what a failure may have told.
         mark_begun(counter);

@@ -187,6 +187,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     read_by(arguments, periods, declaration);
     declaration.streams *= row.measure.streams();
     read_schedule(arguments, periods, declaration);
+    check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     row.key = new_tally_key(CurrentMemoryContext);
     declaration.unit = unit_of_budget(declaration.source.budget);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
