@@ -278,6 +278,7 @@ for my $round (1 .. $rounds)
 	if ($round % 10 == 1) { $kept{"s$round"} = $t }
 	else                  { $node->safe_psql('postgres', drop_all('postgres', "s$round", $t)) }
 }
+note "$statements statements, $errors of them refused";
 ok(!$failed, "$rounds random trees are what the model says after each statement");
 cmp_ok($errors, '>', $statements / 10, 'some statements are refused');
 cmp_ok($statements - $errors, '>', $statements / 3, 'and some are not');
