@@ -280,8 +280,9 @@ for my $round (1 .. $rounds)
 }
 note "$statements statements, $errors of them refused";
 ok(!$failed, "$rounds random trees are what the model says after each statement");
-cmp_ok($errors, '>', $statements / 10, 'some statements are refused');
-cmp_ok($statements - $errors, '>', $statements / 3, 'and some are not');
+# Of about 6 and 24 in a tree: to fail, more than half of the trees would have none, each with a probability below 0.1.
+cmp_ok($errors, '>', $rounds / 2, 'some statements are refused');
+cmp_ok($statements - $errors, '>', $rounds, 'and some are not');
 
 # --- crash, with a share half made and another half dropped
 my $text = join "\n", map { "$_\n" . text_of($kept{$_}) } sort keys %kept;
@@ -312,7 +313,7 @@ for my $schema (sort keys %kept)
 }
 
 # --- three at once, and a crash: no window loses too much, sums fit, nobody deadlocks. (DROP VIEW locks its views in the order written.)
-$node->safe_psql('postgres', q{CREATE SCHEMA crowd; SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
+$node->safe_psql('postgres', q{CREATE SCHEMA crowd; CREATE SEQUENCE crowd.statements; SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
 sub crowd_script
 {
 	my @names = map { "crowd.$_" } qw(life renewing), map { "b$_" } 1 .. 6;
@@ -323,7 +324,7 @@ sub crowd_script
 		my ($since, $until) = random_range();
 		my $range = rand() < 0.5 ? '' : ', since => ' . day($since) . ', until => ' . day($until);
 		my $epsilon = tenths(1 + int rand 4);
-		$script .= pick("SELECT dp_budget_create('$other', $epsilon, within => '$name'$range)", "CALL dp_budget_spend('$name', 0.1, 'crowd'$range)", "SELECT dp_budget_drop('$other')", "DROP VIEW " . join(', ', sort { $a cmp $b } $other, pick(@names[ 2 .. 7 ]))) . " \\g /dev/null\n";
+		$script .= pick("SELECT dp_budget_create('$other', $epsilon, within => '$name'$range)", "CALL dp_budget_spend('$name', 0.1, 'crowd'$range)", "SELECT dp_budget_drop('$other')", "DROP VIEW " . join(', ', sort { $a cmp $b } $other, pick(@names[ 2 .. 7 ]))) . " \\g /dev/null\nSELECT nextval('crowd.statements');\n";
 	}
 	return $script;
 }
@@ -334,7 +335,7 @@ for my $n (1 .. 3)
 	append_to_file($file, crowd_script());
 	push @crowd, start_program("$file.out", 'psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f', $file);
 }
-$node->poll_query_until('postgres', q{SELECT count(*) > 10 FROM dp_counter_private.budget_entries WHERE purpose = 'crowd'}) or die 'nobody spends';
+$node->poll_query_until('postgres', q{SELECT last_value > 1000 FROM crowd.statements}) or die 'nobody goes on';
 $node->stop('immediate');
 eval { $_->finish } for @crowd;
 $node->start;
