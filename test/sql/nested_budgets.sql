@@ -126,7 +126,9 @@ CREATE VIEW days_dp AS SELECT person, day FROM visits;
 SELECT dp_budget_create('instants', 1.0, per => '7 days'), dp_budget_create('dates', 1.0, per => '7 days'), dp_budget_create('unknown', 1.0, per => '7 days');
 SELECT dp_budget_create('of_instants', 0.5, within => 'instants', since => '2024-01-01');
 SELECT dp_budget_create('far_within', 0.25, within => 'of_instants', since => '2024-01-01', until => '2999-01-01');
-SELECT dp_source_create('instants_dp', budget => 'far_within', person => 'person', at => 'at');
+CREATE VIEW others_dp AS SELECT person, at FROM visits;
+SELECT dp_source_create('others_dp', budget => 'far_within', person => 'person', at => 'at');
+SELECT dp_source_create('instants_dp', budget => 'instants', person => 'person', at => 'at');
 SELECT dp_source_create('days_dp', budget => 'dates', person => 'person', at => 'day');
 BEGIN;
 SET LOCAL TIME ZONE 'Etc/GMT+12';
@@ -151,9 +153,9 @@ DROP VIEW over;
 -- the unit is the root's: types, windows, bounds, guarantees
 CREATE VIEW texts_dp AS SELECT person::text AS person, at FROM visits;
 SELECT dp_source_create('texts_dp', budget => 'of_instants', person => 'person', at => 'at');
-SELECT dp_counter_create('by_day', source => 'instants_dp', epsilon => 0.25, every => '1 day', since => '2023-12-31', horizon => 100);
-SELECT dp_counter_create('by_day', source => 'instants_dp', epsilon => 0.25, every => '1 day', since => '2024-01-01');
-SELECT dp_counter_create('by_day', source => 'instants_dp', epsilon => 0.25, every => '1 day', since => '2024-01-01', horizon => 40000);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2023-12-31', horizon => 100);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01');
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', horizon => 40000);
 SELECT counter, per, cumulative FROM dp_counters;
 SELECT of, periods, remaining, per FROM dp_counter_plan('by_day') LIMIT 1;
 SELECT dp_own_window('far_within', 5, timestamptz '2024-01-05') = dp_own_window('instants', 5, timestamptz '2024-01-05') AS same_windows;
@@ -181,10 +183,7 @@ SELECT dp_budget_create('by_the_steward', 0.1, within => 'of_instants');
 
 -- refused while sources or counters need it
 SELECT dp_budget_drop('far_within');
-RESET ROLE;
--- (a counter that was charged to a budget within that of its source)
-UPDATE dp_counter_private.sources SET budget = 'instants' WHERE source = 'instants_dp'::regclass;
-SET ROLE nested_steward;
+SELECT dp_source_drop('others_dp');
 SELECT dp_budget_drop('far_within');
 CALL dp_counter_tick('by_day');
 SELECT dp_counter_drop('by_day');

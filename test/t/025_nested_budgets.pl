@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Storable qw(dclone);
 use Test::More;
 
-my $rounds = $ENV{DP_NESTED_ROUNDS} // 60;
+my $rounds = $ENV{DP_NESTED_ROUNDS} // 40;
 my $steps  = 30;
 my $seed   = srand($ENV{DP_NESTED_SEED} // time);
 note "DP_NESTED_SEED=$seed";
@@ -161,12 +161,15 @@ sub random_step
 		$until = $since + 1 + int rand 9;
 		my @range = $budget->{per} ? ($since, $until) : (-9999, 9999);
 		my $refusal = refusal($t, $name, $epsilon, @range);
-		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d)}, $schema, $new, tenths($epsilon), day($since), $until - $since);
-		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows; SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $name;
+		my $of_source = $name;
+		$of_source = $t->{budgets}{$of_source}{within} while defined $t->{budgets}{$of_source}{within} && rand() < 0.5;
+		my $named = $of_source ne $name || rand() < 0.5 ? ", budget => '$schema.$name'" : '';
+		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
+		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows; SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
 		return ($sql, $refusal, sub {
 			my ($t) = @_;
 			charge($t, $new, $name, $epsilon, @range);
-			$t->{counters}{$new} = { key => $new, since => $since, horizon => $until - $since, steps => 0 };
+			$t->{counters}{$new} = { key => $new, of_source => $of_source, since => $since, horizon => $until - $since, steps => 0 };
 		}, $source, $refusal ? "SELECT dp_source_drop('$schema.${new}_dp'); DROP VIEW $schema.${new}_dp;" : '');
 	}
 	if ($kind eq 'tick')
@@ -184,7 +187,8 @@ sub random_step
 	if ($kind eq 'drop')
 	{
 		my $share = pick(@shares);
-		my $reason = (grep { $t->{entries}{ $_->{key} }{budget} eq $share } values %{ $t->{counters} }) ? qr/because a source depends on it/ : children($t, $share) ? qr/because a budget is within it/ : undef;
+		my $reason = (grep { $_->{of_source} eq $share } values %{ $t->{counters} }) ? qr/because a source depends on it/ : children($t, $share) ? qr/because a budget is within it/
+		  : (grep { $t->{entries}{ $_->{key} }{budget} eq $share } values %{ $t->{counters} }) ? qr/because a counter is charged to it/ : undef;
 		return ("SELECT dp_budget_drop('$schema.$share')", $reason, sub { drop_budget($_[0], $share) });
 	}
 	# DROP VIEW: some shares, often with all that is within them, and some of the counters with their sources
