@@ -31,9 +31,10 @@ const char* why_may_fail(Oid source, const SourceRow& row, const AttrNumber* col
     reason = why_not_conditions(view, row.never_fails, why_node_may_fail);
     return reason == nullptr
                ? nullptr
-               : psprintf("What the view evaluates besides its columns, and so column \"%s\", "
-                          "depends on %s, which may fail for some rows.",
-                          get_attname(source, row.person, false), reason);
+               : psprintf(
+                     "Which rows the view has depends on %s, which may fail for some rows. Its "
+                     "owner vouches for that with column \"%s\".",
+                     reason, get_attname(source, row.person, false));
 }
 
 } // namespace dp_counter::pg
