@@ -111,8 +111,8 @@ SELECT count(DISTINCT period) - :weeks AS more FROM flu_by_week \gset
 
 SELECT budget, epsilon, spent, remaining FROM dp_budgets;
 
-\! mkdir -p build/demo
-\copy (SELECT period::date, visits, count, low, high FROM flu_by_week JOIN truth USING (period, region) WHERE region = 'north' ORDER BY period) TO 'build/demo/flu.tsv'
-\! gnuplot demo/flu.gp
+\! mkdir -p build/demo && tools/plot -g north -g south -o build/demo/flu.png flu_by_week
 \echo
-\echo '4. Flu visits a week in the north, with their error band, beside the truth: build/demo/flu.png'
+\echo '4. A picture of the releases, with their 95 % intervals: build/demo/flu.png'
+\echo
+\echo '   $ tools/plot -g north -g south -o build/demo/flu.png flu_by_week'

@@ -32,13 +32,13 @@ for my $page (@pages)
     my $database = "dp_examples_$$";
     my $folder = File::Temp->newdir;
     chdir $folder or die "$folder: $!";
-    symlink "$root/test", 'test' or die "symlink: $!"; # the flights
+    symlink "$root/$_", $_ or die "symlink: $!" for qw(test tools); # the flights, the plot
     (my $page_name = $page) =~ s{^\Q$root\E/}{};
     psql('postgres', "CREATE DATABASE $database") and die "cannot create $database\n";
     for my $example (examples_of($page))
     {
       SKIP: {
-            skip "no gnuplot", 1 if $example->{sql} =~ /gnuplot/ && system('command -v gnuplot >/dev/null');
+            skip "no gnuplot", 1 if $example->{sql} =~ m{gnuplot|tools/plot} && system('command -v gnuplot >/dev/null');
             my ($status, $output) = $example->{shell} ? shell($database, $example->{sql}) : psql($database, $example->{sql});
             check("$page_name:$example->{line}", $example, $status, $output);
         }
