@@ -10,7 +10,7 @@ pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r t data ../tools "$work"
+cp -r t data ../tools ../demo "$work"
 
 as_user=()
 if [ "$(id -u)" -eq 0 ]; then

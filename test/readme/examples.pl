@@ -96,6 +96,7 @@ sub option
 sub psql
 {
     my ($database, $sql) = @_;
+    $sql =~ s/\$__timeFilter\(([^)]*)\)/$1 BETWEEN '2000-01-01T00:00:00Z' AND '2999-12-31T23:59:59.9Z'/g; # as Grafana does
     my $script = File::Temp->new;
     print $script "\\pset pager off\n$sql";
     $script->flush;

@@ -1,5 +1,5 @@
 # Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's view;
-# hostile names; errors. As a role that may read the counters and nothing else.
+# hostile names; errors. And the SQL of the dashboard's panels, as a role that may read the counters and nothing else.
 use strict;
 use warnings;
 use FindBin;
@@ -77,7 +77,35 @@ sql('SELECT dp_counter_record(\'er\', 1000)'), sql(q{CALL dp_counter_tick('er')}
 my @counters = split /\n/, sql('SELECT counter FROM dp_counters');
 sql("GRANT SELECT ON $_ TO reader") for @counters;
 
-my ($is_well, $out, $err);
+# --- the panels of the dashboard ----------------------------------------------------------------------
+my ($is_well, $out, $err) = run_program("$tree/demo/panels", '-v');
+my %number = (cents => 'sum', flu_share => 'share', mean_cents => 'avg', hidden => 'avg');
+ok($is_well, 'the panels of all counters run') or diag($err);
+for my $counter (grep { $_ ne 'empty' } @counters)
+{
+	my ($released, $groups) = split /\|/, sql("SELECT count(*), count(*) / count(DISTINCT step) FROM $counter");
+	like($out, qr/^ +\Q$counter\E, all groups +$released rows$/m, "$counter: all that was released is in the panel");
+	my ($rows) = $out =~ /^ +\Q$counter\E, all groups.*?\n(.*?)^   \S/ms;
+	my $listed = sub { join "\n", sort map { $_ =~ /\d/ ? sprintf '%.10g', $_ : 'null' } @_ };
+	is($listed->($rows =~ /"released":([^,}]+)/g), $listed->(split /\n/, sql('SELECT ' . ($number{$counter} // 'count') . " FROM $counter"), -1), 'every number');
+	my ($last) = $out =~ /^ +\Q$counter\E, all groups.*?, last 4 periods +(\d+) rows$/ms;
+	is($last, $released / $groups - 3, "$counter: changes, once four periods are over");
+}
+($is_well, $out) = run_program("$tree/demo/panels", '-v', 'visits_by_region');
+my @panel = $out =~ /^ +north +\d+ rows\n((?: +\{.*\}\n)+)/m ? $1 =~ /"high":(\d+),"low":(\d+),"released":(-?\d+),"time":"([^"]+)"/g : ();
+is(join('|', @panel), join('|', split /\n|\|/,
+	sql(q{SELECT high, low, count, to_json(period)#>>'{}' FROM visits_by_region WHERE region = 'north' ORDER BY period})), 'a panel, row by row');
+for my $defect ([ 'ORDER BY \"time\"', 'ORDER BY \"tine\"' ], [ '$__timeFilter', '$__timeFiltre' ], [ ':sqlstring', ':sqlsting' ], [ '$__timeFilter(\"time\")', 'false' ])
+{
+	my ($from, $to) = @$defect;
+	mkdir "$folder/broken";
+	PostgreSQL::Test::Utils::system_or_bail('cp', "$tree/demo/panels", "$folder/broken");
+	my $json = slurp_file("$tree/demo/dashboard.json");
+	$json =~ s/\Q$from\E/$to/g or die "no $from";
+	program("$folder/broken/dashboard.json", $json);
+	($is_well) = run_program("$folder/broken/panels");
+	ok(!$is_well, "the panels fail where SQL has $to");
+}
 
 # --- what gnuplot gets, and what it draws ---------------------------------------------------------------
 mkdir "$folder/shows" or die $!;
@@ -217,6 +245,7 @@ is(join("\n", @$word{qw(title legend ylabel)}), join("\n", map { s/[\x01-\x1f]/?
 is_drawn(@chosen, identifier($name));
 ($is_well, $out, $err) = run_program($plot, @chosen, identifier($name));
 unlike($out, qr/[\e\x{9b}]/, 'no control characters in the terminal');
+($is_well, $out, $err) = run_program("$tree/demo/panels", identifier($name));
 is(-e "$folder/pwned", undef, 'nothing was executed');
 
 # --- errors -----------------------------------------------------------------------------------------------
