@@ -81,3 +81,12 @@ run_over() {
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
 			chroot "$root" "$@"' _ "$layer" "$@"
 }
+
+# boot_over LAYER ROOT: boots what run_over left in the layer with systemd, without a network, until it powers itself off.
+boot_over() {
+	unshare --mount bash -c '
+		layer=$1 root=$2
+		mount -t overlay -o "lowerdir=$root,upperdir=$layer/upper,workdir=$layer/work" overlay "$layer/root"
+		alone=; [ -d /run/systemd/system ] || alone=--keep-unit # no systemd on this machine, which would make it a scope
+		timeout 600 systemd-nspawn --quiet --register=no $alone --private-network -D "$layer/root" /lib/systemd/systemd' _ "$@"
+}
