@@ -150,6 +150,14 @@ faults-small:
 	prove test/faults/cancel.pl :: 200
 	prove test/faults/memory.pl :: 0.02
 
+# --- schedulers and drivers (test/schedulers) -------------------------------------------------------
+
+.PHONY: schedulers
+# pg_cron for some minutes, in each of its two ways, and drivers with and without PgBouncer, by the snippets of
+# docs/operations.md. Debian's postgresql-NN-cron, pgbouncer, python3-psycopg and python3-psycopg2.
+schedulers: all
+	PG_CONFIG='$(PG_CONFIG)' prove -j 3 --exec bash test/schedulers/*.sh
+
 # --- timing (test/timing/timing.cpp) --------------------------------------------------------------------
 
 build/timing/timing: test/timing/timing.cpp $(CORE_OBJS)
