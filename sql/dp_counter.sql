@@ -334,7 +334,9 @@ CREATE TABLE dp_counter_private.counters (
     released_at pg_catalog.timestamptz,
     stddev      pg_catalog.float8,
     every       pg_catalog.interval,
-    cumulative  pg_catalog.bool NOT NULL
+    cumulative  pg_catalog.bool NOT NULL,
+    last_failed pg_catalog.timestamptz,
+    last_sqlstate pg_catalog.text
 ) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
@@ -708,6 +710,16 @@ IS 'Closes the steps of a counter that are due and publishes their releases. Req
    'privilege on the view of the counter. It commits, so it cannot run inside a transaction '
    'block.';
 
+CREATE PROCEDURE dp_tick()
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_tick';
+
+COMMENT ON PROCEDURE dp_tick()
+IS 'Does what dp_counter_tick does for each counter of the database that has a source or an every '
+   'and on which the caller has the UPDATE privilege. It goes on past a counter that fails, and '
+   'raises an error at the end that names those. It commits, so it cannot run inside a transaction '
+   'block.';
+
 CREATE FUNCTION dp_source_create(
     source pg_catalog.regclass,
     budget pg_catalog.regclass,
@@ -787,8 +799,9 @@ AS 'MODULE_PATHNAME', 'dp_source_tick';
 
 COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
 IS 'Closes the periods that are over, of each counter of the source on which the caller has the '
-   'UPDATE privilege, and publishes their releases. It commits, so it cannot run inside a '
-   'transaction block.';
+   'UPDATE privilege, and publishes their releases. It goes on past a counter that fails, and '
+   'raises an error at the end that names those. It commits, so it cannot run inside a transaction '
+   'block.';
 
 CREATE FUNCTION dp_counter_add_groups(
     counter pg_catalog.regclass, groups pg_catalog.text[])
@@ -830,6 +843,29 @@ IS 'dp_counter: deletes the counters whose views are dropped';
 
 -- Lists of counters and sources ------------------------------------------------------------------
 
+-- The view below passes what is public of a counter; any role may evaluate it, so any may call this.
+CREATE FUNCTION dp_counter_private.next_step(
+    steps bigint,
+    horizon bigint,
+    every interval,
+    released_at timestamptz,
+    time_type pg_catalog.oid,
+    time_zone pg_catalog.text,
+    since timestamp,
+    "grace" interval,
+    ended timestamptz,
+    OUT next_due timestamptz,
+    OUT periods_behind bigint
+)
+RETURNS record
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_next_step';
+
+COMMENT ON FUNCTION dp_counter_private.next_step(
+    bigint, bigint, interval, timestamptz, pg_catalog.oid, pg_catalog.text, timestamp, interval,
+    timestamptz)
+IS 'Internal: returns when the next step of a counter is due, and how many periods are due now.';
+
 CREATE VIEW dp_counters WITH (security_barrier) AS
 SELECT c.counter,
        c.epsilon,
@@ -867,24 +903,43 @@ SELECT c.counter,
        s.groups,
        COALESCE(s.every, c.every) AS every,
        s.since,
-       (SELECT o.time_zone FROM dp_counter_private.sources AS o
-        WHERE o.source OPERATOR(pg_catalog.=) s.source) AS time_zone,
+       o.time_zone,
        s.grace,
-       s.ended
+       s.ended,
+       n.next_due,
+       n.periods_behind,
+       CASE WHEN r.may_tick THEN c.last_failed END AS last_failed,
+       CASE WHEN r.may_tick THEN c.last_sqlstate END AS last_sqlstate
 FROM dp_counter_private.counters AS c
      LEFT JOIN dp_counter_private.source_counters AS s
-     ON s.counter OPERATOR(pg_catalog.=) c.counter,
+     ON s.counter OPERATOR(pg_catalog.=) c.counter
+     LEFT JOIN dp_counter_private.sources AS o ON o.source OPERATOR(pg_catalog.=) s.source
+     LEFT JOIN pg_catalog.pg_attribute AS t
+     ON t.attrelid OPERATOR(pg_catalog.=) o.source::pg_catalog.oid
+        AND t.attnum OPERATOR(pg_catalog.=) o.at,
+     LATERAL (SELECT pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'UPDATE')
+                     OR pg_catalog.pg_has_role(v.relowner, 'USAGE') AS may_tick
+              FROM pg_catalog.pg_class AS v
+              WHERE v.oid OPERATOR(pg_catalog.=) c.counter::pg_catalog.oid) AS r,
+     LATERAL dp_counter_private.next_step(
+         c.steps, c.horizon, COALESCE(s.every, c.every), c.released_at, t.atttypid, o.time_zone,
+         s.since, s.grace, s.ended) AS n,
      (SELECT) AS one -- makes the view not updatable, also for pg_write_all_data
-WHERE pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT');
+WHERE r.may_tick
+      OR pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT')
+      OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 
 GRANT SELECT ON dp_counters TO PUBLIC;
 
 COMMENT ON VIEW dp_counters
-IS 'The counters whose views the current user may read, public values only. stddev and released_at '
-   'are those of the last release; per_person is for a person''s life or each own window, whose '
-   'length is per; every is the length of a period or, for an event counter, the least time between '
-   'two steps; since is local to time_zone; ended is the end of the last '
-   'released period.';
+IS 'The counters whose views the current user may read or that it may tick, or all of them for '
+   'members of pg_monitor; public values only. stddev and released_at are those of the last '
+   'release; per_person is for a person''s life or each own window, whose length is per; every is '
+   'the length of a period or, for an event counter, the least time between two steps; since is '
+   'local to time_zone; ended is the end of the last released period. The next step may close at '
+   'next_due, and periods_behind periods may now; NULL where no further step can come or an event '
+   'counter has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
+   'roles that may not tick the counter see NULL.';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
 SELECT s.source,
@@ -906,14 +961,20 @@ WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
       AND p.attrelid OPERATOR(pg_catalog.=) v.oid AND p.attnum OPERATOR(pg_catalog.=) s.person
       AND a.attrelid OPERATOR(pg_catalog.=) v.oid AND a.attnum OPERATOR(pg_catalog.=) s.at
       AND (pg_catalog.pg_has_role(v.relowner, 'USAGE')
-           OR pg_catalog.has_any_column_privilege(v.oid, 'REFERENCES'));
+           OR pg_catalog.has_any_column_privilege(v.oid, 'REFERENCES')
+           OR pg_catalog.pg_has_role('pg_monitor', 'USAGE')
+           OR EXISTS (SELECT FROM dp_counter_private.source_counters AS c
+                      WHERE c.source OPERATOR(pg_catalog.=) s.source
+                            AND pg_catalog.has_table_privilege(c.counter::pg_catalog.oid,
+                                                               'UPDATE')));
 
 GRANT SELECT ON dp_sources TO PUBLIC;
 
 COMMENT ON VIEW dp_sources
 IS 'The sources that the current user, or a role of which the user is a member, owns or has the '
-   'REFERENCES privilege on, and the number of counters of each. never_fails are the columns for '
-   'which the owner vouches that evaluating them raises no error.';
+   'REFERENCES privilege on, those of which it may tick a counter, or all of them for members of '
+   'pg_monitor, and the number of counters of each. never_fails are the columns for which the owner '
+   'vouches that evaluating them raises no error.';
 
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,

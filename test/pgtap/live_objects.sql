@@ -11,7 +11,7 @@ CREATE TEMP VIEW members AS
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter');
 CREATE TEMP VIEW functions AS
-    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_event%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%') AND proname NOT IN ('dp_counter_changes', 'dp_counter_plan');
+    SELECT p.* FROM pg_proc p JOIN members ON classid = 'pg_proc'::regclass AND objid = p.oid WHERE (proname LIKE 'dp\_counter%' OR proname LIKE 'dp\_event%' OR proname LIKE 'dp\_budget%' OR proname LIKE 'dp\_source%' OR proname LIKE 'dp\_tick') AND proname NOT IN ('dp_counter_changes', 'dp_counter_plan');
 CREATE TEMP VIEW relations AS
     SELECT c.* FROM pg_class c JOIN members ON classid = 'pg_class'::regclass AND objid = c.oid;
 
@@ -35,6 +35,7 @@ SELECT set_eq(
          'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false, window_wise boolean DEFAULT false, never_fails text[] DEFAULT NULL::text[]'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
+        ('dp_tick()', 'p', 'void', ''),
         ('dp_source_contributions(regclass,text,numeric,text,integer,"any","any")', 'p', 'void',
          'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
          || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),

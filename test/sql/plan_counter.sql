@@ -33,7 +33,7 @@ SELECT dp_counter_create('joined', 'joined_dp', 0.1, '1 day', '2300-01-01', per_
        dp_counter_create('alive_flow', 'life_dp', 0.3, '1 day', '2300-01-01', cumulative => false, sum => 'cents', upper => 7), dp_counter_create('vouched', 'vouched_dp', 0.5, '1 day', '2300-01-01', horizon => 30, persons => true, by => 'ward', groups => '{a}'),
        dp_event_counter_create('fed', 1.5);
 CREATE TABLE own AS SELECT unnest(ARRAY['flow', 'sums', 'total', 'total_730', 'total_1', 'persons', 'persons_by_ward', 'persons_12', 'persons_total', 'joined', 'alive', 'alive_flow', 'vouched', 'fed']::regclass[]) AS counter;
-SELECT counter, cumulative, measure, sensitivity, per_person, per, horizon, mechanism IS NOT NULL AS has_mechanism, k IS NULL AS no_k FROM dp_counters NATURAL JOIN own;
+SELECT counter, cumulative, measure, sensitivity, per_person, per, horizon, mechanism IS NOT NULL AS has_mechanism, k IS NULL AS no_k FROM dp_counters NATURAL JOIN own ORDER BY counter::text COLLATE "C";
 SELECT DISTINCT obj_description(counter) = guarantee AS same FROM own, dp_counter_plan(counter);
 SELECT counter, obj_description(counter) FROM own;
 SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attnum > 0 AND counter IN ('persons_by_ward'::regclass, 'fed'::regclass) ORDER BY counter::text, attnum;
@@ -41,13 +41,14 @@ SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute
 -- the owner of a source vouches for more while it has counters: they say so, except where the owner has written another COMMENT
 COMMENT ON VIEW total IS 'mine';
 SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', window_wise => true);
-SELECT counter, obj_description(counter) = 'mine' AS own, obj_description(counter) LIKE '%vouches that it is window-wise. A row without a time%at 0.5 times%' AS vouched FROM own JOIN dp_counters USING (counter) WHERE source = 'visits_dp'::regclass;
+SELECT counter, obj_description(counter) = 'mine' AS own, obj_description(counter) LIKE '%vouches that it is window-wise. A row without a time%at 0.5 times%' AS vouched FROM own JOIN dp_counters USING (counter) WHERE source = 'visits_dp'::regclass ORDER BY counter::text COLLATE "C";
 -- all lines are what dp_stddev and dp_interval say
 SELECT counter, p.of, p.periods, p.epsilon, p.remaining,
        abs(p.stddev - dp_stddev(step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, t.since)) < 1e-9 AND 2 * p.half_width + 1 = upper(i) - lower(i) AS right
-FROM own JOIN dp_counters AS c USING (counter), dp_counter_plan(counter) AS p, LATERAL (SELECT CASE WHEN NOT c.cumulative THEN p.periods WHEN p.of ~ 'total' THEN p.periods ELSE coalesce(c.horizon, 1000) END AS step) AS s,
+FROM own JOIN dp_counters AS c USING (counter), dp_counter_plan(counter) WITH ORDINALITY AS p, LATERAL (SELECT CASE WHEN NOT c.cumulative THEN p.periods WHEN p.of ~ 'total' THEN p.periods ELSE coalesce(c.horizon, 1000) END AS step) AS s,
      LATERAL (SELECT CASE WHEN p.of ~ '^last .*of' THEN step - p.periods ELSE 0 END AS since) AS t, dp_interval(0, step, c.horizon, c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, t.since) AS i
-WHERE counter IN ('flow'::regclass, 'sums'::regclass, 'total'::regclass, 'total_730'::regclass, 'total_1'::regclass, 'joined'::regclass, 'fed'::regclass);
+WHERE counter IN ('flow'::regclass, 'sums'::regclass, 'total'::regclass, 'total_730'::regclass, 'total_1'::regclass, 'joined'::regclass, 'fed'::regclass)
+ORDER BY counter::text COLLATE "C", p.ordinality;
 -- costs are rounded up, to two digits where they are fractions
 DO $$
 DECLARE

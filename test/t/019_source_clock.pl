@@ -14,13 +14,13 @@ my $node = new_node('clock', conf => "autovacuum = off\n");
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 
-# The statements one after the other in one session, whatever fails. What it was told.
+# The statements one after the other in one session, whatever fails. What it was told, but for what was released.
 sub session
 {
 	my ($user, @statements) = @_;
 	my ($out, $told);
 	$node->psql('postgres', join(";\n", @statements), stdout => \$out, stderr => \$told, on_error_stop => 0, extra_params => [ '-U', $user ]);
-	return $told;
+	return $told =~ s/^\S*(?: )?NOTICE:  \S+: \d+ (?:period|step)s? released, .*\n?//mgr;
 }
 
 sql(q{

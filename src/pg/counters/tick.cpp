@@ -12,11 +12,14 @@
 // After a crash in between, the published releases lag one step behind, until the next tick.
 #include <cstdint>
 
+#include "pg/counters/tick.hpp"
+
 #include "pg/events/event_counter.hpp"
+#include "pg/server/attempt.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/progress.hpp"
-#include "pg/sources/columns.hpp"
+#include "pg/sources/reader.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/publish.hpp"
 #include "pg/tables/counter_privileges.hpp"
@@ -32,6 +35,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -50,19 +54,41 @@ void open_counter(Oid counter, CounterRow& row) {
         raise_dropped();
 }
 
+/// What the procedure was called for.
+struct Call {
+    TimestampTz at;
+    bool is_alone;
+};
+
 /// The first transaction's work.
-Closed close(Oid counter, CounterRow& row, TimestampTz called) {
-    return has_source(counter) ? close_source_counter(counter, row, called)
-                               : close_event_counter(counter, row, called);
+Closed close(Oid counter, CounterRow& row, const Call& call) {
+    if (has_source(counter))
+        return close_source_counter(counter, row, call.at);
+    return call.is_alone || is_step_due(row, call.at) ? close_event_counter(counter, row, call.at)
+                                                      : Closed::nothing;
+}
+
+/// The steps that were published; the same twice if none was.
+struct Ticked {
+    std::int64_t after;
+    std::int64_t last;
+};
+
+/// Commits. PostgreSQL ends a canceled wait for standbys with a WARNING, and the transaction is
+/// committed; where more counters follow, it ends the call as well.
+void commit(const Call& call) {
+    if (!next_transaction() && !call.is_alone)
+        ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
+                        errmsg("canceled while waiting for synchronous standbys"),
+                        errdetail("The counters that follow were not ticked.")));
 }
 
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
-/// are published, by this tick or by a concurrent one. Returns the last step, or 0 if there is
-/// nothing new.
-std::int64_t tick(Oid counter, TimestampTz called) {
+/// are published, by this tick or by a concurrent one.
+Ticked tick(Oid counter, const Call& call) {
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // to be published
-    std::int64_t last_step = 0;
+    Ticked ticked{-1, -1};
     XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_over = false;
     while (!is_over) {
@@ -76,17 +102,20 @@ std::int64_t tick(Oid counter, TimestampTz called) {
         CounterRow row;
         open_counter(counter, row);
         PushActiveSnapshot(GetTransactionSnapshot());
-        bool is_published = published_steps(row.number) >= row.steps;
+        const std::int64_t published = published_steps(row.number);
+        if (ticked.after < 0)
+            ticked = {published, published};
+        bool is_published = published >= row.steps;
         if (!is_published) {
             // A step that another tick has closed was committed before the counter's lock was free.
             const bool is_own = row.steps == closed_step;
             publish(row, is_own ? closed_at : InvalidXLogRecPtr);
-            last_step = row.steps;
+            ticked.last = row.steps;
             is_published = is_own;
         } else if (closed_step != 0) {
-            last_step = row.steps;
+            ticked.last = row.steps;
         } else {
-            closed = close(counter, row, called);
+            closed = close(counter, row, call);
             is_over = closed == Closed::nothing;
             is_published = false;
             closed_step = is_over ? 0 : row.steps;
@@ -96,88 +125,105 @@ std::int64_t tick(Oid counter, TimestampTz called) {
             closed_step = 0;
             closed_at = InvalidXLogRecPtr;
         }
+        if (is_over && row.has_failed)
+            forget_failure(counter);
         PopActiveSnapshot();
     }
-    SPI_commit();
-    SPI_start_transaction();
-    return last_step;
+    commit(call);
+    return ticked;
 }
 
-/// NOTIFY dp_counter, 'schema.name step', in a separate transaction. Skips it if the queue of
-/// notifications is nearly full, rather than raise an error after the publication.
+/// NOTIFY dp_counter, 'schema.name step'. Skips it if the queue of notifications is nearly full,
+/// rather than raise an error after the publication.
 void notify(Oid counter, std::int64_t step) {
     constexpr double kFull = 0.9;
-    if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull &&
-        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter))) // not dropped meanwhile
+    if (DatumGetFloat8(OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE)) < kFull)
         Async_Notify("dp_counter",
                      psprintf("%s %lld", quoted_name(counter), static_cast<long long>(step)));
+}
+
+/// Tells the caller how many steps were published and when the next period ends.
+void tell(Oid counter, const CounterRow& row, const Ticked& ticked, TimestampTz called) {
+    const auto steps = static_cast<long long>(ticked.last - ticked.after);
+    const bool has_periods = has_source(counter);
+    const char* next = "";
+    OpenPeriod period;
+    if (has_periods && find_open_period(counter, row, called, period))
+        next = psprintf(", the next one ends %s",
+                        DatumGetCString(DirectFunctionCall1(timestamptz_out,
+                                                            TimestampTzGetDatum(period.ends))));
+    else if (has_periods)
+        next = ", no further one follows";
+    ereport(NOTICE, (errmsg("%s: %lld %s%s released%s", shown_name(counter), steps,
+                            has_periods ? "period" : "step", steps == 1 ? "" : "s", next)));
+}
+
+/// What follows the publication, in a transaction of its own.
+void announce(Oid counter, const Ticked& ticked, const Call& call) {
+    CounterRow row;
+    (void)GetCurrentTransactionId(); // a notification takes one at the commit
+    PushActiveSnapshot(GetTransactionSnapshot());
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
+        read_counter(counter, row)) { // not dropped meanwhile
+        notify(counter, ticked.last);
+        tell(counter, row, ticked, call.at);
+    }
+    PopActiveSnapshot();
+    commit(call);
+}
+
+void tick_and_announce(Oid counter, const Call& call) {
+    const Ticked ticked = tick(counter, call);
+    if (ticked.last > ticked.after)
+        announce(counter, ticked, call);
     SPI_commit();
     SPI_start_transaction();
 }
 
-void tick_and_notify(Oid counter, TimestampTz called) {
-    const std::int64_t step = tick(counter, called);
-    if (step != 0)
-        notify(counter, step);
+/// Stores that the tick failed, for those who may tick the counter.
+void note_failure(Oid counter, const Call& call, int sqlstate) {
+    if (may_tick(counter)) {
+        PushActiveSnapshot(GetTransactionSnapshot());
+        store_failure(counter, call.at, sqlstate);
+        PopActiveSnapshot();
+    }
+    commit(call);
+    SPI_commit();
+    SPI_start_transaction();
 }
-
-/// Error context: which of several counters failed.
-void name_counter(void* name) {
-    errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
-}
-
-constexpr const char* kWhyCommit =
-    "A tick commits, since a release that was seen and then rolled back would be drawn again.";
 
 } // namespace
+
+bool may_tick(Oid counter) {
+    return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
+           pg_class_aclcheck(counter, GetUserId(), kMayTick) == ACLCHECK_OK;
+}
+
+ErrorData* tick_counter(Oid counter, TimestampTz called, bool is_alone) {
+    const Call call{called, is_alone};
+    (void)take_owners_error();
+    ErrorData* error = attempt([&] { with_progress([&] { tick_and_announce(counter, call); }); });
+    if (error != nullptr) {
+        const int sqlstate =
+            take_owners_error() ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE : error->sqlerrcode;
+        // What keeps it from being stored, such as a full disk, has no say here.
+        (void)attempt([&] { note_failure(counter, call, sqlstate); });
+    }
+    return error;
+}
+
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_tick) {
     using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_counter_tick", kWhyCommit);
+    check_can_commit(fcinfo, "dp_counter_tick", kWhyTicksCommit);
     const Oid counter = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_tick()");
     check_counter_privilege(counter, kMayTick);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    const TimestampTz called = GetCurrentTimestamp();
-    with_progress([&] { tick_and_notify(counter, called); });
+    ErrorData* error = tick_counter(counter, GetCurrentTimestamp(), true);
+    if (error != nullptr)
+        ReThrowError(error);
     SPI_finish();
-    PG_RETURN_VOID();
-}
-
-DP_FUNCTION(dp_source_tick) {
-    using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_source_tick", kWhyCommit);
-    const Oid source = read_relation(fcinfo->args[0], "source");
-    PreventCommandIfReadOnly("dp_source_tick()");
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    const List* counters = counters_of_source(source);
-    int ticked = 0;
-    const TimestampTz called = GetCurrentTimestamp();
-    with_progress([&] {
-        ListCell* cell = nullptr;
-        foreach (cell, counters) {
-            const Oid counter = lfirst_oid(cell);
-            char* name = get_rel_name(counter);
-            if (name == nullptr || // dropped meanwhile
-                pg_class_aclcheck(counter, GetUserId(), kMayTick) != ACLCHECK_OK)
-                continue;
-            ErrorContextCallback context{error_context_stack, name_counter, name};
-            error_context_stack = &context;
-            tick_and_notify(counter, called);
-            error_context_stack = context.previous;
-            ++ticked;
-        }
-    });
-    SPI_finish();
-    // Only the owner learns whether this is a source: a role that may tick none of its counters
-    // must not.
-    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
-    if (is_own)
-        require_source(source);
-    if (ticked == 0 && !(is_own && counters == NIL))
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("permission denied for all counters of the source"),
-                        errhint("Ticking a counter requires the UPDATE privilege on it.")));
     PG_RETURN_VOID();
 }

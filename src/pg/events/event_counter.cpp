@@ -30,12 +30,26 @@ const Interval* read_every(const Argument& argument) {
     return every;
 }
 
+TimestampTz next_step_due(std::int64_t steps, TimestampTz released_at, const Interval& every) {
+    if (steps == 0)
+        return DT_NOBEGIN;
+    const bool is_in_range =
+        released_at + length_of(every, 31) < END_TIMESTAMP && !TIMESTAMP_NOT_FINITE(released_at);
+    return is_in_range ? after(released_at, every) : DT_NOEND;
+}
+
+bool is_step_due(const CounterRow& row, TimestampTz now) {
+    const bool is_over = row.horizon != kUnbounded && row.steps >= row.horizon;
+    return !is_over &&
+           (!row.has_every || now >= next_step_due(row.steps, row.released_at, row.every));
+}
+
 void declare_event_counter(Oid counter) {
     create_event_slots(counter);
 }
 
 Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
-    if (row.has_every && row.steps > 0 && called < after(row.released_at, row.every)) {
+    if (row.has_every && called < next_step_due(row.steps, row.released_at, row.every)) {
         ereport(NOTICE,
                 (errmsg("counter \"%s\" closes no step: the last one was closed less than %s ago",
                         get_rel_name(counter),

@@ -53,6 +53,11 @@ void check_every(const Interval& every) {
              errhint("Use months, days or a time: '1 month', '7 days', '15 minutes'.")));
 }
 
+int128 length_of(const Interval& interval, int days_in_month) {
+    const int128 days = int128{interval.month} * days_in_month + interval.day;
+    return days * USECS_PER_DAY + interval.time;
+}
+
 Argument read_local_time(FunctionCallInfo fcinfo, int index, const char* parameter,
                          const char* hint) {
     const Argument time = fcinfo->args[index];

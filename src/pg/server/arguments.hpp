@@ -47,6 +47,9 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
 /// Raises invalid_parameter_value unless `every` is one positive unit: months, days or a time.
 void check_every(const Interval& every);
 
+/// In microseconds, with months of so many days.
+[[nodiscard]] int128 length_of(const Interval& interval, int days_in_month);
+
 /// The value of a boolean or bit(1) argument; NULL counts as 0. bit_from_bit raises
 /// string_data_length_mismatch for a bit string of another length.
 [[nodiscard]] inline bool bit_from_boolean(const Argument& argument) {

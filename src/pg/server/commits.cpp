@@ -25,7 +25,8 @@ void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char
                                 "driver, use autocommit mode.")));
 }
 
-void next_transaction() {
+bool next_transaction() {
+    const bool has_id = TransactionIdIsValid(GetTopTransactionIdIfAny());
     SPI_commit();
     SPI_start_transaction();
     XactIsoLevel = XACT_READ_COMMITTED; // as SET TRANSACTION does; no snapshot has been taken
@@ -33,6 +34,7 @@ void next_transaction() {
     if (synchronous_commit < SYNCHRONOUS_COMMIT_ON)
         (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
                                 GUC_ACTION_LOCAL, true, 0, false);
+    return !has_id || standbys_have(XactLastCommitEnd);
 }
 
 bool standbys_have(XLogRecPtr end) {

@@ -18,8 +18,9 @@ void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char
 
 /// Commits and starts a transaction that will be flushed, to synchronous standbys as well, and that
 /// sees at every statement what has been committed by then, whatever the session's defaults are.
-/// The caller is connected to SPI with SPI_OPT_NONATOMIC.
-void next_transaction();
+/// The caller is connected to SPI with SPI_OPT_NONATOMIC. Says whether synchronous standbys have
+/// what was committed, if it had a transaction id and waited for them: the wait can be canceled.
+bool next_transaction();
 
 /// Whether synchronous standbys have flushed the WAL up to here, as far as this transaction's
 /// commit would wait for any.

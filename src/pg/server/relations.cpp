@@ -7,6 +7,7 @@ extern "C" {
 #include "catalog/pg_namespace.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
@@ -85,6 +86,10 @@ Oid owner_of(Oid relation) {
 char* quoted_name(Oid relation) {
     return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
                                       get_rel_name(relation));
+}
+
+char* shown_name(Oid relation) {
+    return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
 }
 
 } // namespace dp_counter::pg

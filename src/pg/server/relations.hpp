@@ -39,4 +39,7 @@ void check_owner_or_privilege(Oid relation, AclMode privilege);
 /// schema.relation, quoted.
 [[nodiscard]] char* quoted_name(Oid relation);
 
+/// The name as a regclass is shown: with the schema where the search path needs it.
+[[nodiscard]] char* shown_name(Oid relation);
+
 } // namespace dp_counter::pg

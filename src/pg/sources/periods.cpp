@@ -80,6 +80,27 @@ TimestampTz instant(Timestamp local, pg_tz* zone) {
     return result;
 }
 
+/// When period n ends, at least at the end `before` of the one before, and when a tick may close
+/// it.
+struct PeriodEnd {
+    TimestampTz ends;
+    TimestampTz due;
+};
+
+PeriodEnd end_of(const Schedule& schedule, pg_tz* zone, std::int64_t n, TimestampTz before) {
+    const Timestamp local = local_end(schedule, n);
+    TimestampTz ends = instant(local, zone);
+    if (schedule.type == TIMESTAMPTZOID)
+        ends = std::max(ends, before);
+    return {ends, std::max(ends, instant(plus(local, schedule.grace), zone))};
+}
+
+/// Whether end_of can compute the n-th end, with days to spare.
+bool is_in_range(const Schedule& schedule, std::int64_t n) {
+    const int128 length = n * length_of(schedule.every, 31) + length_of(schedule.grace, 31);
+    return schedule.since + length < END_TIMESTAMP - 2 * USECS_PER_DAY;
+}
+
 bool is_negative(const Interval& interval) {
     return interval.month < 0 || interval.day < 0 || interval.time < 0;
 }
@@ -195,16 +216,38 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
     append(0, start(steps));
     for (std::int64_t n = steps + 1; n <= last; ++n) {
         CHECK_FOR_INTERRUPTS();
-        const Timestamp local = local_end(schedule, n);
-        TimestampTz end = instant(local, zone);
-        if (schedule.type == TIMESTAMPTZOID)
-            end = std::max(end, due.shown[due.count]);
-        if (end > now || instant(plus(local, schedule.grace), zone) > now)
+        const PeriodEnd end = end_of(schedule, zone, n, due.shown[due.count]);
+        if (end.due > now)
             break;
-        due.ended = end;
+        due.ended = end.ends;
         append(++due.count, start(n));
     }
     return due;
+}
+
+bool find_open_period(const Schedule& schedule, std::int64_t steps, std::int64_t horizon,
+                      TimestampTz ended, TimestampTz now, OpenPeriod& period) {
+    pg_tz* zone = pg_tzset(schedule.time_zone);
+    const auto shortest = static_cast<std::int64_t>(length_of(schedule.every, 28));
+    if (zone == nullptr || (horizon != kUnbounded && steps >= horizon) || shortest <= 0 ||
+        TIMESTAMP_NOT_FINITE(schedule.since) || !is_in_range(schedule, steps + 1))
+        return false;
+    const TimestampTz before = steps == 0 ? instant(schedule.since, zone) : ended;
+    const PeriodEnd first = end_of(schedule, zone, steps + 1, before);
+    period = {first.ends, first.due, 0};
+    if (first.due > now)
+        return true;
+    // Local times are less than a day from the zone's.
+    std::int64_t due = steps + 1;
+    std::int64_t not_due = (now - schedule.since + 2 * USECS_PER_DAY) / shortest + 2;
+    if (horizon != kUnbounded)
+        not_due = std::min(not_due, horizon + 1);
+    while (not_due - due > 1) {
+        const std::int64_t middle = due + (not_due - due) / 2;
+        (end_of(schedule, zone, middle, before).due <= now ? due : not_due) = middle;
+    }
+    period.behind = due - steps;
+    return true;
 }
 
 void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,

@@ -55,6 +55,21 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon);
 [[nodiscard]] DuePeriods due_periods(const Schedule& schedule, std::int64_t steps,
                                      std::int64_t last, TimestampTz ended, TimestampTz now);
 
+/// The first period that is not closed.
+struct OpenPeriod {
+    TimestampTz ends;    ///< the instant
+    TimestampTz due;     ///< when a tick may close it: `grace` later
+    std::int64_t behind; ///< how many periods, from this one on, are due
+};
+
+/// The period after step `steps`; `ended` is as above. False if there is none: the horizon is
+/// reached, the zone is unknown, or the period ends out of range. Never raises an error.
+/// In the hours after clocks go forward, `behind` may count periods that a tick closes only when
+/// these hours are over.
+[[nodiscard]] bool find_open_period(const Schedule& schedule, std::int64_t steps,
+                                    std::int64_t horizon, TimestampTz ended, TimestampTz now,
+                                    OpenPeriod& period);
+
 /// Moves boundaries that are outside of these times of the face to the next one inside. That
 /// changes something only if the zone's rules have changed since the times were computed.
 void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,

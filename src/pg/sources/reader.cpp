@@ -225,6 +225,10 @@ bool is_interrupt(int sqlstate) {
            sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
+/// The last evaluation raised an error that its source's owner alone was told. Static, since the
+/// error leaves nothing else.
+bool has_owners_error = false;
+
 /// Raises what roles other than the owner may know of the caught error: that there is one. Its
 /// context, the place where it happened, may depend on a row.
 [[noreturn]] void raise_to_others(Oid source) {
@@ -266,6 +270,12 @@ const Query* expanded_view(Oid source, const SourceRow& row) {
     return linitial_node(RangeTblEntry, statement->rtable)->subquery;
 }
 
+bool take_owners_error() {
+    const bool had = has_owners_error;
+    has_owners_error = false;
+    return had;
+}
+
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     const bool is_own = is_owner(query.source);
     if (!is_own && has_temporary_objects())
@@ -295,8 +305,10 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
         PG_CATCH();
         {
             MemoryContextSwitchTo(memory);
-            if (is_own)
+            if (is_own) {
+                has_owners_error = !is_interrupt(geterrcode());
                 PG_RE_THROW();
+            }
             raise_to_others(query.source);
         }
         PG_END_TRY();

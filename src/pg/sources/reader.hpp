@@ -60,4 +60,8 @@ void check_source_calls(Oid source, const SourceRow& row);
 /// owner in a session with temporary objects.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
+/// Whether read_persons has raised an error in the view to the source's owner, who alone may know
+/// what it was, since this was last asked.
+[[nodiscard]] bool take_owners_error();
+
 } // namespace dp_counter::pg

@@ -2,13 +2,14 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/periods.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {
@@ -44,6 +45,16 @@ void lock_source_of(Oid counter) {
     SourceCounterRow source;
     if (read_source_counter(counter, source))
         LockRelationOid(source.source, AccessShareLock);
+}
+
+bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now, OpenPeriod& period) {
+    SourceCounterRow declared;
+    SourceRow source;
+    if (!read_source_counter(counter, declared) || !read_source(declared.source, source))
+        return false;
+    const Schedule schedule{get_atttype(declared.source, source.at), source.time_zone,
+                            declared.since, declared.every, declared.grace};
+    return find_open_period(schedule, row.steps, row.horizon, declared.ended, now, period);
 }
 
 void end_source_counter(Oid counter, const CounterRow& row) {

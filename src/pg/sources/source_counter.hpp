@@ -6,6 +6,7 @@
 
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/declare_counter.hpp"
+#include "pg/sources/periods.hpp"
 #include "pg/steps/closing.hpp"
 #include "pg/tables/counters_table.hpp"
 
@@ -26,6 +27,11 @@ void lock_source_of(Oid counter);
 /// Whether the current user may drop a counter that it need not own: an analyst's, for which no
 /// tick has begun to read, and whose budget the user may charge.
 [[nodiscard]] bool may_take_back(Oid counter);
+
+/// The first period of the counter that is not closed, as find_open_period; false also where its
+/// source is gone. Never raises an error.
+[[nodiscard]] bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now,
+                                    OpenPeriod& period);
 
 /// Deletes the declaration and the tallies of a dropped counter, and refunds its epsilon if it
 /// never closed a step and, of an analyst's, no tick began to read.

@@ -9,7 +9,9 @@
 extern "C" {
 #include "commands/sequence.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/timestamp.h"
 }
 
@@ -29,7 +31,9 @@ enum Column {
     kReleasedAt,
     kStddev,
     kEvery,
-    kCumulative
+    kCumulative,
+    kLastFailed,
+    kLastSqlstate
 };
 
 /// The columns that name a mechanism; null: independent noise in each period.
@@ -42,6 +46,24 @@ SecretColumn mechanism_column(const MechanismSpec* spec) {
 SecretColumn k_column(const MechanismSpec* spec) {
     const std::int32_t k = spec == nullptr ? 0 : spec->radix;
     return {kK, Int32GetDatum(k), k == 0};
+}
+
+/// lock_counter, if nobody has to be waited for.
+bool try_lock_counter(Oid counter) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, secret_relation(kCounters.table), counter, 0);
+    const bool is_free = LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+    AcceptInvalidationMessages();
+    return is_free;
+}
+
+/// False if the counter was dropped.
+bool replace_failure(Oid counter, const SecretColumn& at, const SecretColumn& sqlstate) {
+    bool is_there = false;
+    without_statistics([&] {
+        is_there = replace_in_secret_row(kCounters, {oid_key(counter)}, {at, sqlstate});
+    });
+    return is_there;
 }
 
 } // namespace
@@ -76,6 +98,7 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.epsilon = DatumGetNumericCopy(values[kEpsilon]);
             row.sensitivity = DatumGetInt64(values[kSensitivity]);
             row.has_every = !nulls[kEvery];
+            row.has_failed = !nulls[kLastFailed];
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
@@ -110,6 +133,24 @@ void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& ro
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},
                                 {kStddev, Float8GetDatum(row.stddev)}}))
         raise_dropped();
+}
+
+void store_failure(Oid counter, TimestampTz at, int sqlstate) {
+    if (try_lock_counter(counter))
+        (void)replace_failure(counter, {kLastFailed, TimestampTzGetDatum(at)},
+                              {kLastSqlstate, CStringGetTextDatum(unpack_sql_state(sqlstate))});
+}
+
+void forget_failure(Oid counter) {
+    (void)replace_failure(counter, {kLastFailed, 0, true}, {kLastSqlstate, 0, true});
+}
+
+List* all_counters() {
+    List* counters = NIL;
+    visit_secret_rows(kCountersByNumber, {}, [&](const Datum* values, const bool*) {
+        counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
+    });
+    return counters;
 }
 
 void delete_counter(Oid counter) {

@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 #include "utils/numeric.h"
 }
 
@@ -26,6 +27,7 @@ struct CounterRow {
     // Of the last closed step; valid if steps > 0.
     TimestampTz released_at;
     double stddev;
+    bool has_failed; ///< its last tick
 };
 
 /// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
@@ -52,6 +54,16 @@ void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Req
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
 /// `spec` as above.
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row);
+
+/// Stores that a tick failed, unless another session has the counter's lock: then its tick says how
+/// the counter is. Statistics, which everybody may read, do not count it.
+void store_failure(Oid counter, TimestampTz at, int sqlstate);
+
+/// Stores that a tick after one that failed did not.
+void forget_failure(Oid counter);
+
+/// The OIDs of all counters in the order in which they were made, in CurrentMemoryContext.
+[[nodiscard]] List* all_counters();
 
 /// Deletes the row if there is one.
 void delete_counter(Oid counter);

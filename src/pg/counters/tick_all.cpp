@@ -1,0 +1,154 @@
+// dp_tick and dp_source_tick: tick many counters, one after the other, and go on past those that
+// fail.
+//
+// Each failure is a WARNING; the error at the end names the counters. A cancel, a timeout or a
+// shutdown ends the procedure at once: what was released until then stays released.
+#include "pg/counters/tick.hpp"
+
+#include "pg/server/commits.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/source_counters_table.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// What became of the counters that the caller may tick.
+struct Outcome {
+    int ticked; ///< some of which have failed
+    int failed;
+    StringInfoData names; ///< of those that have failed
+};
+
+/// Error context: which of several counters a cancel has met.
+void name_counter(void* name) {
+    errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
+}
+
+/// A WARNING with the message that a tick of this counter alone would raise.
+void warn(const char* name, ErrorData* error) {
+    error->elevel = WARNING;
+    error->message = psprintf("%s: %s", name, error->message);
+    ThrowErrorData(error);
+}
+
+void tick_one(Oid counter, TimestampTz called, Outcome& outcome) {
+    if (!may_tick(counter))
+        return;
+    char* name = shown_name(counter);
+    ErrorContextCallback context{error_context_stack, name_counter, name};
+    error_context_stack = &context;
+    ErrorData* error = tick_counter(counter, called, false);
+    error_context_stack = context.previous;
+    if (error != nullptr && !may_tick(counter)) // dropped meanwhile, or no longer the caller's
+        return;
+    ++outcome.ticked;
+    if (error == nullptr)
+        return;
+    appendStringInfo(&outcome.names, "%s%s", outcome.failed == 0 ? "" : ", ", name);
+    ++outcome.failed;
+    warn(name, error);
+}
+
+Outcome tick_each(const List* counters, TimestampTz called) {
+    Outcome outcome{};
+    initStringInfo(&outcome.names);
+    MemoryContext turn =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter turn", ALLOCSET_DEFAULT_SIZES);
+    ListCell* cell = nullptr;
+    foreach (cell, counters) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(turn);
+        tick_one(lfirst_oid(cell), called, outcome);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(turn);
+    }
+    return outcome;
+}
+
+void raise_failures(const Outcome& outcome) {
+    if (outcome.failed > 0)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg_plural("%d of %d counter failed: %s", "%d of %d counters failed: %s",
+                                      static_cast<unsigned long>(outcome.ticked), outcome.failed,
+                                      outcome.ticked, outcome.names.data),
+                        errhint("The warnings say why each failed. The others are up to date.")));
+}
+
+bool has_every(Oid counter) {
+    CounterRow row;
+    return read_counter(counter, row) && row.has_every;
+}
+
+/// Those that dp_tick ticks. Event counters come first: how long reading the sources takes does not
+/// put off the end of their steps.
+List* counters_to_tick() {
+    List* of_events = NIL;
+    List* of_sources = NIL;
+    PushActiveSnapshot(GetTransactionSnapshot());
+    ListCell* cell = nullptr;
+    foreach (cell, all_counters()) {
+        const Oid counter = lfirst_oid(cell);
+        if (!may_tick(counter))
+            continue;
+        if (has_source(counter))
+            of_sources = lappend_oid(of_sources, counter);
+        else if (has_every(counter))
+            of_events = lappend_oid(of_events, counter);
+    }
+    PopActiveSnapshot();
+    return list_concat(of_events, of_sources);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_source_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_source_tick", kWhyTicksCommit);
+    const Oid source = read_relation(fcinfo->args[0], "source");
+    PreventCommandIfReadOnly("dp_source_tick()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    const List* counters = counters_of_source(source);
+    const Outcome outcome = tick_each(counters, GetCurrentTimestamp());
+    // Only the owner learns whether this is a source: a role that may tick none of its counters
+    // must not.
+    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
+    if (is_own)
+        (void)require_source(source);
+    if (outcome.ticked == 0 && !(is_own && counters == NIL))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("permission denied for all counters of the source"),
+                        errhint("Ticking a counter requires the UPDATE privilege on it.")));
+    raise_failures(outcome);
+    SPI_finish();
+    PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_tick", kWhyTicksCommit);
+    PreventCommandIfReadOnly("dp_tick()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    const TimestampTz called = GetCurrentTimestamp();
+    const Outcome outcome = tick_each(counters_to_tick(), called);
+    if (outcome.ticked == 0)
+        ereport(WARNING,
+                (errmsg("no counter was ticked"),
+                 errdetail("There is none with a source or an every that this role may tick."),
+                 errhint("Ticking a counter requires the UPDATE privilege on it.")));
+    raise_failures(outcome);
+    SPI_finish();
+    PG_RETURN_VOID();
+}
