@@ -265,6 +265,32 @@ TEST(NoiseDistribution, TheTailBoundHolds) {
         }
 }
 
+TEST(NoiseDistribution, TheCharacteristicFunctionIsTheProduct) {
+    std::mt19937 random(3); // NOLINT(cert-msc51-cpp): the same cases every time
+    for (int round = 0; round < 300; ++round) {
+        NoiseSum sum{{}, 1 << 20};
+        for (int i = 0; i < 200; ++i) // of weights down to 1e-6
+            sum.terms.push_back({static_cast<int128>(random() % (1U << (random() % 20 + 1)) + 1),
+                                 {Epsilon(std::exp2(static_cast<double>(random() % 8) - 4)), 2},
+                                 static_cast<std::int64_t>(1 + random() % 3)});
+        const CharacteristicFunction phi(sum);
+        const double theta = std::exp2(-static_cast<double>(random() % 1000) / 100) * 4;
+        double values[CharacteristicFunction::kBatch];
+        phi.evaluate(theta, theta / 8, CharacteristicFunction::kBatch, values);
+        for (int i = 0; i < CharacteristicFunction::kBatch; ++i) {
+            long double product = 1;
+            for (const NoiseTerm& term : sum.terms) {
+                const long double half = (theta + i * theta / 8) / 2;
+                const long double sine =
+                    std::sin(half * static_cast<long double>(term.coefficient) / sum.denominator);
+                const long double sinh = std::sinh(0.5L / term.scale.value());
+                product *= std::pow(1 + sine * sine / (sinh * sinh), term.multiplicity);
+            }
+            EXPECT_NEAR(values[i], 1 / product, 1e-10) << round;
+        }
+    }
+}
+
 TEST(NoiseDistribution, TheSupremumHolds) {
     std::mt19937 random(2); // NOLINT(cert-msc51-cpp): the same cases every time
     for (int round = 0; round < 300; ++round) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "core/accuracy/characteristic_function.hpp"
 #include "core/base/checked.hpp"
@@ -39,6 +40,25 @@ private:
     bool is_exact_; ///< no noise, with the confidence
 };
 
+/// The value at numerator / denominator of the way from `lower` to `upper`, above it.
+[[nodiscard]] inline double value_between(std::int64_t lower, std::int64_t upper,
+                                          long double numerator, long double denominator = 1) {
+    const auto width = static_cast<long double>(saturated(int128{upper} - lower));
+    return static_cast<double>(static_cast<long double>(lower) + width * numerator / denominator);
+}
+
+/// The average of values between `lower` and `upper`, from the sums of value - lower and of upper -
+/// value; none where these together are not positive.
+[[nodiscard]] inline std::optional<double> average(std::int64_t above, std::int64_t below,
+                                                   std::int64_t lower, std::int64_t upper) {
+    const int128 total = int128{above} + below;
+    if (total <= 0)
+        return {};
+    return value_between(lower, upper,
+                         static_cast<long double>(std::clamp(int128{above}, int128{0}, total)),
+                         static_cast<long double>(total));
+}
+
 /// A part of 0 .. 1.
 struct ShareInterval {
     double low;
@@ -51,19 +71,18 @@ struct ShareInterval {
 /// not positive: then the releases say nothing. Where no p passes, one release is below 0 by more
 /// than its noise, and is taken as 0.
 ///
-/// Asks quantile(node) for ShareQuantiles::at at the nodes that matter: 0, and mostly two more. A
-/// chord between two nodes is not below the quantile, and at most 0.2 % above it: for independent X
-/// and Y of one symmetric log-concave law the quantile of abs(u X + v Y) is a norm of (u, v)
-/// (Bobkov 2010), so it is convex in p. Noise on a lattice keeps to that but for less than what the
-/// quantiles are too large by.
+/// Asks quantile(node) for ShareQuantiles::at at the nodes that matter: 0, and those around both
+/// ends, mostly two more. A chord between two nodes is not below the quantile, and at most 0.2 %
+/// above it: for independent X and Y of one symmetric log-concave law the quantile of abs(u X + v
+/// Y) is a norm of (u, v) (Bobkov 2010), so it is convex in p. Noise on a lattice keeps to that but
+/// for less than what the quantiles are too large by.
 template <class Quantile>
 [[nodiscard]] ShareInterval share_interval(std::int64_t a, std::int64_t b, Quantile&& quantile) {
     const int128 total = int128{a} + b;
     if (total <= 0)
         return {0, 1};
-    ShareInterval hull{1, 0}; // empty
     const double widest = quantile(0);
-    for (int cell = 0; cell < kShareCells; ++cell) {
+    const auto in_cell = [&](int cell) -> ShareInterval { // empty: high below low
         // abs((1 - p) a - p b) at both ends, with its sign
         const auto at = [&](int node) {
             return static_cast<double>(kShareCells * int128{a} - node * total) / kShareCells;
@@ -71,7 +90,7 @@ template <class Quantile>
         const double left = at(cell);
         const double right = at(cell + 1);
         if (right > widest || left < -widest) // no quantile is more than the one at 0
-            continue;
+            return {1, 0};
         const auto quantile_at = [&](int node) {
             return quantile(node <= kShareCells / 2 ? node : kShareCells - node);
         };
@@ -89,14 +108,21 @@ template <class Quantile>
         };
         keep(left - left_quantile, right - right_quantile);
         keep(-left - left_quantile, -right - right_quantile);
-        if (from > to)
+        return {(cell + from) / kShareCells, (cell + to) / kShareCells};
+    };
+    // The ends alone matter, and quantiles in between need not be known.
+    for (int first = 0; first < kShareCells; ++first) {
+        const ShareInterval low = in_cell(first);
+        if (low.low > low.high)
             continue;
-        hull.low = std::min(hull.low, (cell + from) / kShareCells);
-        hull.high = std::max(hull.high, (cell + to) / kShareCells);
+        for (int last = kShareCells - 1;; --last) {
+            const ShareInterval high = in_cell(last);
+            if (high.low <= high.high)
+                return {low.low, high.high};
+        }
     }
-    if (hull.low > hull.high) // one of them is below 0 by more than its noise
-        return share_interval(std::max<std::int64_t>(a, 0), std::max<std::int64_t>(b, 0), quantile);
-    return hull;
+    // One of them is below 0 by more than its noise.
+    return share_interval(std::max<std::int64_t>(a, 0), std::max<std::int64_t>(b, 0), quantile);
 }
 
 } // namespace dp_counter

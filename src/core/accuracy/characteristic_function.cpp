@@ -8,7 +8,21 @@ namespace dp_counter {
 
 namespace {
 
-constexpr std::size_t kLeading = 24; ///< groups sorted to the front
+constexpr std::size_t kLeading = 24; ///< groups that matter most for supremum()
+
+/// Groups whose speed * theta / 2 is below this enter evaluate() by their series: log(1 + a), a up
+/// to kSlow^2, to the fourth order. phi is off by at most (sum of a) * kSlow^8 / 2 * phi, 1e-10.
+constexpr double kSlow = 0.07;
+
+/// A lower bound of abs(sin(pi * x)) for the distance x of a number to the next integer, good to
+/// 2e-4.
+double least_sine(double x) {
+    const double angle = std::numbers::pi * x;
+    const double square = angle * angle;
+    return angle * (1 - square / 6 * (1 - square / 20 * (1 - square / 42))); // alternates
+}
+
+constexpr auto kFaster = [](const auto& a, const auto& b) { return a.speed > b.speed; };
 
 /// The greatest common divisor of all coefficients and the denominator.
 int128 common_divisor(const NoiseSum& sum) {
@@ -58,35 +72,54 @@ CharacteristicFunction::CharacteristicFunction(const NoiseSum& sum) {
                 groups_.back().multiplicity += multiplicity;
             else
                 groups_.push_back(
-                    {weight, groups_.back().scale, groups_.back().inverse_sinh2, multiplicity});
+                    {weight, groups_.back().scale, groups_.back().inverse_sinh2, multiplicity, 0});
             continue;
         }
         last = &term.scale;
         const double scale = term.scale.value();
-        groups_.push_back({weight, scale, inverse_sinh_squared(0.5 / scale), multiplicity});
+        groups_.push_back({weight, scale, inverse_sinh_squared(0.5 / scale), multiplicity, 0});
     }
-    const auto share = [](const Group& g) {
-        const double width = g.weight * g.scale;
-        return width * width * g.multiplicity;
-    };
-    const std::size_t leading = std::min(kLeading, groups_.size());
-    const auto wider = [&](const Group& a, const Group& b) { return share(a) > share(b); };
-    const auto end = groups_.begin() + static_cast<std::ptrdiff_t>(leading);
-    std::nth_element(groups_.begin(), end, groups_.end(), wider);
-    std::sort(groups_.begin(), end, wider);
+    for (Group& group : groups_)
+        group.speed = group.weight * std::sqrt(std::max(group.inverse_sinh2, 1.0));
+    std::sort(groups_.begin(), groups_.end(), kFaster);
+    add_series();
+}
+
+void CharacteristicFunction::add_series() {
+    rests_.resize(groups_.size() + 1);
+    for (std::size_t i = groups_.size(); i-- > 0;) {
+        // log(1 + s sin^2 x) in y = x^2 = weight^2 * theta^2 / 4
+        const double s = groups_[i].inverse_sinh2;
+        const double w = groups_[i].weight * groups_[i].weight;
+        const double terms[] = {s, -s * (1.0 / 3 + s / 2), s * (2.0 / 45 + s * (1 + s) / 3),
+                                -s * (1.0 / 315 + s * (0.1 + s / 3 + s * s / 4))};
+        double factor = groups_[i].multiplicity;
+        for (int k = 0; k < 4; ++k)
+            rests_[i].coefficient[k] = rests_[i + 1].coefficient[k] + (factor *= w) * terms[k];
+    }
 }
 
 CharacteristicFunction CharacteristicFunction::mixed(double weight) const {
     CharacteristicFunction result;
     result.lattice_ = HUGE_VAL;
     result.lattice_is_odd_ = false;
-    result.groups_.reserve(2 * groups_.size());
-    for (const double factor : {1 - weight, weight})
-        for (Group group : groups_) {
+    const auto scaled = [&](double factor) {
+        std::vector<Group> groups = groups_;
+        for (Group& group : groups) {
             group.weight *= factor;
-            if (group.weight > 0)
-                result.groups_.push_back(group);
+            group.speed *= factor;
         }
+        return groups;
+    };
+    result.groups_ = scaled(1 - weight);
+    if (weight > 0) {
+        const std::vector<Group> other = scaled(weight);
+        std::vector<Group> all(2 * groups_.size());
+        std::merge(result.groups_.begin(), result.groups_.end(), other.begin(), other.end(),
+                   all.begin(), kFaster);
+        result.groups_ = std::move(all);
+    }
+    result.add_series();
     return result;
 }
 
@@ -159,7 +192,10 @@ void CharacteristicFunction::evaluate(double start, double step, int count,
                                       double* values) const noexcept {
     double product[kBatch];
     std::fill_n(product, kBatch, 1.0);
-    for (const Group& group : groups_) {
+    const double slow = kSlow / (0.5 * (start + (count - 1) * step));
+    std::size_t rest = 0;
+    for (; rest < groups_.size() && groups_[rest].speed > slow; ++rest) {
+        const Group& group = groups_[rest];
         const double half = 0.5 * group.weight;
         const double step_sine = std::sin(half * step);
         const double step_cosine = std::cos(half * step);
@@ -180,23 +216,30 @@ void CharacteristicFunction::evaluate(double start, double step, int count,
                 product[i] *= std::pow(factor[i], group.multiplicity);
         }
     }
-    for (int i = 0; i < count; ++i)
-        values[i] = 1 / product[i]; // an infinite product gives 0
+    const double* series = rests_[rest].coefficient;
+    for (int i = 0; i < count; ++i) {
+        const double half = 0.5 * (start + i * step);
+        const double x = half * half;
+        const double log = x * (series[0] + x * (series[1] + x * (series[2] + x * series[3])));
+        values[i] = std::exp(-log) / product[i]; // an infinite product gives 0
+    }
 }
 
 double CharacteristicFunction::supremum(double from, double to, double enough) const noexcept {
-    constexpr double kRounding = 1 - 1e-9; // the sines below are good to far more than this
     double product = 1;
     std::size_t seen = 0;
     for (const Group& group : groups_) {
         if (seen++ == kLeading && product < 2)
             break;
-        const double low = 0.5 * group.weight * from;
-        const double high = 0.5 * group.weight * to;
-        if (std::floor(low / std::numbers::pi) != std::floor(high / std::numbers::pi))
-            continue; // the sine has a zero in between
-        // abs(sin) is concave between two zeros: the least value is at an end
-        const double sine = std::min(std::abs(std::sin(low)), std::abs(std::sin(high))) * kRounding;
+        // In units of pi, in which the sine has its zeros at integers. It is concave between two:
+        // the least value is at an end.
+        const double low = group.weight * (from / (2 * std::numbers::pi));
+        const double high = group.weight * (to / (2 * std::numbers::pi));
+        const auto zero = static_cast<double>(static_cast<std::int64_t>(low));
+        if (high >= zero + 1)
+            continue;
+        const double nearest = std::min(low - zero, zero + 1 - high) - 1e-15 * high; // rounding
+        const double sine = least_sine(std::clamp(nearest, 0.0, 0.5));
         const double factor = 1 + sine * sine * group.inverse_sinh2;
         product *= group.multiplicity == 1 ? factor : std::pow(factor, group.multiplicity);
         if (product * enough >= 1)

@@ -58,14 +58,24 @@ private:
         double scale;         ///< of the Laplace distribution
         double inverse_sinh2; ///< 1 / sinh^2(1 / (2 scale))
         double multiplicity;
+        double speed; ///< at which its factor leaves 1
+    };
+    /// log of the product of some groups' factors: a polynomial in theta^2 / 4, without the first
+    /// coefficient, which is 0.
+    struct Series {
+        double coefficient[4];
     };
 
     CharacteristicFunction() = default;
 
+    /// Once groups_ has all groups, fast ones first.
+    void add_series();
+
     /// log E exp(rate * S) or a little more, infinite where it may not exist.
     [[nodiscard]] double log_moment(double rate) const noexcept;
 
-    std::vector<Group> groups_; ///< great shares of the variance first
+    std::vector<Group> groups_; ///< fast ones first
+    std::vector<Series> rests_; ///< of each group and all after it
     double lattice_;
     bool lattice_is_odd_;
 };
