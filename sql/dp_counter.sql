@@ -976,9 +976,12 @@ IS 'The sources that the current user, or a role of which the user is a member, 
    'pg_monitor, and the number of counters of each. never_fails are the columns for which the owner '
    'vouches that evaluating them raises no error.';
 
+-- The planner has no statistics of releases, and would read many of them one by one by the index.
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,
     lag bigint,
+    since "any" DEFAULT NULL,
+    until "any" DEFAULT NULL,
     OUT period timestamp,
     OUT group_value pg_catalog.text,
     OUT step bigint,
@@ -992,12 +995,15 @@ CREATE FUNCTION dp_counter_changes(
 RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000
 SET search_path = pg_catalog, pg_temp
+SET enable_indexscan = off
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
-COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint)
-IS 'Returns for every step and group of a counter the events of the last lag periods, with the '
-   'standard deviation and the 95 % interval of that difference. period is local to the time '
-   'zone of the source. It reads only releases, so it costs no privacy.';
+COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, "any", "any")
+IS 'Returns for the steps and groups of a counter the events of the last lag periods, with the '
+   'standard deviation and the 95 % interval of that difference. Steps before lag, which have '
+   'fewer periods behind them, are left out; since and until choose the steps whose period begins '
+   'from since to before until. period is local to the time zone of the source. It reads only '
+   'releases, so it costs no privacy.';
 
 CREATE FUNCTION dp_counter_plan(
     counter pg_catalog.regclass,

@@ -68,7 +68,7 @@ SELECT set_eq(
         ('next_step(bigint, bigint, interval, timestamp with time zone, oid, text, timestamp without time zone, interval, timestamp with time zone)', 'f', 'record'),
         ('dp_source_contributions(regclass, text, numeric, text, integer, "any", "any")', 'p', 'void'),
         ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, "any", "any")', 'p', 'void'),
-        ('dp_counter_changes(regclass, bigint)', 'f', 'record'),
+        ('dp_counter_changes(regclass, bigint, "any", "any")', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
@@ -120,7 +120,7 @@ SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_coun
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
-SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
+SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, "any", "any")'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

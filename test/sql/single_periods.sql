@@ -70,7 +70,38 @@ SELECT count(*), bool_and(c.count = n.count - coalesce(b.count, 0) AND abs(c.std
 FROM unnest(ARRAY[1, 7, 19]) AS lag, dp_counters AS d, noisy_total AS n LEFT JOIN LATERAL (SELECT * FROM noisy_total AS b WHERE b.ward = n.ward AND b.step = n.step - lag) AS b ON true,
      LATERAL (SELECT * FROM dp_counter_changes('noisy_total', lag) AS c WHERE c.step = n.step AND c.group_value = n.ward OFFSET 0) AS c
 WHERE d.counter = 'noisy_total'::regclass;
-SELECT step, group_value FROM dp_counter_changes('flow', 1) WHERE step BETWEEN 12 AND 13;
+SELECT step, group_value FROM dp_counter_changes('flow', 1) WHERE step BETWEEN 12 AND 13 ORDER BY step, group_value;
+-- since and until choose the steps whose period begins there: the same rows as a condition does, whatever the boundaries
+SELECT count(*) AS calls, sum(rows) AS rows, bool_and(same) AS same
+FROM unnest('{flow,total,noisy_total,noisy}'::regclass[]) AS counter, unnest('{1,2,7,19}'::bigint[]) AS lag,
+     (VALUES ('-infinity'::timestamp, 'infinity'::timestamp), ('2025-01-10', '2025-01-11'), ('2025-01-09 00:00:01', '2025-01-14'), ('2025-01-13', '2025-01-12 12:00'::timestamp + interval '1 day'), ('2020-01-01', '2025-01-03'), ('2025-01-20', '2030-01-01'), ('2030-01-01', 'infinity')) AS r (a, b),
+     LATERAL (SELECT count(*) AS rows, (SELECT count(*) FROM ((SELECT * FROM dp_counter_changes(counter, lag, a, b) EXCEPT SELECT * FROM dp_counter_changes(counter, lag) WHERE period >= a AND period < b)
+                 UNION ALL (SELECT * FROM dp_counter_changes(counter, lag) WHERE period >= a AND period < b EXCEPT SELECT * FROM dp_counter_changes(counter, lag, a, b))) AS d) = 0 AS same FROM dp_counter_changes(counter, lag, a, b)) AS c;
+SELECT count(*), min(period), max(period) FROM dp_counter_changes('total', 2, until => '2025-01-04'); -- from step 2 on: of step 1 a window of two would be shorter
+SELECT count(*) FROM dp_counter_changes('total', 2, since => date '2025-01-20');
+-- no releases are read but those that the windows consist of
+CREATE TABLE read (step bigint);
+CREATE FUNCTION watched(step bigint, count bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN INSERT INTO flows.read VALUES (step); RETURN count; END $$;
+CREATE FUNCTION steps_read(counter regclass, lag bigint, since timestamp, until timestamp) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    DELETE FROM read;
+    PERFORM * FROM dp_counter_changes(counter, lag, since, until);
+    RETURN (SELECT string_agg(DISTINCT lpad(step::text, 2), ' ' ORDER BY lpad(step::text, 2)) FROM read);
+END $$;
+BEGIN;
+DO $$ DECLARE counter text; BEGIN FOREACH counter IN ARRAY '{flow,total}'::text[] LOOP
+    EXECUTE format('CREATE OR REPLACE VIEW %I AS SELECT period, ward, step, released_at, watched(step, count) AS count, stddev, low, high FROM (%s) AS v', counter, rtrim(pg_get_viewdef(counter::regclass), ';'));
+END LOOP; END $$;
+SELECT counter, steps_read(counter, 7, '2025-01-15', '2025-01-17') AS of_week, steps_read(counter, 1, '2025-01-15', '2025-01-16') AS of_day, steps_read(counter, 20, NULL, NULL) AS of_all, steps_read(counter, 21, NULL, NULL) AS of_none
+FROM unnest('{flow,total}'::regclass[]) AS counter;
+ROLLBACK;
+-- what is no range of periods
+SELECT * FROM dp_counter_changes('flow', 1, '2025-01-15', '2025-01-15');
+SELECT * FROM dp_counter_changes('flow', 1, since => '2025-01-15 UTC'::timestamptz);
+SELECT * FROM dp_counter_changes('flow', 1, until => 15);
+SELECT dp_event_counter_create('recorded', 1);
+SELECT * FROM dp_counter_changes('recorded', 1, since => '2025-01-15');
+SELECT * FROM dp_counter_changes('recorded', 1, until => '2025-01-15');
+SELECT dp_counter_drop('recorded');
 
 -- what cannot be added
 CREATE TYPE size AS ENUM ('small', 'large', 'huge');

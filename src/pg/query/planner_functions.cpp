@@ -230,11 +230,6 @@ struct ValueRange {
     [[nodiscard]] std::int64_t width() const {
         return dp_counter::saturated(dp_counter::int128{upper} - lower);
     }
-    /// numerator / denominator of the way from lower to upper.
-    [[nodiscard]] double at(long double numerator, long double denominator = 1) const {
-        const long double distance = static_cast<long double>(width()) * numerator / denominator;
-        return static_cast<double>(static_cast<long double>(lower) + distance);
-    }
 
     std::int64_t lower;
     std::int64_t upper;
@@ -363,12 +358,11 @@ DP_FUNCTION(dp_avg) {
     const ValueRange values(fcinfo, 2);
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
         PG_RETURN_NULL();
-    const int128 above = PG_GETARG_INT64(0);
-    const int128 total = above + PG_GETARG_INT64(1);
-    if (total <= 0)
+    const std::optional<double> result =
+        average(PG_GETARG_INT64(0), PG_GETARG_INT64(1), values.lower, values.upper);
+    if (!result)
         PG_RETURN_NULL();
-    PG_RETURN_FLOAT8(values.at(static_cast<long double>(std::clamp(above, int128{0}, total)),
-                               static_cast<long double>(total)));
+    PG_RETURN_FLOAT8(*result);
 }
 
 DP_FUNCTION(dp_avg_interval) {
@@ -399,7 +393,8 @@ DP_FUNCTION(dp_avg_interval) {
         return noise.share_interval(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2),
                                     confidence, PG_GETARG_INT64(11));
     });
-    return to_numeric_range(fcinfo, values, values.at(share.low), values.at(share.high));
+    return to_numeric_range(fcinfo, values, value_between(values.lower, values.upper, share.low),
+                            value_between(values.lower, values.upper, share.high));
 }
 
 DP_FUNCTION(dp_laplace_scale) {

@@ -1,6 +1,5 @@
 #include <optional>
 
-#include "core/accuracy/forecast.hpp"
 #include "core/base/checkpoint.hpp"
 #include "core/count/state_codec.hpp"
 
@@ -18,12 +17,10 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The mechanism in use, the errors of counters and the last counter's request, public values
-/// alone. They outlive the functions below, since errors that PostgreSQL raises in them would pass
-/// over destructors.
+/// The mechanism in use and the last counter's request, public values alone. They outlive the
+/// functions below, since errors that PostgreSQL raises in them would pass over destructors.
 std::optional<PreparedMechanism> prepared;
 constinit MechanismCache plans;
-constinit Forecast forecast(plans);
 std::optional<Request> last;
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
@@ -47,11 +44,13 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
         closed.release.step == release.step && closed.release.stddev == release.stddev;
     last = request;
     const std::int64_t width =
-        is_known ? closed.width : release_width(forecast.errors(request), release);
+        is_known ? closed.width : release_width(counter_forecast.errors(request), release);
     closed = {release, width};
 }
 
 } // namespace
+
+constinit Forecast counter_forecast(plans);
 
 StoredState new_state(MemoryContext context, const Request& request) {
     Failure failure;
@@ -121,9 +120,9 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
 
 ShareInterval share_of_totals(const CounterRelease& above, const CounterRelease& below) {
     return run([&] {
-        if (is_planned(forecast.errors(*last), above))
-            return forecast.share_interval(*last, above.count, below.count, above.step,
-                                           kReleaseConfidence);
+        if (is_planned(counter_forecast.errors(*last), above))
+            return counter_forecast.share_interval(*last, above.count, below.count, above.step,
+                                                   kReleaseConfidence);
         return normal_share(above, below);
     });
 }

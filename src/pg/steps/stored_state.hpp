@@ -3,12 +3,16 @@
 
 #include <cstdint>
 
+#include "core/accuracy/forecast.hpp"
 #include "core/accuracy/release_interval.hpp"
 #include "core/count/counter_state.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/releases_table.hpp"
 
 namespace dp_counter::pg {
+
+/// The errors of counters, remembered by this backend.
+extern Forecast counter_forecast;
 
 /// A state as a bytea, in secret memory, with the mechanism of its epoch.
 struct StoredState {

@@ -97,6 +97,8 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.cumulative = DatumGetBool(values[kCumulative]);
             row.epsilon = DatumGetNumericCopy(values[kEpsilon]);
             row.sensitivity = DatumGetInt64(values[kSensitivity]);
+            row.mechanism = DatumGetTextPCopy(values[kMechanism]);
+            row.k = nulls[kK] ? 0 : DatumGetInt32(values[kK]);
             row.has_every = !nulls[kEvery];
             row.has_failed = !nulls[kLastFailed];
             if (row.has_every)

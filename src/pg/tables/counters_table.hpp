@@ -22,6 +22,8 @@ struct CounterRow {
     bool cumulative;      ///< else each release counts its own period, and there are no streams
     Numeric epsilon;
     std::int64_t sensitivity;
+    text* mechanism; ///< and k, 0 where it is chosen: of the epoch of the last closed step
+    std::int32_t k;
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
