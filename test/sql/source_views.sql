@@ -105,6 +105,11 @@ CREATE VIEW aged AS SELECT person, now() AS at, now() AS seen FROM visits;
 CREATE TABLE guarded_by_mine (person integer, at timestamptz);
 ALTER TABLE guarded_by_mine ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY mine ON guarded_by_mine USING (mine(person) > 0);
+-- between set operations the planner casts: here it runs the owner's function
+CREATE TYPE bed AS ENUM ('north', 'south');
+CREATE FUNCTION bed_of(ward) RETURNS bed IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1::text; END';
+CREATE CAST (ward AS bed) WITH FUNCTION bed_of AS IMPLICIT;
+CREATE TABLE beds (person integer, at timestamptz, day date, bed bed);
 CREATE AGGREGATE my_sum(integer) (SFUNC = int4pl, STYPE = integer);
 CREATE TYPE pair_range AS RANGE (SUBTYPE = pair);
 CREATE TABLE pairs (person integer, at timestamptz, place pair, ward ward);
@@ -211,6 +216,9 @@ SELECT query, try(query, true) FROM (VALUES
     (51, 'SELECT v.person, a.seen AS at FROM visits v JOIN aged a USING (person)'),
     (52, 'WITH a AS (SELECT * FROM aged) SELECT person, seen AS at FROM a'),
     (53, 'SELECT person, at FROM visits UNION ALL SELECT person, seen FROM aged'),
+    (70, 'SELECT person, at, ward FROM visits UNION ALL SELECT person, at, ward FROM visits UNION ALL SELECT person, at, bed FROM beds'),
+    (71, 'SELECT person, at, ward FROM visits UNION ALL (SELECT person, at, bed FROM beds UNION ALL SELECT person, at, ward FROM visits)'),
+    (72, 'SELECT person, day AS at FROM beds UNION ALL SELECT person, day FROM beds UNION ALL SELECT person, at FROM beds'),
     (54, 'SELECT person, max(seen) AS at FROM aged GROUP BY person'),
     (55, 'SELECT person, (SELECT max(seen) FROM aged) AS at FROM visits'),
     (56, 'SELECT person, l.at FROM visits v, LATERAL (SELECT v.at + interval ''1 day'' AS at) l'),

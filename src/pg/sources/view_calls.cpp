@@ -15,6 +15,8 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
@@ -81,9 +83,37 @@ bool find_in_column(const TargetEntry* column, const char** reason) {
            find_call(reinterpret_cast<Node*>(column->expr), reason);
 }
 
+/// Whether the planner casts what an operand of a set operation returns to these types: it does so
+/// without a call in the query.
+bool casts(const Query* query, const Node* operand, const List* types) {
+    const auto* operation = reinterpret_cast<const SetOperationStmt*>(operand);
+    const Query* leaf =
+        IsA(operand, RangeTblRef)
+            ? rt_fetch(reinterpret_cast<const RangeTblRef*>(operand)->rtindex, query->rtable)
+                  ->subquery
+            : nullptr;
+    for (int i = 0; i < list_length(types); ++i) {
+        const Oid type =
+            leaf == nullptr
+                ? list_nth_oid(operation->colTypes, i)
+                : exprType(reinterpret_cast<const Node*>(
+                      static_cast<const TargetEntry*>(list_nth(leaf->targetList, i))->expr));
+        if (!IsBinaryCoercible(type, list_nth_oid(types, i)))
+            return true;
+    }
+    return leaf == nullptr && (casts(query, operation->larg, operation->colTypes) ||
+                               casts(query, operation->rarg, operation->colTypes));
+}
+
 bool find_in_query(const Query* query, const char** reason) {
     check_stack_depth();
     CHECK_FOR_INTERRUPTS();
+    const auto* operation = reinterpret_cast<const SetOperationStmt*>(query->setOperations);
+    if (operation != nullptr && casts(query, query->setOperations, operation->colTypes)) {
+        *reason = "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
+                  "casts.";
+        return true;
+    }
     ListCell* cell = nullptr;
     foreach (cell, query->targetList)
         if (find_in_column(static_cast<const TargetEntry*>(lfirst(cell)), reason))
