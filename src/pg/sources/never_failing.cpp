@@ -27,24 +27,30 @@ namespace {
 
 /// Never, whatever the arguments are.
 constexpr Oid kNever[] = {
-    3508, 3509, 3510, 3511, 3512, 3513, 3514, // enum: = <> < > <= >=, cmp
-    1718, 1719, 1720, 1721, 1722, 1723, 1769, // numeric: = <> > >= < <=, cmp
-    2338, 2339, 2340, 2341, 2342, 2343,       // date and timestamp: < <= = > >= <>
-    2351, 2352, 2353, 2354, 2355, 2356,       // date and timestamptz
-    2364, 2365, 2366, 2367, 2368, 2369,       // timestamp and date
-    2377, 2378, 2379, 2380, 2381, 2382,       // timestamptz and date
-    2520, 2521, 2522, 2523, 2524, 2525,       // timestamp and timestamptz
-    2527, 2528, 2529, 2530, 2531, 2532,       // timestamptz and timestamp
-    1317, 1381, 1369, 1374, // length, char_length, character_length, octet_length of text
-    1318, 1372, 1367, 1375, // of character
-    2010, 720,              // length, octet_length of bytea
-    1892, 1893, 1894, 1895, // & | # ~ of smallint
-    1898, 1899, 1900, 1901, // of integer
-    1904, 1905, 1906, 1907, // of bigint
-    1373, 1389, 1390, 2048, // isfinite
-    2029, 1178,             // timestamp and timestamptz to date
-    946,  2971,             // "char" and boolean to text
-    1299,                   // now
+    3508, 3509, 3510, 3511, 3512, 3513,
+    3514, // enum: = <> < > <= >=, cmp
+    1718, 1719, 1720, 1721, 1722, 1723,
+    1769,                               // numeric: = <> > >= < <=, cmp
+    2338, 2339, 2340, 2341, 2342, 2343, // date and timestamp: < <= = > >= <>
+    2351, 2352, 2353, 2354, 2355, 2356, // date and timestamptz
+    2364, 2365, 2366, 2367, 2368, 2369, // timestamp and date
+    2377, 2378, 2379, 2380, 2381, 2382, // timestamptz and date
+    2520, 2521, 2522, 2523, 2524, 2525, // timestamp and timestamptz
+    2527, 2528, 2529, 2530, 2531, 2532, // timestamptz and timestamp
+    1317, 1381, 1369, 1374,       // length, char_length, character_length, octet_length of text
+    1318, 1372, 1367, 1375,       // of character
+    2010, 720,                    // length, octet_length of bytea
+    1892, 1893, 1894, 1895,       // & | # ~ of smallint
+    1898, 1899, 1900, 1901,       // of integer
+    1904, 1905, 1906, 1907,       // of bigint
+    1373, 1389, 1390, 2048,       // isfinite
+    2029, 1178,                   // timestamp and timestamptz to date
+    313,  481,  754,  2557, 2558, // integers to wider ones, integer to boolean and back
+    235,  316,  482,  311,  236,  318,
+    652,              // integers and real to double precision, integers to real
+    1740, 1781, 1782, // integers to numeric
+    946,  2971,       // "char" and boolean to text
+    1299,             // now
 };
 
 /// LIKE and NOT LIKE, of text, character, bytea and name: with a pattern that is constant and does
@@ -404,7 +410,7 @@ const char* why_node_may_fail(Node* node) {
     default:
         break;
     }
-    return "an array, a row, JSON, XML or GROUPING SETS";
+    return "an array, a row, JSON, XML or GROUPING";
 }
 
 } // namespace dp_counter::pg
