@@ -50,7 +50,7 @@ bool may_declare(Oid source, const SourceArguments& arguments) {
 std::int64_t periods_a_year(const Interval& every) {
     const int128 length =
         int128{every.month} * kMonth + int128{every.day} * USECS_PER_DAY + every.time;
-    return static_cast<std::int64_t>((int128{12 * kMonth} + length - 1) / length);
+    return static_cast<std::int64_t>((int128{kMonth} * MONTHS_PER_YEAR + length - 1) / length);
 }
 
 /// A hundred years ago, as clocks show it in the source's time zone.
