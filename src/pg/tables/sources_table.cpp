@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "pg/tables/sources_table.hpp"
 
 #include "pg/tables/secret_tables.hpp"
