@@ -175,6 +175,14 @@ DO $$ DECLARE n integer; BEGIN
 END $$;
 RESET ROLE;
 
+-- the caller's own transaction fails: that is no counter's failure
+CREATE TABLE parents (id integer PRIMARY KEY);
+CREATE TABLE children (id integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+GRANT INSERT ON children TO ticks_other;
+SET ROLE ticks_other;
+DO $$ BEGIN INSERT INTO ticks.children VALUES (1); CALL public.dp_tick(); END $$;
+RESET ROLE;
+
 -- when the next step is due, and how many are: compared with one period after the other
 CREATE FUNCTION by_brute_force(zone text, since timestamp, every interval, late interval, steps integer, OUT due timestamptz, OUT behind bigint)
 LANGUAGE plpgsql AS $$ DECLARE at timestamptz; n integer := steps; BEGIN
