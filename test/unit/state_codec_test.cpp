@@ -332,7 +332,7 @@ TEST(StateCodec, ShowsWhatWasAskedForInEveryEpoch) {
         Counter counter(request);
         for (int step = 0; step <= 500; ++step) {
             if (step % 100 == 0) {
-                EXPECT_EQ(StateCodec::decode_request(counter.encode()), request) << step;
+                EXPECT_EQ(StateCodec::decode_public(counter.encode()).request, request) << step;
             }
             (void)counter.advance(step, random);
         }

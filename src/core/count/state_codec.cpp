@@ -74,41 +74,43 @@ public:
     template <class Int>
     void integer(Int value) {
         auto bits = static_cast<Bits<Int>>(value);
-        for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
-            byte(static_cast<unsigned char>(bits));
+        if (out_ != nullptr) {
+            unsigned char* to = out_ + size_; // a copy, which no store to it can change
+            for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
+                to[i] = static_cast<unsigned char>(bits);
+        }
+        size_ += sizeof(Int);
     }
     void real(double value) { integer(bit_copy<std::uint64_t>(value)); }
     void raw(std::span<const unsigned char> bytes) {
         for (const unsigned char value : bytes)
-            byte(value);
+            integer(value);
     }
     [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
-    void byte(unsigned char value) {
-        if (out_ != nullptr)
-            out_[size_] = value;
-        ++size_;
-    }
-
     unsigned char* out_;
     std::size_t size_ = 0;
 };
 
-/// Reads what lies between the magic bytes and the checksum; both are checked at the start.
+/// Reads numbers one after the other.
 class StateCodec::Reader {
 public:
-    explicit Reader(Bytes bytes) {
+    explicit Reader(Bytes bytes) : rest_(bytes) {}
+
+    /// What lies between the magic bytes and the checksum, once both are checked.
+    static Reader checked(Bytes bytes) {
         require(bytes.size() >= kChecksumBytes);
         const std::size_t size = bytes.size() - kChecksumBytes;
         unsigned char sum[kChecksumBytes];
         checksum(sum, bytes.data(), size);
         require(std::memcmp(sum, bytes.data() + size, kChecksumBytes) == 0);
-        rest_ = bytes.first(size);
-        require(std::memcmp(take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
-        if (integer<std::uint16_t>() != kVersion)
+        Reader reader(bytes.first(size));
+        require(std::memcmp(reader.take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
+        if (reader.integer<std::uint16_t>() != kVersion)
             throw Error(Fault::corrupt, "the stored state of the counter has an unknown version",
                         "A newer version of dp_counter wrote it. Install that version.");
+        return reader;
     }
 
     template <class Int>
@@ -149,7 +151,7 @@ public:
         require(value >= kMinRadix);
         return value;
     }
-    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+    [[nodiscard]] Bytes rest() const { return rest_; }
 
 private:
     const unsigned char* take(std::size_t size) {
@@ -244,17 +246,15 @@ MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
     return spec;
 }
 
-/// A counter at step 0 with the parameters of the stored one: nothing in it is secret.
-CounterState StateCodec::read_public(Reader& reader) {
+StateCodec::Public StateCodec::read_public(Reader& reader) {
     const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
     const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
     const PrivacyUnit unit(
         epsilon, reader.integer<std::int64_t>(1, std::numeric_limits<std::int64_t>::max()));
     const auto radix = reader.chosen_radix();
     const auto mechanism = reader.chosen_mechanism();
-    const Request request{horizon, unit, radix, mechanism};
-
-    return {request, read_spec(reader, unit)};
+    const MechanismSpec spec = read_spec(reader, unit);
+    return {{horizon, unit, radix, mechanism}, spec, reader.rest()};
 }
 
 /// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.
@@ -275,8 +275,8 @@ void StateCodec::read_progress(Reader& reader, CounterState& state) {
         require(state.carried_ == 0 && state.carried_variance_ == 0);
 }
 
-CounterState StateCodec::decode_public(Bytes bytes) {
-    Reader reader(bytes);
+StateCodec::Public StateCodec::decode_public(Bytes bytes) {
+    Reader reader = Reader::checked(bytes);
     try {
         return read_public(reader);
     } catch (const Error&) { // parameters that no mechanism can have
@@ -284,21 +284,14 @@ CounterState StateCodec::decode_public(Bytes bytes) {
     }
 }
 
-MechanismSpec StateCodec::decode_spec(Bytes bytes) {
-    return decode_public(bytes).spec_;
-}
-
-Request StateCodec::decode_request(Bytes bytes) {
-    return decode_public(bytes).request_;
-}
-
-CounterState* StateCodec::decode(Bytes bytes, const PreparedMechanism& prepared, void* block) {
-    Reader reader(bytes);
-    auto* state = CounterState::create(block, read_public(reader).request_, prepared);
+CounterState* StateCodec::decode(const Public& stored, const PreparedMechanism& prepared,
+                                 void* block) {
+    Reader reader(stored.progress);
+    auto* state = CounterState::create(block, stored.request, prepared);
     read_progress(reader, *state);
     state->engine().for_each_integer(
         [&](std::int64_t& value) { value = reader.integer<std::int64_t>(); });
-    require(reader.at_end());
+    require(reader.rest().empty());
     require(state->engine().is_state_at(prepared, state->step_of_epoch()));
     return state;
 }

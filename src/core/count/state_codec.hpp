@@ -62,16 +62,25 @@ public:
     /// Writes encoded_bytes(state) bytes to `out`.
     static void encode(CounterState& state, unsigned char* out);
 
-    /// The mechanism of the state in these bytes, which determines how large a block decode()
-    /// needs.
-    [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes);
-
-    /// What was asked for when the counter was created.
-    [[nodiscard]] static Request decode_request(Bytes bytes);
+    /// What is public in a state: what was asked for when the counter was created, and the
+    /// mechanism of the epoch, which determines how large a block decode() needs.
+    struct Public {
+        Request request;
+        MechanismSpec spec;
+        Bytes progress; ///< the rest, not parsed: secret
+    };
+    [[nodiscard]] static Public decode_public(Bytes bytes);
+    [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes) {
+        return decode_public(bytes).spec;
+    }
 
     /// Lays the state into block, of CounterState::bytes(prepared) bytes; the mechanism is
-    /// decode_spec(bytes).
-    static CounterState* decode(Bytes bytes, const PreparedMechanism& prepared, void* block);
+    /// stored.spec.
+    static CounterState* decode(const Public& stored, const PreparedMechanism& prepared,
+                                void* block);
+    static CounterState* decode(Bytes bytes, const PreparedMechanism& prepared, void* block) {
+        return decode(decode_public(bytes), prepared, block);
+    }
 
 private:
     class Reader;
@@ -79,8 +88,7 @@ private:
 
     static void write(CounterState& state, Writer& writer);
     static MechanismSpec read_spec(Reader& reader, const PrivacyUnit& unit);
-    static CounterState read_public(Reader& reader);
-    static CounterState decode_public(Bytes bytes);
+    static Public read_public(Reader& reader);
     static void read_progress(Reader& reader, CounterState& state);
 };
 

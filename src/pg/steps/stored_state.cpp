@@ -1,3 +1,4 @@
+#include <iterator>
 #include <optional>
 
 #include "core/base/checkpoint.hpp"
@@ -17,11 +18,19 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The mechanism in use and the last counter's request, public values alone. They outlive the
-/// functions below, since errors that PostgreSQL raises in them would pass over destructors.
-std::optional<PreparedMechanism> prepared;
+/// Mechanisms and the last counter's request, public values alone. They outlive the functions
+/// below, since errors that PostgreSQL raises in them would pass over destructors.
+std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
 constinit MechanismCache plans;
 std::optional<Request> last;
+
+/// Prepared, unless the stream before had the same. The reference is good until the next call.
+const PreparedMechanism& prepare(const MechanismSpec& spec) {
+    auto& known = mechanisms[static_cast<std::uint64_t>(spec.horizon) % std::size(mechanisms)];
+    if (!known || !(known->spec() == spec))
+        known.emplace(spec);
+    return *known;
+}
 
 StateCodec::Bytes bytes_of(const struct varlena* stored) {
     return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
@@ -54,9 +63,10 @@ constinit Forecast counter_forecast(plans);
 
 StoredState new_state(MemoryContext context, const Request& request) {
     Failure failure;
+    const PreparedMechanism* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared.emplace(CounterState::first_spec(request));
+            prepared = &prepare(CounterState::first_spec(request));
             bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
@@ -65,7 +75,7 @@ StoredState new_state(MemoryContext context, const Request& request) {
 }
 
 StoredState later_state(MemoryContext context, const struct varlena* other, std::int64_t steps) {
-    const Request request = run([&] { return StateCodec::decode_request(bytes_of(other)); });
+    const Request request = run([&] { return StateCodec::decode_public(bytes_of(other)).request; });
     const StoredState first = new_state(context, request);
     return steps == 0 ? first : close_steps(context, first.bytes, 0, nullptr, steps, nullptr);
 }
@@ -73,9 +83,12 @@ StoredState later_state(MemoryContext context, const struct varlena* other, std:
 StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                         const int128* totals, std::int64_t count, ClosedRelease* releases) {
     Failure failure;
+    std::optional<StateCodec::Public> known;
+    const PreparedMechanism* prepared = nullptr;
     std::size_t bytes = 0;
     if (!guarded(failure, [&] {
-            prepared.emplace(StateCodec::decode_spec(bytes_of(stored)));
+            known = StateCodec::decode_public(bytes_of(stored));
+            prepared = &prepare(known->spec);
             bytes = CounterState::bytes(*prepared);
         }))
         failure.raise();
@@ -84,7 +97,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
     CounterState* state = nullptr;
     void* block = allocate_secret(context, bytes);
     if (!guarded(failure, [&] {
-            state = StateCodec::decode(bytes_of(stored), *prepared, block);
+            state = StateCodec::decode(*known, *prepared, block);
             if (state->step() != steps)
                 throw Error(Fault::corrupt,
                             "the stored state of the counter does not match its last step",
@@ -101,7 +114,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
                     const std::optional<MechanismSpec> next = state->next_epoch();
                     is_epoch_over = next.has_value();
                     if (is_epoch_over) {
-                        prepared.emplace(*next);
+                        prepared = &prepare(*next);
                         bytes = CounterState::bytes(*prepared);
                     } else {
                         const StepNoise noise = state->advance(*prepared, draw);
