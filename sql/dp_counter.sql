@@ -346,7 +346,8 @@ COMMENT ON TABLE dp_counter_private.counters
 IS 'dp_counter: the counters, their parameters and the number of steps that each has closed';
 
 -- Each group of a counter has a stream; a counter without groups has one stream. The count up to
--- the last closed step is total + carries * 2^63, as in the table of events.
+-- the last closed step is total + carries * 2^63, as in the table of events. A tick replaces all
+-- rows of a counter: the fillfactor leaves room on each page for HOT updates of all of its rows.
 CREATE TABLE dp_counter_private.streams (
     number  pg_catalog.int4 NOT NULL,
     stream  pg_catalog.int4 NOT NULL,
@@ -354,7 +355,7 @@ CREATE TABLE dp_counter_private.streams (
     carries pg_catalog.int8 NOT NULL,
     state   pg_catalog.bytea NOT NULL,
     PRIMARY KEY (number, stream)
-) USING heap;
+) USING heap WITH (fillfactor = 45);
 
 -- EXTERNAL: the length of a compressed state would depend on the noise.
 ALTER TABLE dp_counter_private.streams

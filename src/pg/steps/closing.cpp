@@ -21,15 +21,16 @@ namespace dp_counter::pg {
 namespace {
 
 /// The steps of one stream; totals holds what was counted in each of them. Returns the mechanism.
-MechanismSpec close_stream(MemoryContext context, const CounterRow& row, std::int32_t stream,
-                           int128* totals, std::int64_t steps, ClosedRelease* closed) {
+MechanismSpec close_stream(MemoryContext context, const CounterRow& row, SecretRowsInOrder& streams,
+                           std::int32_t stream, int128* totals, std::int64_t steps,
+                           ClosedRelease* closed) {
     StreamRow stored;
-    read_stream(row.number, stream, stored);
+    next_stream(streams, stream, stored);
     for (std::int64_t s = 0; s < steps; ++s)
         totals[s] = stored.total += totals[s];
     const StoredState next = close_steps(context, stored.state, row.steps, totals, steps, closed);
     stored.state = next.bytes;
-    update_stream(row.number, stored);
+    update_stream(streams, stored);
     return next.spec;
 }
 
@@ -58,9 +59,14 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
                                        {Int64GetDatum(row.sensitivity), false});
     std::optional<MechanismSpec> spec;
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    const NewSecretRows releases = begin_releases();
+    SecretRowsInOrder streams{};
+    if (row.cumulative)
+        streams = begin_streams(row.number);
+    MemoryContextSwitchTo(stream_context);
     for (std::int32_t stream = 1; stream <= counted.groups * counted.numbers; ++stream) {
         CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(stream_context);
         const auto cell = static_cast<std::size_t>(stream - 1);
         const std::size_t number = cell % numbers;
         for (std::size_t s = 0; s < steps; ++s)
@@ -68,19 +74,23 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
                 counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];
         ClosedRelease* const of_number = closed + number * steps;
         if (row.cumulative)
-            spec = close_stream(stream_context, row, stream, totals, counted.steps, of_number);
+            spec = close_stream(stream_context, row, streams, stream, totals, counted.steps,
+                                of_number);
         else
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
         if (number + 1 == numbers) {
             for (std::size_t s = 0; numbers == 2 && s < steps; ++s)
                 averages[s] = average_of(row, closed[s].release, closed[steps + s].release);
-            insert_releases(row.number, released_at,
+            insert_releases(releases, row.number, released_at,
                             {static_cast<std::int32_t>(cell / numbers) + 1, counted.steps, closed,
                              numbers == 2 ? averages : nullptr, counted.periods, counted.least});
         }
-        MemoryContextSwitchTo(caller);
         MemoryContextReset(stream_context); // wipes the state
     }
+    MemoryContextSwitchTo(caller);
+    if (row.cumulative)
+        end_rows_in_order(streams);
+    end_secret_rows(releases);
     row.steps += counted.steps;
     row.released_at = released_at;
     row.stddev = closed[steps - 1].release.stddev;

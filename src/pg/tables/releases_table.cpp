@@ -1,7 +1,5 @@
 #include "pg/tables/releases_table.hpp"
 
-#include "pg/tables/secret_tables.hpp"
-
 extern "C" {
 #include "miscadmin.h"
 #include "utils/timestamp.h"
@@ -31,8 +29,12 @@ constexpr const char* kMissing = "the counter's publication is missing";
 
 } // namespace
 
-void insert_releases(std::int32_t number, TimestampTz released_at, const GroupReleases& group) {
-    const NewSecretRows rows = begin_secret_rows(kReleasesTable);
+NewSecretRows begin_releases() {
+    return begin_secret_rows(kReleasesTable);
+}
+
+void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz released_at,
+                     const GroupReleases& group) {
     const bool has_period = group.periods != nullptr;
     const bool is_average = group.averages != nullptr;
     for (std::int64_t i = 0; i < group.count; ++i) {
@@ -55,7 +57,6 @@ void insert_releases(std::int32_t number, TimestampTz released_at, const GroupRe
                    {kShareLow, Float8GetDatum(average.share.low), !is_average},
                    {kShareHigh, Float8GetDatum(average.share.high), !is_average}});
     }
-    end_secret_rows(rows);
 }
 
 void insert_publication(std::int32_t number) {

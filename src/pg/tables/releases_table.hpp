@@ -8,6 +8,7 @@
 
 #include "core/accuracy/release_interval.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "datatype/timestamp.h"
@@ -38,8 +39,10 @@ struct GroupReleases {
     std::int64_t least;
 };
 
-/// Stores releases as part of the current transaction.
-void insert_releases(std::int32_t number, TimestampTz released_at, const GroupReleases& group);
+/// Stores releases as part of the current transaction, between begin_releases and end_secret_rows.
+[[nodiscard]] NewSecretRows begin_releases();
+void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz released_at,
+                     const GroupReleases& group);
 
 /// Stores that a new counter has published nothing.
 void insert_publication(std::int32_t number);

@@ -54,13 +54,23 @@ SecretKey number_key(std::int32_t value, int column) {
     return {column, F_INT4EQ, Int32GetDatum(value)};
 }
 
-SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKeys keys,
-                              Snapshot snapshot) {
-    ScanKeyData scan_keys[2];
+namespace {
+
+/// Returns their number.
+int fill_scan_keys(SecretKeys keys, ScanKeyData* scan_keys) {
     int count = 0;
     for (const SecretKey& key : keys)
         ScanKeyInit(&scan_keys[count++], static_cast<AttrNumber>(key.column + 1),
                     BTEqualStrategyNumber, key.equal, key.value);
+    return count;
+}
+
+} // namespace
+
+SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKeys keys,
+                              Snapshot snapshot) {
+    ScanKeyData scan_keys[2];
+    const int count = fill_scan_keys(keys, scan_keys);
     const bool has_index = names.index != nullptr;
     return systable_beginscan(table, has_index ? secret_relation(names.index) : InvalidOid,
                               has_index, snapshot, count, scan_keys);
@@ -72,21 +82,22 @@ bool has_secret_row(const SecretTable& names, SecretKeys keys) {
 
 namespace {
 
-/// The values of a row. Columns that are not given are null in a new row, and stay in an old one.
-struct RowParts {
-    Datum values[kMostSecretColumns] = {};
+/// The row with its columns replaced. heap_modify_tuple would leave a copy of the values.
+HeapTuple replaced(HeapTuple old, TupleDesc type, SecretColumns columns) {
+    Datum values[kMostSecretColumns];
     bool nulls[kMostSecretColumns];
-    bool given[kMostSecretColumns] = {};
-
-    explicit RowParts(SecretColumns columns) {
-        std::fill_n(nulls, kMostSecretColumns, true);
-        for (const SecretColumn& column : columns) {
-            values[column.column] = column.value;
-            nulls[column.column] = column.is_null;
-            given[column.column] = true;
-        }
+    heap_deform_tuple(old, type, values, nulls);
+    for (const SecretColumn& column : columns) {
+        values[column.column] = column.value;
+        nulls[column.column] = column.is_null;
     }
-};
+    HeapTuple row = heap_form_tuple(type, values, nulls);
+    row->t_data->t_ctid = old->t_data->t_ctid;
+    row->t_self = old->t_self;
+    row->t_tableOid = old->t_tableOid;
+    sodium_memzero(values, sizeof(values));
+    return row;
+}
 
 void wipe(HeapTuple row) {
     sodium_memzero(row->t_data, row->t_len);
@@ -101,8 +112,14 @@ NewSecretRows begin_secret_rows(const SecretTable& names) {
 }
 
 void add_secret_row(const NewSecretRows& rows, SecretColumns columns) {
-    RowParts parts(columns);
-    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), parts.values, parts.nulls);
+    Datum values[kMostSecretColumns] = {};
+    bool nulls[kMostSecretColumns];
+    std::fill_n(nulls, kMostSecretColumns, true);
+    for (const SecretColumn& column : columns) {
+        values[column.column] = column.value;
+        nulls[column.column] = column.is_null;
+    }
+    HeapTuple row = heap_form_tuple(RelationGetDescr(rows.table), values, nulls);
     CatalogTupleInsertWithInfo(rows.table, row, rows.indexes);
     wipe(row);
 }
@@ -120,15 +137,13 @@ void insert_secret_row(const SecretTable& names, SecretColumns columns) {
 }
 
 bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {
-    RowParts parts(columns);
     Relation table = open_secret(names);
     SysScanDesc scan = begin_secret_scan(table, names, keys);
     bool found = false;
     HeapTuple old = nullptr;
     while (HeapTupleIsValid(old = systable_getnext(scan))) {
         CHECK_FOR_INTERRUPTS();
-        HeapTuple row =
-            heap_modify_tuple(old, RelationGetDescr(table), parts.values, parts.nulls, parts.given);
+        HeapTuple row = replaced(old, RelationGetDescr(table), columns);
         CatalogTupleUpdate(table, &old->t_self, row);
         wipe(row);
         found = true;
@@ -137,6 +152,43 @@ bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColu
     close_secret(table);
     CommandCounterIncrement();
     return found;
+}
+
+SecretRowsInOrder begin_rows_in_order(const SecretTable& names, SecretKeys keys) {
+    ScanKeyData scan_keys[2];
+    const int count = fill_scan_keys(keys, scan_keys);
+    Relation table = open_secret(names);
+    Relation index = index_open(secret_relation(names.index), AccessShareLock);
+    return {table,
+            index,
+            systable_beginscan_ordered(table, index, nullptr, count, scan_keys),
+            CatalogOpenIndexes(table),
+            nullptr,
+            CurrentMemoryContext};
+}
+
+bool next_row_in_order(SecretRowsInOrder& rows, Datum* values, bool* nulls) {
+    MemoryContext caller = MemoryContextSwitchTo(rows.context);
+    rows.row = systable_getnext_ordered(rows.scan, ForwardScanDirection);
+    MemoryContextSwitchTo(caller);
+    if (!HeapTupleIsValid(rows.row))
+        return false;
+    heap_deform_tuple(rows.row, RelationGetDescr(rows.table), values, nulls);
+    return true;
+}
+
+void replace_row_in_order(const SecretRowsInOrder& rows, SecretColumns columns) {
+    HeapTuple row = replaced(rows.row, RelationGetDescr(rows.table), columns);
+    CatalogTupleUpdateWithInfo(rows.table, &rows.row->t_self, row, rows.indexes);
+    wipe(row);
+}
+
+void end_rows_in_order(const SecretRowsInOrder& rows) {
+    CatalogCloseIndexes(rows.indexes);
+    systable_endscan_ordered(rows.scan);
+    index_close(rows.index, AccessShareLock);
+    close_secret(rows.table);
+    CommandCounterIncrement();
 }
 
 bool delete_secret_rows(const SecretTable& names, SecretKeys keys) {

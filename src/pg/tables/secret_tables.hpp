@@ -125,6 +125,22 @@ void end_secret_rows(const NewSecretRows& rows);
 [[nodiscard]] bool replace_in_secret_row(const SecretTable& names, SecretKeys keys,
                                          SecretColumns columns);
 
+/// Replaces columns of many rows, one after the other, in the order of the index. Trivial.
+struct SecretRowsInOrder {
+    Relation table;
+    Relation index;
+    SysScanDesc scan;
+    CatalogIndexState indexes;
+    HeapTuple row;         ///< that came last
+    MemoryContext context; ///< in which the scan began, and goes on
+};
+[[nodiscard]] SecretRowsInOrder begin_rows_in_order(const SecretTable& names, SecretKeys keys);
+/// Reads the next row; false if there is none.
+[[nodiscard]] bool next_row_in_order(SecretRowsInOrder& rows, Datum* values, bool* nulls);
+/// Replaces columns of the row that came last, and wipes the copy that was stored.
+void replace_row_in_order(const SecretRowsInOrder& rows, SecretColumns columns);
+void end_rows_in_order(const SecretRowsInOrder& rows);
+
 /// Deletes all rows that have these keys; says whether there was any.
 bool delete_secret_rows(const SecretTable& names, SecretKeys keys);
 

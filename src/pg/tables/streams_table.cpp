@@ -5,7 +5,6 @@
 #include "pg/tables/streams_table.hpp"
 
 #include "pg/server/secret_memory.hpp"
-#include "pg/tables/secret_tables.hpp"
 
 namespace dp_counter::pg {
 
@@ -26,6 +25,17 @@ Datum carries_of(int128 total) {
 
 constexpr const char* kMissing = "a stream of the counter is missing";
 
+void take(const Datum* values, StreamRow& row) {
+    row.stream = DatumGetInt32(values[kStream]);
+    row.total = (static_cast<int128>(DatumGetInt64(values[kCarries])) << kCarry) +
+                DatumGetInt64(values[kTotal]);
+    struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
+    row.state = static_cast<struct varlena*>(allocate_secret(CurrentMemoryContext, VARSIZE(plain)));
+    std::memcpy(row.state, plain, VARSIZE(plain));
+    sodium_memzero(plain, VARSIZE(plain));
+    pfree(plain);
+}
+
 } // namespace
 
 void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
@@ -43,27 +53,28 @@ void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
 }
 
 void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row) {
-    const auto read = [&](const Datum* values, const bool*) {
-        row.stream = stream;
-        row.total = (static_cast<int128>(DatumGetInt64(values[kCarries])) << kCarry) +
-                    DatumGetInt64(values[kTotal]);
-        struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
-        row.state =
-            static_cast<struct varlena*>(allocate_secret(CurrentMemoryContext, VARSIZE(plain)));
-        std::memcpy(row.state, plain, VARSIZE(plain));
-        sodium_memzero(plain, VARSIZE(plain));
-        pfree(plain);
-    };
-    if (!visit_secret_rows(kStreams, {number_key(number), number_key(stream, kStream)}, read))
+    if (!visit_secret_rows(kStreams, {number_key(number), number_key(stream, kStream)},
+                           [&](const Datum* values, const bool*) { take(values, row); }))
         raise_damaged(kMissing);
 }
 
-void update_stream(std::int32_t number, const StreamRow& row) {
-    if (!replace_in_secret_row(kStreams, {number_key(number), number_key(row.stream, kStream)},
-                               {{kTotal, low_of(row.total)},
-                                {kCarries, carries_of(row.total)},
-                                {kState, PointerGetDatum(row.state)}}))
+SecretRowsInOrder begin_streams(std::int32_t number) {
+    return begin_rows_in_order(kStreams, {number_key(number)});
+}
+
+void next_stream(SecretRowsInOrder& streams, std::int32_t stream, StreamRow& row) {
+    Datum values[kMostSecretColumns];
+    bool nulls[kMostSecretColumns];
+    if (!next_row_in_order(streams, values, nulls) || DatumGetInt32(values[kStream]) != stream)
         raise_damaged(kMissing);
+    take(values, row);
+    sodium_memzero(values, sizeof(values));
+}
+
+void update_stream(const SecretRowsInOrder& streams, const StreamRow& row) {
+    replace_row_in_order(streams, {{kTotal, low_of(row.total)},
+                                   {kCarries, carries_of(row.total)},
+                                   {kState, PointerGetDatum(row.state)}});
 }
 
 void delete_streams(std::int32_t number) {

@@ -5,6 +5,7 @@
 
 #include "core/base/checked.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/tables/secret_tables.hpp"
 
 namespace dp_counter::pg {
 
@@ -22,8 +23,12 @@ void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
 /// Reads a stream. Raises data_corrupted if there is none.
 void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row);
 
-/// Stores what changes with a step: all but its number.
-void update_stream(std::int32_t number, const StreamRow& row);
+/// All streams of a counter one after the other, 1, 2, ..., to advance each. next_stream raises
+/// data_corrupted if there is none; update_stream stores what changes with a step of the stream
+/// that was read last: all but its number.
+[[nodiscard]] SecretRowsInOrder begin_streams(std::int32_t number);
+void next_stream(SecretRowsInOrder& streams, std::int32_t stream, StreamRow& row);
+void update_stream(const SecretRowsInOrder& streams, const StreamRow& row);
 
 void delete_streams(std::int32_t number);
 
