@@ -446,9 +446,33 @@ REVOKE ALL ON TABLE dp_counter_private.publications FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.publications
 IS 'dp_counter: how many steps of each counter readers may see';
 
+-- The groups of a counter. Their order, and so the number of each, is that of the declaration.
+CREATE TABLE dp_counter_private.groups (
+    number pg_catalog.int4 NOT NULL,
+    stream pg_catalog.int4 NOT NULL,
+    name   pg_catalog.text NOT NULL,
+    PRIMARY KEY (number, stream)
+) USING heap;
+
+ALTER TABLE dp_counter_private.groups ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.groups FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.groups
+IS 'dp_counter: the names of the groups of each counter, by the number of the group';
+
+CREATE FUNCTION dp_counter_private.group_name(number pg_catalog.int4, stream pg_catalog.int4)
+RETURNS pg_catalog.text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_group_name';
+
+COMMENT ON FUNCTION dp_counter_private.group_name(pg_catalog.int4, pg_catalog.int4)
+IS 'Internal: the name of a group, for the views of counters. A query reads all names of a counter '
+   'once.';
+
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
 SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high,
-       r.rest, r.share_low, r.share_high
+       r.rest, r.share_low, r.share_high,
+       dp_counter_private.group_name(r.number, r.stream) AS name
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
 WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=) p.steps;
 
@@ -564,7 +588,7 @@ CREATE TABLE dp_counter_private.source_counters (
     upper      pg_catalog.int8 NOT NULL,
     per_person pg_catalog.int8,
     by         pg_catalog.int2,
-    groups     pg_catalog.text[],
+    groups     pg_catalog.int4,
     every      pg_catalog.interval NOT NULL,
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
@@ -645,6 +669,8 @@ CREATE FUNCTION dp_counter_create(
     upper bigint DEFAULT NULL,
     by pg_catalog.text DEFAULT NULL,
     groups pg_catalog.text[] DEFAULT NULL,
+    groups_from pg_catalog.regclass DEFAULT NULL,
+    groups_column pg_catalog.text DEFAULT NULL,
     grace interval DEFAULT NULL,
     cumulative boolean DEFAULT NULL,
     k integer DEFAULT NULL,
@@ -657,15 +683,16 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
-    pg_catalog.text, pg_catalog.text[], interval, boolean, integer, pg_catalog.text,
-    pg_catalog.regclass)
+    pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, interval, boolean,
+    integer, pg_catalog.text, pg_catalog.regclass)
 IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
    'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
-   'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases together are epsilon-DP for neighbors '
-   'that differ in all rows of one person or, where the budget renews, in those of one of the '
-   'person''s own windows. At most per_person events of a person count there (default 1). It '
-   'counts events, persons, the sum or the average of a column clamped to lower .. upper, or the '
-   'share of events for which a column is true.';
+   'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
+   'together are epsilon-DP for neighbors that differ in all rows of one person or, where the '
+   'budget renews, in those of one of the person''s own windows. At most per_person events of a '
+   'person count there (default 1). It counts events, persons, the sum or the average of a column '
+   'clamped to lower .. upper, or the share of events for which a column is true. Its groups are '
+   'public, an array or the values of a column of a table, which is read once, as the caller.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
@@ -805,15 +832,19 @@ IS 'Closes the periods that are over, of each counter of the source on which the
    'block.';
 
 CREATE FUNCTION dp_counter_add_groups(
-    counter pg_catalog.regclass, groups pg_catalog.text[])
-RETURNS void
+    counter pg_catalog.regclass,
+    groups pg_catalog.text[] DEFAULT NULL,
+    groups_from pg_catalog.regclass DEFAULT NULL,
+    groups_column pg_catalog.text DEFAULT NULL
+) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_add_groups';
 
-COMMENT ON FUNCTION dp_counter_add_groups(pg_catalog.regclass, pg_catalog.text[])
-IS 'Adds groups to a counter over a source, from the next period that it closes on. It costs no '
-   'epsilon, since a person''s bound is for all groups together. Only the owner of the view can '
-   'call it.';
+COMMENT ON FUNCTION dp_counter_add_groups(
+    pg_catalog.regclass, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text)
+IS 'Adds groups to a counter over a source, from the next period that it closes on; of those in a '
+   'column of a table the ones that are new. It costs no epsilon, since a person''s bound is for '
+   'all groups together. Only the owner of the view can call it.';
 
 CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
@@ -901,7 +932,8 @@ SELECT c.counter,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
-       s.groups,
+       (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
+        WHERE g.number OPERATOR(pg_catalog.=) c.number) AS groups,
        COALESCE(s.every, c.every) AS every,
        s.since,
        o.time_zone,

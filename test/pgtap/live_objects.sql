@@ -23,12 +23,12 @@ SELECT set_eq(
         ('dp_budget_spend(regclass,numeric,text,"any","any")', 'p', 'void',
          'budget regclass, epsilon numeric, purpose text, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],interval,boolean,integer,text,regclass)', 'f', 'regclass',
+        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,interval,boolean,integer,text,regclass)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
          || 'since "any" DEFAULT NULL::unknown, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
          || 'persons boolean DEFAULT false, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
          || 'lower bigint DEFAULT NULL::bigint, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
-         || 'grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass'),
+         || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
          'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean,text[])', 'f', 'void',
@@ -45,7 +45,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),
-        ('dp_counter_add_groups(regclass,text[])', 'f', 'void', 'counter regclass, groups text[]'),
+        ('dp_counter_add_groups(regclass,text[],regclass,text)', 'f', 'void', 'counter regclass, groups text[] DEFAULT NULL::text[], groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');
@@ -60,7 +60,7 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
               $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.window_key', 'r'), ('dp_counter_private.spendings', 'v'),
-                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.source_counters', 'r'),
+                        ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.groups', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.source_counters', 'r'),
                         ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
               'tables, a sequence and views');

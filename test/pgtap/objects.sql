@@ -46,6 +46,7 @@ SELECT set_eq(
         ('dp_count_final(internal)', 'f', 'bigint'),
         ('dp_repair()', 'f', 'bigint'),
         ('kept_in_dumps()', 'f', 'boolean'),
+        ('group_name(integer, integer)', 'f', 'text'),
         ('dp_plan(bigint, double precision, integer, text, bigint)', 'f', 'record'),
         ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
@@ -59,7 +60,7 @@ SELECT set_eq(
         ('dp_budget_spend(regclass, numeric, text, "any", "any")', 'p', 'void'),
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
-        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], interval, boolean, integer, text, regclass)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], regclass, text, interval, boolean, integer, text, regclass)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
@@ -72,7 +73,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
-        ('dp_counter_add_groups(regclass, text[])', 'f', 'void'),
+        ('dp_counter_add_groups(regclass, text[], regclass, text)', 'f', 'void'),
         ('dp_counter_plan(regclass)', 'f', 'record'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_dropped()', 'f', 'event_trigger') $$,
@@ -80,7 +81,7 @@ SELECT set_eq(
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
-    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
+    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.groups'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_sources'), ('table', 'dp_counter_private.publications'),
               ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),
@@ -115,7 +116,7 @@ SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
 SELECT set_eq('SELECT signature FROM functions WHERE proacl IS NOT NULL', ARRAY['kept_in_dumps()'], 'PUBLIC may use them, by default');
-SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|next_step'' OR prorettype = ''event_trigger''::regtype)',
+SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|next_step|group_name'' OR prorettype = ''event_trigger''::regtype)',
                 'what PostgreSQL and our views alone call is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');

@@ -30,7 +30,6 @@ COMMENT ON COLUMN total.ward IS 'the ward';
 CREATE TABLE before AS SELECT oid, relacl FROM pg_class WHERE oid = 'total'::regclass;
 SELECT dp_counter_add_groups(counter, '{w3,w2}') FROM unnest(ARRAY['flow', 'flow_sum', 'total', 'total_20', 'noisy', 'noisy_total', 'vague']::regclass[]) AS counter;
 SELECT count(*) AS same, obj_description('total'::regclass) AS own, col_description('total'::regclass, 2) AS of_column FROM before JOIN pg_class USING (oid, relacl) WHERE oid = 'total'::regclass;
-SELECT pg_get_viewdef('total') LIKE '%w0,w1,w3,w2%' AS shown;
 SELECT DISTINCT ward FROM total ORDER BY ward;
 SELECT counter, groups FROM dp_counters WHERE counter::text = 'total';
 CALL tick_at('2025-01-21');
@@ -124,7 +123,7 @@ END $$;
 SELECT pg_temp.try('SELECT dp_counter_add_groups(' || arguments || ')')
 FROM unnest(ARRAY['NULL, ''{w4}''', '''flow'', NULL', '''flow'', ''{}''', '''flow'', ''{NULL}''', '''flow'', ''{w4,NULL}''', '''flow'', ''{w0}''', '''flow'', ''{w4,w4}''', '''flow'', ''{w4,w3}''',
                   '''fed'', ''{w4}''', '''all_sizes'', ''{w4}''', '''visits_dp'', ''{w4}''', '''by_size'', ''{tiny}''', '''by_size'', ''{small}''', '''by_size'', ''{large}''', '''by_size'', ''{large}''',
-                  '''total_20'', (SELECT array_agg(i::text) FROM generate_series(1, 499997) AS i)', '''flow'', (SELECT array_agg(i::text) FROM generate_series(1, 1000000) AS i)']) AS arguments;
+                  '''flow'', (SELECT array_agg(i::text) FROM generate_series(1, 1000000) AS i)']) AS arguments;
 SET ROLE flows_reader;
 SELECT pg_temp.try(call) FROM unnest(ARRAY['SELECT dp_counter_add_groups(''flows.total'', ''{w4}'')', 'SELECT dp_counter_add_groups(''flows.budget'', ''{w4}'')']) AS call;
 RESET ROLE;
@@ -136,12 +135,13 @@ ROLLBACK;
 SELECT groups FROM dp_counters WHERE counter = 'by_size'::regclass;
 SELECT dp_counter_add_groups('by_size', '{huge}');
 SELECT groups FROM dp_counters WHERE counter = 'by_size'::regclass;
--- a view that was replaced
+-- a view that was replaced: it has the labels of an enum, and no other names
+CREATE OR REPLACE VIEW by_size AS SELECT period::date, 'small'::size AS size, step, released_at, count, stddev, low, high FROM total;
 CREATE OR REPLACE VIEW flow AS SELECT period, ward || '' AS ward, step, released_at, count, stddev, low, high FROM total;
-SELECT pg_temp.try('SELECT dp_counter_add_groups(''flow'', ''{w4}'')');
+SELECT pg_temp.try(format('SELECT dp_counter_add_groups(%L, %L)', counter, name)) FROM (VALUES ('by_size', '{small}'), ('flow', '{w4}')) AS t (counter, name);
 \pset tuples_only off
-DROP VIEW flow;
-SELECT dp_counter_drop(counter) FROM unnest(ARRAY['flow_sum', 'total', 'total_20', 'noisy', 'noisy_total', 'vague', 'cells', 'by_size', 'all_sizes', 'fed']::regclass[]) AS counter;
+DROP VIEW flow, by_size;
+SELECT dp_counter_drop(counter) FROM unnest(ARRAY['flow_sum', 'total', 'total_20', 'noisy', 'noisy_total', 'vague', 'cells', 'all_sizes', 'fed']::regclass[]) AS counter;
 SELECT dp_source_drop('visits_dp'), dp_source_drop('parcels_dp');
 SELECT dp_budget_drop('budget');
 DROP SCHEMA flows CASCADE;

@@ -67,7 +67,6 @@ EXECUTE create_counter(1e-10, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL
 EXECUTE create_counter(2, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 0, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10000001, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 microsecond', '2025-01-01', NULL);
-EXECUTE create_counter(1, 5000001, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,b}', '1 second', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', 'no', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', 'amount', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'money', 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);

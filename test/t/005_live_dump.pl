@@ -61,7 +61,7 @@ sub secrets
 	return join '', $dump =~ /^(COPY dp_counter_private\..*?^\\\.\n|SELECT pg_catalog\.setval\('dp_counter_private.*?\n)/msg;
 }
 my $secrets = secrets(slurp_file($file));
-is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 12, 'all eleven tables and a sequence');
+is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 13, 'all twelve tables and a sequence');
 
 my %restore = (
 	psql       => [ [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file ] ],
@@ -111,17 +111,19 @@ is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen 
 	0, 'the views of a dump without counters stay empty');
 
 # --- groups of an enum whose labels have changed places and names since the last tick: the rows that are restored have them too;
-# an average, which has two numbers, and a sum below 0
+# groups that come from a table, and one that is added after the restore; an average, which has two numbers, and a sum below 0
 $node->safe_psql('postgres', 'CREATE DATABASE labels TEMPLATE template0');
 $node->safe_psql('labels', q{
 	CREATE EXTENSION dp_counter;
 	SELECT dp_budget_create('budget', 1e10);
 	CREATE TYPE ward AS ENUM ('zero', 'a', 'b', 'c');
-	CREATE TABLE visits AS SELECT day * 1000 + n AS patient, date '2024-12-31' + day AS at, (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward AS ward, n % 40 - 25 AS net
+	CREATE TABLE visits AS SELECT day * 1000 + n AS patient, date '2024-12-31' + day AS at, (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward AS ward, CASE WHEN n <= 100 * day THEN 'north' WHEN n <= 110 * day THEN 'south' ELSE 'west' END AS place, n % 40 - 25 AS net
 		FROM generate_series(1, 2) AS day, generate_series(1, 111 * day) AS n;
-	CREATE VIEW visits_dp AS SELECT patient, at, ward, net FROM visits;
+	CREATE VIEW visits_dp AS SELECT patient, at, ward, place, net FROM visits;
+	CREATE TABLE places AS SELECT unnest('{south,north}'::text[]) AS name;
 	SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
 	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}');
+	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name');
 	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10);
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
@@ -136,9 +138,11 @@ $node->safe_psql('postgres', 'CREATE DATABASE labels_restored TEMPLATE template0
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $labels ], 'restored');
 for my $database (qw(labels labels_restored))
 {
-	$node->safe_psql($database, q{UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
+	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
 	is($node->safe_psql($database, 'SELECT ward, count FROM wards WHERE step = 2 ORDER BY count'), "a|3\nc|30\nd|300", "$database: labels that were renamed go along");
 	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'wards'::regclass}), '{d,a,c}', 'and are shown');
+	is($node->safe_psql($database, 'SELECT place, count FROM by_place WHERE step = 2 ORDER BY count'), "west|2\nsouth|30\nnorth|300", "$database: groups of a table too");
+	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'by_place'::regclass}), '{north,south,west}', 'with one that was added');
 	is($node->safe_psql($database, q{
 		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count, round(a.low::numeric, 9) = t.avg AND t.avg = round(a.avg::numeric, 9)
 		FROM average AS a JOIN nets AS n USING (step), LATERAL (SELECT sum(v), count(v), round(avg(v), 9) AS avg FROM visits, LATERAL (SELECT least(greatest(net, -20), 10)) AS c (v) WHERE at < date '2025-01-01' + step::int) AS t
@@ -163,9 +167,9 @@ sql(q{CALL dp_counter_tick('s.seen')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
 is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE counter = 's.seen'::regclass}), 3, 'and the view');
-for my $averages ('SELECT * FROM average ORDER BY step', q{SELECT * FROM dp_counter_changes('average', 2) ORDER BY step})
+for my $releases ('SELECT * FROM average ORDER BY step', 'SELECT * FROM by_place ORDER BY step, place', q{SELECT * FROM dp_counter_changes('average', 2) ORDER BY step})
 {
-	is($standby->safe_psql('labels_restored', $averages), $node->safe_psql('labels_restored', $averages), 'averages too');
+	is($standby->safe_psql('labels_restored', $releases), $node->safe_psql('labels_restored', $releases), 'averages and groups too');
 }
 is($standby->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_sum(1, 1e9, 1) OVER (ORDER BY i) AS n FROM generate_series(1, 9) AS i) AS r'), 9, 'a query is a release there as well');
 like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');

@@ -17,16 +17,18 @@ extern "C" {
 DP_FUNCTION(dp_counter_add_groups) {
     using namespace dp_counter::pg;
     const Oid counter = read_relation(fcinfo->args[0], "counter");
-    check_not_null(fcinfo->args[1], "groups", "Name the groups to add.");
     PreventCommandIfReadOnly("dp_counter_add_groups()");
     check_counter_owner(counter); // before the locks, so that nobody else can make others wait
-    lock_source_of(counter);      // in the order of a tick
+    const WrittenGroups added =
+        read_written_groups(fcinfo->args[1], fcinfo->args[2], fcinfo->args[3]);
+    check_not_null(added.texts, "groups", "Name the groups to add.");
+    lock_source_of(counter); // in the order of a tick
     LockRelationOid(counter, AccessExclusiveLock);
     check_counter_owner(counter);
     lock_counter(counter);
     CounterRow row;
     if (!read_counter(counter, row))
         raise_dropped();
-    add_groups(counter, row, PG_GETARG_ARRAYTYPE_P(1));
+    add_groups(counter, row, added);
     PG_RETURN_VOID();
 }

@@ -4,6 +4,7 @@
 #include "pg/sources/declare_counter.hpp"
 #include "pg/sources/groups.hpp"
 #include "pg/steps/stored_state.hpp"
+#include "pg/tables/groups_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
@@ -31,10 +32,6 @@ SourceCounterRow require_groups(Oid counter) {
     return declared;
 }
 
-std::int32_t count_of(const ArrayType* groups) {
-    return ArrayGetNItems(ARR_NDIM(groups), ARR_DIMS(groups));
-}
-
 /// Stores streams, each with noise of its own.
 void add_streams(const CounterRow& row, std::int32_t first, std::int32_t last) {
     MemoryContext context =
@@ -54,17 +51,22 @@ void add_streams(const CounterRow& row, std::int32_t first, std::int32_t last) {
 
 } // namespace
 
-void add_groups(Oid counter, const CounterRow& row, ArrayType* added) {
+void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added) {
     const SourceCounterRow declared = require_groups(counter);
-    if (count_of(added) == 0)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("groups must not be empty"), errhint("Name the groups to add.")));
-    check_number_of_groups(count_of(declared.groups) + count_of(added), row.horizon);
-    const Groups before =
-        groups_of_counter(counter, declared.groups, column_type(declared.source, declared.by));
-    const Groups groups = join_groups(before, read_groups(added, before.type));
-    replace_groups(counter, before, groups);
-    rename_groups(counter, write_groups(groups));
+    check_not_read(added, declared.source);
+    const Oid type = column_type(declared.source, declared.by);
+    const Groups before = groups_of_counter(counter, row.number, declared.groups, type);
+    const Groups groups = join_groups(
+        before, read_groups(DatumGetArrayTypeP(added.texts.value), type), OidIsValid(added.table));
+    const std::int32_t count = groups.count - before.count;
+    check_number_of_groups(groups.count);
+    const Datum* names = names_of(groups);
+    if (type_is_enum(type)) {
+        replace_groups(counter, before, groups);
+        rename_groups(row.number, names, before.count);
+    }
+    insert_groups(row.number, before.count + 1, names + before.count, count);
+    update_groups(counter, groups.count);
     if (row.cumulative)
         add_streams(row, before.count * declared.measure.streams() + 1,
                     groups.count * declared.measure.streams());

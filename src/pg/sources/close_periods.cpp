@@ -25,6 +25,7 @@
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/steps/closing.hpp"
+#include "pg/tables/groups_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -81,10 +82,8 @@ struct Collector {
 constexpr std::int64_t kMostCells = 100000;
 
 std::int64_t streams_of(const SourceCounterRow& declared) {
-    const int groups = declared.by == InvalidAttrNumber
-                           ? 1
-                           : ArrayGetNItems(ARR_NDIM(declared.groups), ARR_DIMS(declared.groups));
-    return std::int64_t{groups} * declared.measure.streams();
+    const std::int64_t groups = declared.by == InvalidAttrNumber ? 1 : declared.groups;
+    return groups * declared.measure.streams();
 }
 
 /// SHA-256 of the key of the tallies and all that the order may depend on, so that SQL can compute
@@ -153,12 +152,13 @@ void add_event(const SourceEvent& event, void* context) {
 }
 
 /// Reads the counter's declaration back from its stored form.
-void prepare(Collector& collector, Oid counter, const SourceCounterRow& declared) {
+void prepare(Collector& collector, Oid counter, std::int32_t number,
+             const SourceCounterRow& declared) {
     take_tally_key(collector.tallies, declared.key);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
     if (declared.by != InvalidAttrNumber)
-        collector.groups =
-            groups_of_counter(counter, declared.groups, column_type(declared.source, declared.by));
+        collector.groups = groups_of_counter(counter, number, declared.groups,
+                                             column_type(declared.source, declared.by));
     if (declared.measure.column != InvalidAttrNumber)
         collector.value_type = column_type(declared.source, declared.measure.column);
 }
@@ -248,7 +248,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     collector.due = &due;
     collector.unit = unit_of_budget(source.budget);
     collector.bound = PersonBound({declared.per_person, collector.counts_persons()});
-    prepare(collector, counter, declared);
+    prepare(collector, counter, row.number, declared);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context,
         static_cast<std::size_t>(due.count) * static_cast<std::size_t>(collector.groups.count) *
@@ -261,7 +261,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
                           collector.cells, least_of(declared.measure), due.shown, called});
     mark_ended(counter, due.ended);
     if (type_is_enum(collector.groups.type))
-        rename_groups(counter, write_groups(collector.groups));
+        rename_groups(row.number, names_of(collector.groups), collector.groups.count);
     return row.steps == last && last != row.horizon ? Closed::part : Closed::all;
 }
 

@@ -22,8 +22,7 @@ namespace dp_counter::pg {
 namespace {
 
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
-constexpr std::int64_t kMostReleases = 10000000;
-constexpr int kMostGroups = 1000000; // more would delay a cancel while the view is created
+constexpr std::int64_t kMostPeriods = 10000000;
 
 [[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
                               const char* hint) {
@@ -75,13 +74,12 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
 }
 
-void read_by(const SourceArguments& arguments, std::int64_t horizon,
-             SourceDeclaration& declaration) {
+void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
     row.by = optional_column(row.source, arguments.by, "by");
     declaration.streams = 1;
     if (row.by == InvalidAttrNumber) {
-        if (!arguments.groups.isnull)
+        if (!arguments.groups.texts.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
                             errhint("Name the column that contains the groups.")));
     } else {
@@ -94,23 +92,20 @@ void read_by(const SourceArguments& arguments, std::int64_t horizon,
                         "varchar, bytea or an enum, not %s",
                         format_type_be(type)),
                  errhint("Cast the column in the view. Text needs a deterministic collation.")));
-        if (arguments.groups.isnull)
+        if (arguments.groups.texts.isnull)
             ereport(
                 ERROR,
                 (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
                  errhint(
                      "The groups are public. Declare all of them, including those without rows.")));
-        ArrayType* written = DatumGetArrayTypeP(arguments.groups.value);
-        check_number_of_groups(ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written)), kUnbounded);
-        const Groups groups = read_groups(written, type);
-        row.groups = write_groups(groups);
-        declaration.streams = groups.count;
+        check_not_read(arguments.groups, row.source);
+        const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
+        row.groups = declaration.streams = groups.count;
+        declaration.groups = names_of(groups);
         declaration.columns[1] = {get_attname(row.source, row.by, false),
-                                  format_type_be_qualified(type),
-                                  psprintf("(%s)[stream]", sql_of_groups(groups))};
+                                  format_type_be_qualified(type), sql_of_group(groups)};
         declaration.column_count = 2;
     }
-    check_number_of_groups(declaration.streams, horizon);
 }
 
 ViewColumn period_column(Oid type) {
@@ -147,18 +142,6 @@ std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t h
 
 } // namespace
 
-void check_number_of_groups(std::int32_t count, std::int64_t horizon) {
-    if (count > kMostGroups)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("groups must be at most %d, not %d", kMostGroups, count),
-                        errhint("Use fewer groups, or several counters.")));
-    if (horizon != kUnbounded && horizon > kMostReleases / count)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("groups times horizon must be at most %lld, not %d times %lld",
-                               static_cast<long long>(kMostReleases), count,
-                               static_cast<long long>(horizon))));
-}
-
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
     SourceDeclaration declaration{};
     SourceCounterRow& row = declaration.row;
@@ -175,8 +158,8 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.source = require_source(row.source);
     declaration.budget = read_charged_budget(arguments, declaration.source.budget);
     const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
-    if (!horizon.isnull && (periods < 1 || periods > kMostReleases))
-        raise_range("horizon", kMostReleases, periods,
+    if (!horizon.isnull && (periods < 1 || periods > kMostPeriods))
+        raise_range("horizon", kMostPeriods, periods,
                     "It is the number of periods in the life of the counter; without it the "
                     "counter goes on.");
     row.event = read_event_column(row.source, arguments.event);
@@ -184,7 +167,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     read_bound(arguments.per_person, row);
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
     declaration.column_count = 1;
-    read_by(arguments, periods, declaration);
+    read_by(arguments, declaration);
     declaration.streams *= row.measure.streams();
     read_schedule(arguments, periods, declaration);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);

@@ -8,6 +8,7 @@
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/sources/groups_from.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/source_counters_table.hpp"
@@ -22,7 +23,9 @@ inline constexpr std::int64_t kMostPerPerson = 1000000;
 struct SourceArguments {
     Argument source, event;
     MeasureArguments measure;
-    Argument per_person, by, groups, every, since, grace, cumulative;
+    Argument per_person, by;
+    WrittenGroups groups;
+    Argument every, since, grace, cumulative;
     Argument budget;
 };
 
@@ -37,6 +40,7 @@ struct SourceDeclaration {
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1
     std::int32_t streams;
+    Datum* groups;         ///< their names, texts; null without `by`
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group
     int column_count;
 };
@@ -46,8 +50,5 @@ struct SourceDeclaration {
 /// (analyst.hpp).
 [[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
                                                  const Argument& horizon);
-
-/// Raises invalid_parameter_value for too many groups, or releases of all groups together.
-void check_number_of_groups(std::int32_t count, std::int64_t horizon);
 
 } // namespace dp_counter::pg

@@ -6,6 +6,7 @@
 
 #include "pg/server/arguments.hpp"
 #include "pg/server/wall.hpp"
+#include "pg/tables/groups_table.hpp"
 
 extern "C" {
 #include "access/relation.h"
@@ -100,10 +101,24 @@ Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("view \"%s\" no longer contains its groups", get_rel_name(counter)),
-             errdetail("The view was replaced. The counter reads the labels of an enum from its "
-                       "view, and adds groups to it."),
+             errdetail("The view was replaced. The counter reads the labels of an enum from it."),
              errhint("Restore the view from a backup, or drop the counter.")));
     pg_unreachable();
+}
+
+/// Reads texts; a null `nulls` means that none is null.
+Groups parse_groups(const Datum* texts, const bool* nulls, std::int32_t count, Oid type) {
+    Oid input = InvalidOid;
+    Oid parameter = InvalidOid;
+    getTypeInputInfo(type, &input, &parameter);
+    auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
+    for (std::int32_t i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
+        check_not_null({texts[i], nulls != nullptr && nulls[i]}, "groups",
+                       "Rows without a group are not counted.");
+        declared[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
+    }
+    return groups_of(declared, count, type);
 }
 
 Groups groups_in(const Const* constant, Oid type) {
@@ -128,23 +143,21 @@ Groups read_groups(ArrayType* written, Oid type) {
     if (count == 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups must not be empty"),
-                 errhint("For a counter without groups, leave out by and groups.")));
-    Oid input = InvalidOid;
-    Oid parameter = InvalidOid;
-    getTypeInputInfo(type, &input, &parameter);
-    auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
-    for (int i = 0; i < count; ++i) {
-        CHECK_FOR_INTERRUPTS();
-        check_not_null({texts[i], nulls[i]}, "groups", "Rows without a group are not counted.");
-        declared[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
-    }
-    return groups_of(declared, count, type);
+                 errhint("Name at least one. A counter without groups is declared without by.")));
+    check_number_of_groups(count);
+    return parse_groups(texts, nulls, count, type);
 }
 
-Groups groups_of_counter(Oid counter, ArrayType* written, Oid type) {
+void check_number_of_groups(std::int32_t count) {
+    if (count > kMostGroups)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups must be at most %d, not %d", kMostGroups, count),
+                        errhint("Use fewer groups, or several counters.")));
+}
+
+Groups groups_of_counter(Oid counter, std::int32_t number, std::int32_t count, Oid type) {
     if (!type_is_enum(type))
-        return read_groups(written, type);
-    const int count = ArrayGetNItems(ARR_NDIM(written), ARR_DIMS(written));
+        return parse_groups(read_group_names(number, count), nullptr, count, type);
     return groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type);
 }
 
@@ -158,14 +171,16 @@ void replace_groups(Oid counter, const Groups& before, const Groups& groups) {
     CommandCounterIncrement();
 }
 
-Groups join_groups(const Groups& before, const Groups& added) {
-    const std::int32_t count = before.count + added.count;
-    auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
-    std::copy_n(before.declared, before.count, declared);
+Groups join_groups(const Groups& before, const Groups& added, bool is_known_skipped) {
+    std::int32_t count = before.count;
+    auto* declared =
+        static_cast<Datum*>(palloc(static_cast<Size>(count + added.count) * sizeof(Datum)));
+    std::copy_n(before.declared, count, declared);
     for (std::int32_t i = 0; i < added.count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        declared[before.count + i] = added.declared[i];
-        if (find_group(before, added.declared[i]) != 0)
+        if (find_group(before, added.declared[i]) == 0)
+            declared[count++] = added.declared[i];
+        else if (!is_known_skipped)
             ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                             errmsg("group \"%s\" has been declared before",
                                    text_of(added.declared[i], added.type))));
@@ -173,19 +188,22 @@ Groups join_groups(const Groups& before, const Groups& added) {
     return groups_of(declared, count, before.type);
 }
 
-ArrayType* write_groups(const Groups& groups) {
+Datum* names_of(const Groups& groups) {
     auto* texts = static_cast<Datum*>(palloc(static_cast<Size>(groups.count) * sizeof(Datum)));
     for (std::int32_t i = 0; i < groups.count; ++i) {
         CHECK_FOR_INTERRUPTS();
         texts[i] = CStringGetTextDatum(text_of(groups.declared[i], groups.type));
     }
-    return array_of(texts, groups.count, TEXTOID);
+    return texts;
 }
 
-char* sql_of_groups(const Groups& groups) {
+const char* sql_of_group(const Groups& groups) {
+    if (!type_is_enum(groups.type))
+        return psprintf("name::%s", format_type_be_qualified(groups.type));
     ArrayType* array = array_of(groups.declared, groups.count, groups.type);
     const char* text = text_of(PointerGetDatum(array), get_array_type(groups.type));
-    return psprintf("%s::%s[]", quote_literal_cstr(text), format_type_be_qualified(groups.type));
+    return psprintf("(%s::%s[])[stream]", quote_literal_cstr(text),
+                    format_type_be_qualified(groups.type));
 }
 
 std::int32_t find_group(const Groups& groups, Datum value) {

@@ -3,6 +3,7 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/tallies.hpp"
+#include "pg/tables/groups_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -28,6 +29,7 @@ Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std:
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
                             const SourceDeclaration& declaration) {
     insert_source_counter(counter, declaration.row);
+    insert_groups(number, 1, declaration.groups, declaration.row.groups);
     charge_budget(declaration.budget, epsilon, quoted_name(counter), number, declaration.range);
 }
 
@@ -67,6 +69,7 @@ void end_source_counter(Oid counter, const CounterRow& row) {
     } else if (OidIsValid(time_type) && is_known)
         end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
     (void)delete_source_counter(counter);
+    delete_groups(row.number);
     delete_tallies(row.number);
 }
 

@@ -30,6 +30,7 @@ constexpr Dumped kDumped[] = {
     {"publications"},
     {"sources"},
     {"source_counters"},
+    {"groups"},
     {"tallies"},
     // Without slots of dropped counters (a recorder may commit after the drop): a dump would
     // contain their OID as a number, which may be another relation's in the restored database.

@@ -36,6 +36,7 @@ inline constexpr SecretTable kSources{"sources", "sources_pkey"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
+inline constexpr SecretTable kGroupNames{"groups", "groups_pkey"};
 inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
 inline constexpr SecretTable kBudgetsByNumber{"budgets", "budgets_number_key"};

@@ -51,7 +51,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
                            DatumGetInt64(values[kLower]), DatumGetInt64(values[kUpper])};
             row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
-            row.groups = nulls[kGroups] ? nullptr : copy_of<ArrayType*>(values[kGroups]);
+            row.groups = nulls[kGroups] ? 0 : DatumGetInt32(values[kGroups]);
             row.every = *DatumGetIntervalP(values[kEvery]);
             row.since = DatumGetTimestamp(values[kSince]);
             row.grace = *DatumGetIntervalP(values[kGrace]);
@@ -82,7 +82,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kUpper, Int64GetDatum(row.measure.upper)},
                        {kPerPerson, Int64GetDatum(row.per_person), row.per_person == 0},
                        column(kBy, row.by),
-                       {kGroups, PointerGetDatum(row.groups), row.groups == nullptr},
+                       {kGroups, Int32GetDatum(row.groups), row.groups == 0},
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},
@@ -102,9 +102,9 @@ void mark_ended(Oid counter, TimestampTz ended) {
         raise_dropped();
 }
 
-void rename_groups(Oid counter, ArrayType* groups) {
+void update_groups(Oid counter, std::int32_t groups) {
     if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
-                               {{kGroups, PointerGetDatum(groups)}}))
+                               {{kGroups, Int32GetDatum(groups)}}))
         raise_dropped();
 }
 

@@ -10,7 +10,6 @@ extern "C" {
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
-#include "utils/array.h"
 }
 
 namespace dp_counter::pg {
@@ -22,7 +21,7 @@ struct SourceCounterRow {
     Measure measure;
     std::int64_t per_person; ///< 0: persons without a bound
     AttrNumber by;
-    ArrayType* groups; ///< as text; null without `by`
+    std::int32_t groups; ///< how many; 0 without `by`
     Interval every;
     Timestamp since; ///< local to the source's time zone
     Interval grace;
@@ -46,8 +45,8 @@ void mark_begun(Oid counter);
 /// Stores when the last closed period ended.
 void mark_ended(Oid counter, TimestampTz ended);
 
-/// Stores the groups, by their current names.
-void rename_groups(Oid counter, ArrayType* groups);
+/// Stores how many groups there are.
+void update_groups(Oid counter, std::int32_t groups);
 
 /// Deletes the row; false if there is none.
 [[nodiscard]] bool delete_source_counter(Oid counter);

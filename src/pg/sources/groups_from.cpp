@@ -1,0 +1,110 @@
+#include "pg/sources/groups_from.hpp"
+
+#include "pg/server/relations.hpp"
+#include "pg/sources/groups.hpp"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// What the rules and policies of a relation name, it reads; of a table it reads the parts too.
+constexpr const char* kReads =
+    "WITH RECURSIVE reads (relation) AS (SELECT $1 UNION SELECT n.relation FROM reads AS r, "
+    "LATERAL (SELECT d.refobjid FROM pg_catalog.pg_rewrite AS w, pg_catalog.pg_depend AS d "
+    "WHERE w.ev_class OPERATOR(pg_catalog.=) r.relation "
+    "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass "
+    "AND d.objid OPERATOR(pg_catalog.=) w.oid "
+    "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
+    "UNION ALL "
+    "SELECT d.refobjid FROM pg_catalog.pg_policy AS p, pg_catalog.pg_depend AS d "
+    "WHERE p.polrelid OPERATOR(pg_catalog.=) r.relation "
+    "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_policy'::pg_catalog.regclass "
+    "AND d.objid OPERATOR(pg_catalog.=) p.oid "
+    "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
+    "UNION ALL "
+    "SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i "
+    "WHERE i.inhparent OPERATOR(pg_catalog.=) r.relation) AS n (relation)), "
+    "parts (relation) AS (SELECT $2 UNION SELECT i.inhrelid FROM parts AS p, "
+    "pg_catalog.pg_inherits AS i WHERE i.inhparent OPERATOR(pg_catalog.=) p.relation) "
+    "SELECT 1 FROM reads AS r, parts AS p WHERE r.relation OPERATOR(pg_catalog.=) p.relation";
+
+void check_table(Oid table) {
+    LockRelationOid(table, AccessShareLock);
+    check_exists(table);
+    const char kind = get_rel_relkind(table);
+    if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("groups_from: \"%s\" is not a table", get_rel_name(table)),
+                        errhint("It is read once. Store the groups in a table.")));
+}
+
+/// The column's values as an array of text.
+Datum read_table(Oid table, const char* column) {
+    if (get_attnum(table, column) <= InvalidAttrNumber)
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                        errmsg("groups_column: column \"%s\" of \"%s\" does not exist", column,
+                               get_rel_name(table))));
+    SPI_connect();
+    const char* sql =
+        psprintf("SELECT pg_catalog.array_agg(g.name::pg_catalog.text ORDER BY g.name) FROM "
+                 "(SELECT %s FROM %s LIMIT %d) AS g (name)",
+                 quote_identifier(column), quoted_name(table), kMostGroups + 1);
+    if (SPI_execute(sql, true, 1) != SPI_OK_SELECT)
+        elog(ERROR, "could not read \"%s\"", get_rel_name(table));
+    bool is_empty = false;
+    const Datum texts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_empty);
+    const Datum array = SPI_datumTransfer(
+        is_empty ? PointerGetDatum(construct_empty_array(TEXTOID)) : texts, false, -1);
+    SPI_finish();
+    return array;
+}
+
+} // namespace
+
+WrittenGroups read_written_groups(const Argument& groups, const Argument& table,
+                                  const Argument& column) {
+    if (table.isnull != column.isnull)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("%s requires %s", table.isnull ? "groups_column" : "groups_from",
+                               table.isnull ? "groups_from" : "groups_column"),
+                        errhint("Name a table and its column that contains the groups.")));
+    if (table.isnull)
+        return {groups, InvalidOid};
+    if (!groups.isnull)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups and groups_from exclude each other")));
+    const Oid relation = DatumGetObjectId(table.value);
+    check_table(relation);
+    return {{read_table(relation, TextDatumGetCString(column.value)), false}, relation};
+}
+
+void check_not_read(const WrittenGroups& groups, Oid source) {
+    if (!OidIsValid(groups.table))
+        return;
+    Oid types[] = {OIDOID, OIDOID};
+    Datum values[] = {ObjectIdGetDatum(source), ObjectIdGetDatum(groups.table)};
+    SPI_connect();
+    if (SPI_execute_with_args(kReads, 2, types, values, nullptr, true, 1) != SPI_OK_SELECT)
+        elog(ERROR, "could not read what \"%s\" depends on", get_rel_name(source));
+    const bool is_read = SPI_processed != 0;
+    SPI_finish();
+    if (is_read)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("groups_from: source \"%s\" reads \"%s\"", get_rel_name(source),
+                        get_rel_name(groups.table)),
+                 errdetail("The groups are public, and the rows of a source are secret."),
+                 errhint("Store the groups in another table, which is known without the rows.")));
+}
+
+} // namespace dp_counter::pg

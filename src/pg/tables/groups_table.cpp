@@ -1,0 +1,106 @@
+#include "pg/tables/groups_table.hpp"
+
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+enum Column { kNumber, kStream, kName };
+
+constexpr const char* kMissing = "a group of the counter is missing";
+
+Datum copy_of(Datum text) {
+    return PointerGetDatum(PG_DETOAST_DATUM_COPY(text));
+}
+
+/// What a query knows of a counter, for as long as it runs.
+struct KnownNames {
+    std::int32_t number;
+    std::int32_t count;
+    Datum* names; ///< that of group n is names[n - 1]
+};
+
+/// The names of all groups of the counter, however many there are.
+void read_all(std::int32_t number, KnownNames& known) {
+    std::int32_t room = 64;
+    known = {number, 0, static_cast<Datum*>(palloc0(static_cast<Size>(room) * sizeof(Datum)))};
+    visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
+        const std::int32_t stream = DatumGetInt32(values[kStream]);
+        if (stream != known.count + 1)
+            raise_damaged(kMissing);
+        if (known.count == room) {
+            room *= 2;
+            known.names = static_cast<Datum*>(
+                repalloc_huge(known.names, static_cast<Size>(room) * sizeof(Datum)));
+        }
+        known.names[known.count++] = copy_of(values[kName]);
+    });
+}
+
+} // namespace
+
+void insert_groups(std::int32_t number, std::int32_t first, const Datum* names,
+                   std::int32_t count) {
+    const NewSecretRows rows = begin_secret_rows(kGroupNames);
+    for (std::int32_t i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
+        add_secret_row(rows, {{kNumber, Int32GetDatum(number)},
+                              {kStream, Int32GetDatum(first + i)},
+                              {kName, names[i]}});
+    }
+    end_secret_rows(rows);
+}
+
+Datum* read_group_names(std::int32_t number, std::int32_t count) {
+    KnownNames known{};
+    read_all(number, known);
+    if (known.count != count)
+        raise_damaged(kMissing);
+    return known.names;
+}
+
+void rename_groups(std::int32_t number, const Datum* names, std::int32_t count) {
+    SecretRowsInOrder rows = begin_rows_in_order(kGroupNames, {number_key(number)});
+    Datum values[kMostSecretColumns];
+    bool nulls[kMostSecretColumns];
+    while (next_row_in_order(rows, values, nulls)) {
+        CHECK_FOR_INTERRUPTS();
+        const std::int32_t stream = DatumGetInt32(values[kStream]);
+        if (stream <= count && !datumIsEqual(copy_of(values[kName]), names[stream - 1], false, -1))
+            replace_row_in_order(rows, {{kName, names[stream - 1]}});
+    }
+    end_rows_in_order(rows);
+}
+
+void delete_groups(std::int32_t number) {
+    delete_secret_rows(kGroupNames, {number_key(number)});
+}
+
+} // namespace dp_counter::pg
+
+/// The name of a group, for views of counters; NULL where there is none. The first call of a query
+/// reads the names of all groups of the counter.
+DP_FUNCTION(dp_counter_group_name) {
+    using namespace dp_counter::pg;
+    const std::int32_t number = PG_GETARG_INT32(0);
+    const std::int32_t stream = PG_GETARG_INT32(1);
+    auto* known = static_cast<KnownNames*>(fcinfo->flinfo->fn_extra);
+    if (known == nullptr || known->number != number) {
+        MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+        known = static_cast<KnownNames*>(palloc(sizeof(KnownNames)));
+        read_all(number, *known);
+        fcinfo->flinfo->fn_extra = known;
+        MemoryContextSwitchTo(caller);
+    }
+    if (stream < 1 || stream > known->count)
+        PG_RETURN_NULL();
+    PG_RETURN_DATUM(known->names[stream - 1]);
+}
