@@ -144,7 +144,7 @@ DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'Index Cond' THEN RETURN regexp_replace(ltrim(line), 'number = \d+', 'number = N'); END IF;
+        IF line ~ 'Index Cond.*step' THEN RETURN replace(regexp_replace(ltrim(line), 'number = \d+', 'number = N'), ' AND (step <= p.steps)', ''); END IF;
     END LOOP;
 END $$;
 SET enable_seqscan = off;
