@@ -92,7 +92,6 @@ constexpr Oid kLeakproofButFail[] = {
     1462, 1463, 1464, 1465, 1466, 1467, // circles
     999,  1482, 1483, 1484, 1485, 1486, // line segments
     2311, 2321, 3419, 3420, 3421, 3422, // md5, sha224, sha256, sha384, sha512
-    3432,                               // gen_random_uuid
     458,  459,  1063, 1064,             // text_larger, text_smaller, bpchar_larger, bpchar_smaller
 };
 
