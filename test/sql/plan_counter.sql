@@ -84,6 +84,31 @@ SELECT of, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
 SELECT dp_counter_plan('visits_dp');
 SELECT dp_counter_plan(NULL);
 RESET ROLE;
+-- who may create functions in the extension's schema makes some that differ in one type, or have fewer arguments: they are not called
+BEGIN;
+DO $$
+DECLARE
+    f record; i integer; other text;
+BEGIN
+    FOR f IN SELECT oid, proname, pronamespace::regnamespace AS schema, prorettype::regtype AS result, array_agg(a::regtype::text ORDER BY n) AS types FROM pg_proc, unnest(proargtypes) WITH ORDINALITY AS t (a, n)
+             WHERE oid IN (SELECT objid FROM pg_depend WHERE classid = 'pg_proc'::regclass AND deptype = 'e') AND proname IN ('dp_stddev', 'dp_interval', 'dp_avg', 'dp_avg_interval') GROUP BY oid LOOP
+        FOR i IN SELECT generate_subscripts(f.types, 1) LOOP
+            FOREACH other IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'text', ''] LOOP
+                CONTINUE WHEN other = f.types[i];
+                EXECUTE format('CREATE FUNCTION %s.%I(%s) RETURNS %s LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION ''hijacked''; END $f$', f.schema, f.proname,
+                               array_to_string(CASE WHEN other = '' THEN f.types[:i - 1] ELSE f.types[:i - 1] || other || f.types[i + 1:] END, ', '), f.result);
+            END LOOP;
+        END LOOP;
+    END LOOP;
+END $$;
+SAVEPOINT s;
+SELECT dp_stddev(1::bigint, 1::bigint, 1.0::float8, 2, NULL::text, 1::bigint, 0); -- as one is here, for its last argument
+ROLLBACK TO s;
+SELECT dp_counter_create('late', 'visits_dp', 0.5, '1 week', '2300-01-01', avg => 'cents', upper => 5);
+SELECT counter, count(*) FROM own, dp_counter_plan(counter) GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM own, dp_counter_changes(counter, 1);
+SELECT count(*) FROM late, dp_counter_plan('late'), dp_counter_changes('late', 1);
+ROLLBACK;
 SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', k => 2);
 SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', mechanism => 'hat');
 SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', cumulative => false, mechanism => 'laplace');

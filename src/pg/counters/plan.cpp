@@ -38,15 +38,17 @@ constexpr const char* kTotals =
     "SELECT 'last ' || CASE n WHEN 1 THEN '' ELSE n || ' ' END || 'of ' || last || ' periods', n, "
     "last, last - n FROM unnest('{1,4,12,52}'::int8[]) AS n WHERE n < last";
 
-/// It runs as the caller. The function sets the search path to pg_catalog.
+/// It runs as the caller. The function sets the search path to pg_catalog. The extension's
+/// functions get all their arguments, of the very types: another function in the same schema may
+/// fit nearly.
 const char* statement(bool is_cumulative, const char* extension) {
     return psprintf(
         "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
         "ELSE '' END, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
-        "c.k, c.mechanism, c.sensitivity, line.since), "
-        "upper(%s.dp_interval(0, line.step, c.horizon, c.epsilon::float8, 0.95, c.k, "
-        "c.mechanism, "
-        "c.sensitivity, line.since)) - 1, cardinality(c.groups), c.sensitivity, c.epsilon, "
+        "c.k, c.mechanism, c.sensitivity, line.since::int8), "
+        "upper(%s.dp_interval(0::int8, line.step, c.horizon, c.epsilon::float8, 0.95::float8, "
+        "c.k, c.mechanism, c.sensitivity, line.since::int8, NULL::int8range)) - 1, "
+        "cardinality(c.groups), c.sensitivity, c.epsilon, "
         "(SELECT b.remaining FROM %s.dp_budgets AS b WHERE b.budget = $2), c.per, $3 "
         "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
         "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
