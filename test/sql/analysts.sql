@@ -316,30 +316,29 @@ SELECT dp_counter_drop('public_to_all');
 RESET ROLE;
 ALTER DEFAULT PRIVILEGES FOR ROLE analysts_steward IN SCHEMA counted REVOKE SELECT ON TABLES FROM PUBLIC;
 
--- what runs as the steward finds nothing of the analyst's: an event trigger of a superuser's that calls and writes what its search path says
-CREATE TABLE counted.seen (who name, session name, path text, tag text);
+-- a superuser's event trigger that calls and writes what its search path says runs as the analyst, not as the steward
+CREATE TABLE counted.seen (who name, path text, tag text);
 GRANT INSERT ON seen TO PUBLIC;
 SET ROLE analysts_ana;
-CREATE FUNCTION analysts_own.lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'hijacked as %', current_user; END $$;
+CREATE FUNCTION analysts_own.lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO counted.seen VALUES (current_user, 'of the analyst', ''); RETURN pg_catalog.lower($1); END $$;
 GRANT USAGE ON SCHEMA analysts_own TO PUBLIC;
 RESET ROLE;
 CREATE FUNCTION counted.watch() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO counted.seen VALUES (current_user, session_user, current_setting('search_path'), lower(tg_tag::text));
-    BEGIN
-        PERFORM set_config('role', 'analysts_ana', true);
-        INSERT INTO counted.seen VALUES (current_user, session_user, 'SET ROLE', '');
-    EXCEPTION WHEN insufficient_privilege THEN INSERT INTO counted.seen VALUES (current_user, session_user, SQLERRM, '');
-    END;
+    INSERT INTO counted.seen VALUES (current_user, current_setting('search_path'), concat_ws(' ', tg_event, lower(tg_tag::text)));
 END $$;
-CREATE EVENT TRIGGER analysts_watch ON ddl_command_end EXECUTE FUNCTION counted.watch();
+CREATE EVENT TRIGGER analysts_watch_start ON ddl_command_start EXECUTE FUNCTION counted.watch();
+CREATE EVENT TRIGGER analysts_watch_drop ON sql_drop EXECUTE FUNCTION counted.watch();
+CREATE EVENT TRIGGER analysts_watch_end ON ddl_command_end EXECUTE FUNCTION counted.watch();
 SET search_path = analysts_own, counted, pg_catalog, analysts, public;
 SET ROLE analysts_ana;
 SELECT declare('counted.watched');
 SELECT dp_counter_drop('watched');
 SELECT current_setting('search_path'), current_user;
 RESET ROLE;
-DROP EVENT TRIGGER analysts_watch;
+DROP EVENT TRIGGER analysts_watch_start;
+DROP EVENT TRIGGER analysts_watch_drop;
+DROP EVENT TRIGGER analysts_watch_end;
 SET search_path = counted, analysts, public;
 SELECT DISTINCT who, path, tag FROM seen ORDER BY 3, 2, 1;
 -- one that puts another schema in the place of the first
@@ -369,21 +368,20 @@ CREATE EVENT TRIGGER analysts_swap ON ddl_command_start WHEN TAG IN ('DROP VIEW'
 SELECT attempt('dp_counter_drop(''analysts_own.moved'')', 'analysts_ana');
 DROP EVENT TRIGGER analysts_swap;
 SELECT dp_counter_drop('analysts_own.moved');
--- temporary objects of the session are found whatever the search path is
+-- it can forbid what it sees
+CREATE FUNCTION counted.forbid() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '% is forbidden to %', tg_tag, current_user; END $$;
+CREATE EVENT TRIGGER analysts_forbid ON ddl_command_start WHEN TAG IN ('CREATE VIEW') EXECUTE FUNCTION counted.forbid();
+SELECT attempt('declare(''c'')', 'analysts_ana');
+DROP EVENT TRIGGER analysts_forbid;
+-- temporary objects of the session change nothing
 \c -
 SET client_min_messages = warning;
 SET search_path = counted, analysts, public;
 SET ROLE analysts_ana;
-SELECT declare('before_temporary');
-CREATE TEMP TABLE seen (who name, session name, path text, tag text);
+CREATE TEMP TABLE c (who name);
 SELECT declare('c');
-SELECT dp_counter_drop('before_temporary');
-RESET ROLE;
-\c -
-SET client_min_messages = warning;
-SET search_path = counted, analysts, public;
-SET ROLE analysts_ana;
-SELECT dp_counter_drop('before_temporary');
+SELECT declare('counted.c');
+SELECT dp_counter_drop('counted.c');
 RESET ROLE;
 
 -- the analyst's role cannot be dropped while it may read; when it is gone, the counter stays

@@ -10,8 +10,8 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
 #include "commands/view.h"
-#include "executor/spi.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_clause.h"
 #include "parser/parse_collate.h"
@@ -19,6 +19,8 @@ extern "C" {
 #include "parser/parse_relation.h"
 #include "parser/parse_target.h"
 #include "parser/parser.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -31,12 +33,38 @@ namespace dp_counter::pg {
 
 namespace {
 
-void execute(const char* statement) {
-    SPI_connect();
-    const int result = SPI_execute(statement, false, 0);
-    if (result != SPI_OK_UTILITY)
-        elog(ERROR, "could not execute \"%s\": %s", statement, SPI_result_code_string(result));
-    SPI_finish();
+void execute(Node* statement, const char* sql) {
+    PlannedStmt* planned = makeNode(PlannedStmt);
+    planned->commandType = CMD_UTILITY;
+    planned->utilityStmt = statement;
+    ProcessUtility(planned, sql,
+#if PG_VERSION_NUM >= 140000
+                   false,
+#endif
+                   PROCESS_UTILITY_SUBCOMMAND, nullptr, nullptr, None_Receiver, nullptr);
+    CommandCounterIncrement();
+}
+
+/// Work that executes a statement, as a role that the current user may not be. Event triggers run
+/// as the current user: PL/pgSQL finds the types of a function's variables by the search path of
+/// the session's first call, so a domain there would run its CHECK as the role.
+template <class Work>
+void as_command(Oid role, const char* sql, const Work& work) {
+    Node* statement = linitial_node(RawStmt, pg_parse_query(sql))->stmt;
+    const bool collects = EventTriggerBeginCompleteQuery();
+    PG_TRY();
+    {
+        EventTriggerDDLCommandStart(statement);
+        as_role(role, nullptr, false, [&] { work(statement); });
+        EventTriggerSQLDrop(statement);
+        EventTriggerDDLCommandEnd(statement);
+    }
+    PG_FINALLY();
+    {
+        if (collects)
+            EventTriggerEndCompleteQuery();
+    }
+    PG_END_TRY();
 }
 
 /// Statements name what they make, grant or drop, and no lock keeps a schema from being renamed
@@ -46,6 +74,13 @@ void execute(const char* statement) {
             (errcode(ERRCODE_OBJECT_IN_USE),
              errmsg("\"%s\" or its schema was renamed meanwhile", name), errhint("Try again.")));
     pg_unreachable();
+}
+
+/// Raises duplicate_table, as CREATE VIEW does. An event trigger's function may have made one.
+void check_new(const char* name, Oid schema) {
+    if (OidIsValid(get_relname_relid(name, schema)))
+        ereport(ERROR,
+                (errcode(ERRCODE_DUPLICATE_TABLE), errmsg("relation \"%s\" already exists", name)));
 }
 
 /// The relation that this transaction has just made in the schema.
@@ -60,28 +95,18 @@ Oid new_relation(const char* name, Oid schema) {
     return relation;
 }
 
-/// For a role that the current user is not. A name in an event trigger's function that is not
-/// qualified would find the temporary table of this session.
-template <class Work>
-void as_other_role(Oid role, const Work& work) {
-    if (has_temporary_objects())
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("cannot create or drop a view of role \"%s\" in a session with "
-                               "temporary objects",
-                               GetUserNameFromId(role, false)),
-                        errhint("Do it in a session that has not created any.")));
-    as_role(role, nullptr, false, work);
-}
-
 /// By the owner. It is one statement, so what it has met is the view if the role may read it now.
-void grant_select(Oid view, Oid role) {
+void grant_select(Oid view, Oid owner, Oid role) {
     const auto may_read = [&] { return pg_class_aclcheck(view, role, ACL_SELECT) == ACLCHECK_OK; };
     if (may_read())
         return;
-    execute(psprintf("GRANT SELECT ON %s TO %s", quoted_name(view),
-                     quote_identifier(GetUserNameFromId(role, false))));
-    if (!may_read())
-        raise_renamed(get_rel_name(view));
+    const char* sql = psprintf("GRANT SELECT ON %s TO %s", quoted_name(view),
+                               quote_identifier(GetUserNameFromId(role, false)));
+    as_command(owner, sql, [&](Node* statement) {
+        execute(statement, sql);
+        if (!may_read())
+            raise_renamed(get_rel_name(view));
+    });
 }
 
 /// `(SELECT) AS one`: a row without columns, which makes the view not updatable. With a source the
@@ -178,9 +203,6 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
                    int count, Oid source, Oid owner) {
     const RangeVar* view = parse_new_name(name);
     const Oid schema = get_namespace_oid(view->schemaname, false);
-    if (OidIsValid(get_relname_relid(view->relname, schema))) // CREATE VIEW would show its text
-        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
-                        errmsg("relation \"%s\" already exists", view->relname)));
     StringInfoData empty;
     initStringInfo(&empty);
     appendStringInfo(&empty, "CREATE VIEW %s WITH (security_barrier) AS SELECT",
@@ -192,22 +214,18 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
     Query* query = rows_of(relation, number, columns, count, source);
     table_close(relation, NoLock);
+    if (OidIsValid(owner))
+        check_may_create(schema, owner);
+    const Oid caller = GetUserId();
+    const Oid role = OidIsValid(owner) ? owner : caller;
     Oid created = InvalidOid;
-    const auto create = [&] {
-        execute(empty.data);
+    as_command(role, empty.data, [&](Node* statement) {
+        check_new(view->relname, schema);
+        execute(statement, empty.data);
         created = new_relation(view->relname, schema);
         StoreViewQuery(created, query, true);
-    };
-    if (!OidIsValid(owner)) {
-        create();
-        return created;
-    }
-    check_may_create(schema, owner);
-    const Oid caller = GetUserId();
-    as_other_role(owner, [&] {
-        create();
-        grant_select(created, caller);
     });
+    grant_select(created, role, caller);
     return created;
 }
 
@@ -227,13 +245,12 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number) {
 
 void drop_view(Oid view) {
     char* name = get_rel_name(view);
-    const auto drop = [&] { execute(psprintf("DROP VIEW %s", quoted_name(view))); };
-    if (is_owner(view))
-        drop();
-    else
-        as_other_role(owner_of(view), drop);
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(view)))
-        raise_renamed(name);
+    const char* sql = psprintf("DROP VIEW %s", quoted_name(view));
+    as_command(is_owner(view) ? GetUserId() : owner_of(view), sql, [&](Node* statement) {
+        execute(statement, sql);
+        if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(view)))
+            raise_renamed(name);
+    });
 }
 
 } // namespace dp_counter::pg
