@@ -253,7 +253,7 @@ SELECT purpose FROM research ORDER BY 1;
 DELETE FROM visits WHERE cents = 0;
 
 -- limits: of the budget that is charged, and of the past
-SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 99999999.999)', 'declare(''c'', epsilon => 49999999)', 'declare(''c'', epsilon => 5e7)', 'declare(''c'', epsilon => 1e-10)', 'declare(''c'', epsilon => 9e9)']
+SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 99999999.999)', 'declare(''c'', epsilon => 49999999)', 'declare(''c'', epsilon => 5e7)', 'declare(''c'', epsilon => 1e-10)', 'declare(''c'', epsilon => 9e9)', 'declare(''c'', epsilon => 1e8 + 1e-100)', 'declare(''c'', epsilon => 1e8 + 1e-101)', 'declare(''c'', epsilon => 1e8 + 1e-16000)']
     || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, %L, ''2026-01-01'', cumulative => false, by => %s, groups => %s, budget => ''flu_team'')', every, by, groups))
         FROM (VALUES ('1 day', 'NULL', 'NULL'), ('1 day', '''region''', '''{a,b}'''), ('1 day', '''region''', '''{a,b,c}'''), ('1 month', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 83) n)'), ('1 month', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 84) n)'),
                      ('8 hours', 'NULL', 'NULL'), ('1 second', 'NULL', 'NULL'), ('100 years', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 1001) n)')) v (every, by, groups))

@@ -12,6 +12,8 @@ namespace dp_counter::pg {
 
 namespace {
 
+constexpr int kMostPlaces = 100; // one entry of a budget sets how many its sums show
+
 bool is_finite(Numeric number) {
 #if PG_VERSION_NUM >= 140000
     return !numeric_is_nan(number) && !numeric_is_inf(number);
@@ -37,6 +39,11 @@ Numeric read_decimal_epsilon(const Argument& argument) {
     if (!is_finite(epsilon) || !is_positive(epsilon))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("epsilon must be positive and finite, not %s", text_of(epsilon))));
+    const int places = DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(epsilon)));
+    if (places > kMostPlaces)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("epsilon must have at most %d decimal places, not %d", kMostPlaces,
+                               places)));
     return epsilon;
 }
 
