@@ -200,6 +200,10 @@ FROM (VALUES ('timestamptz'::regtype), ('timestamp'), ('date')) AS t (type), (VA
 	(VALUES (timestamp '2024-01-31'), ('2019-12-30'), (now()::date - interval '1 day'), (now()::date + interval '2 days')) AS s (since), (VALUES (0), (1), (5)) AS p (steps),
 	LATERAL dp_counter_private.next_step(steps, NULL, every, NULL, type, zone, since, late, CASE WHEN steps > 0 THEN (since + steps * every) AT TIME ZONE zone END) AS n,
 	LATERAL by_brute_force(zone, since, every, late, steps) AS b;
+-- months of different lengths add up
+SELECT every, (n.next_due, n.periods_behind) IS NOT DISTINCT FROM (b.due, b.behind) AS right
+FROM (VALUES (interval '1 month'), ('5 months')) AS e (every), LATERAL (SELECT timestamp '1700-01-31' AS since) AS s,
+	LATERAL dp_counter_private.next_step(7, NULL, every, NULL, 'timestamp'::regtype, 'Europe/Berlin', since, '0', NULL) AS n, LATERAL by_brute_force('Europe/Berlin', since, every, '0', 7) AS b;
 -- short periods, up to a horizon too
 SELECT every, n.next_due = now() - interval '1 hour' + every AS due, n.periods_behind, h.periods_behind AS with_horizon
 FROM (VALUES (interval '1 microsecond'), ('1 second'), ('15 minutes'), ('1 hour'), ('2 hours')) AS e (every), LATERAL (SELECT timezone('UTC', now()) - interval '1 hour' AS since) AS s,
