@@ -336,7 +336,8 @@ CREATE TABLE dp_counter_private.counters (
     every       pg_catalog.interval,
     cumulative  pg_catalog.bool NOT NULL,
     last_failed pg_catalog.timestamptz,
-    last_sqlstate pg_catalog.text
+    last_sqlstate pg_catalog.text,
+    ended_at    pg_catalog.timestamptz
 ) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
@@ -856,6 +857,16 @@ IS 'Drops a counter, its state and its releases, as DROP VIEW does. The owner of
    'it or, for a counter that an analyst declared and for which no tick has begun to read, a role '
    'that may charge its budget.';
 
+CREATE FUNCTION dp_counter_end(counter pg_catalog.regclass)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_end';
+
+COMMENT ON FUNCTION dp_counter_end(pg_catalog.regclass)
+IS 'Ends a counter: deletes its tallies, its noise and what it has not released, and keeps the view '
+   'with its releases, which no longer depends on the source. The charge stays; where the budget '
+   'renews it ends with the last closed step. Only the owner of the view can call it.';
+
 CREATE FUNCTION dp_counter_private.dp_counter_dropped()
 RETURNS pg_catalog.event_trigger
 LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -910,7 +921,7 @@ SELECT c.counter,
        c.cumulative,
        c.stddev,
        c.released_at,
-       s.source,
+       CASE WHEN s.source OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN s.source END AS source,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,
@@ -923,15 +934,18 @@ SELECT c.counter,
        CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
             THEN s.upper END AS upper,
        s.per_person::pg_catalog.int4 AS per_person,
-       (SELECT r.per FROM dp_counter_private.sources AS o
+       (SELECT r.per FROM dp_counter_private.budget_entries AS e
                           JOIN dp_counter_private.budgets AS b
-                          ON b.budget OPERATOR(pg_catalog.=) o.budget
+                          ON b.number OPERATOR(pg_catalog.=) e.budget
                           JOIN dp_counter_private.budgets AS r
                           ON r.number OPERATOR(pg_catalog.=) b.root
-        WHERE o.source OPERATOR(pg_catalog.=) s.source) AS per,
-       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
-        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
-              AND a.attnum OPERATOR(pg_catalog.=) s.by) AS by,
+        WHERE e.number OPERATOR(pg_catalog.=) c.number) AS per,
+       COALESCE((SELECT a.attname FROM pg_catalog.pg_attribute AS a
+                 WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+                       AND a.attnum OPERATOR(pg_catalog.=) s.by),
+                (SELECT a.attname FROM pg_catalog.pg_attribute AS a -- its source is gone
+                 WHERE a.attrelid OPERATOR(pg_catalog.=) c.counter::pg_catalog.oid
+                       AND a.attnum OPERATOR(pg_catalog.=) 2 AND s.by IS NOT NULL)) AS by,
        (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
         WHERE g.number OPERATOR(pg_catalog.=) c.number) AS groups,
        COALESCE(s.every, c.every) AS every,
@@ -939,6 +953,7 @@ SELECT c.counter,
        o.time_zone,
        s.grace,
        s.ended,
+       c.ended_at,
        n.next_due,
        n.periods_behind,
        CASE WHEN r.may_tick THEN c.last_failed END AS last_failed,
@@ -955,8 +970,9 @@ FROM dp_counter_private.counters AS c
               FROM pg_catalog.pg_class AS v
               WHERE v.oid OPERATOR(pg_catalog.=) c.counter::pg_catalog.oid) AS r,
      LATERAL dp_counter_private.next_step(
-         c.steps, c.horizon, COALESCE(s.every, c.every), c.released_at, t.atttypid, o.time_zone,
-         s.since, s.grace, s.ended) AS n,
+         c.steps, CASE WHEN c.ended_at IS NULL THEN c.horizon ELSE c.steps END,
+         COALESCE(s.every, c.every), c.released_at, t.atttypid, o.time_zone, s.since, s.grace,
+         s.ended) AS n,
      (SELECT) AS one -- makes the view not updatable, also for pg_write_all_data
 WHERE r.may_tick
       OR pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT')
@@ -969,9 +985,10 @@ IS 'The counters whose views the current user may read or that it may tick, or a
    'members of pg_monitor; public values only. stddev and released_at are those of the last '
    'release; per_person is for a person''s life or each own window, whose length is per; every is '
    'the length of a period or, for an event counter, the least time between two steps; since is '
-   'local to time_zone; ended is the end of the last released period. The next step may close at '
-   'next_due, and periods_behind periods may now; NULL where no further step can come or an event '
-   'counter has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
+   'local to time_zone; ended is the end of the last released period, and ended_at when '
+   'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
+   'and periods_behind periods may now; NULL where no further step can come or an event counter '
+   'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
    'roles that may not tick the counter see NULL.';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
@@ -987,7 +1004,9 @@ SELECT s.source,
                    AND c.attnum OPERATOR(pg_catalog.=) ANY (s.never_fails)
              ORDER BY c.attnum) AS never_fails,
        (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
-        WHERE c.source OPERATOR(pg_catalog.=) s.source) AS counters
+                                        JOIN dp_counter_private.counters AS n
+                                        ON n.counter OPERATOR(pg_catalog.=) c.counter
+        WHERE c.source OPERATOR(pg_catalog.=) s.source AND n.ended_at IS NULL) AS counters
 FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
      pg_catalog.pg_attribute AS a
 WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid

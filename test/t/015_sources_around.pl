@@ -66,16 +66,40 @@ like(failure($node, q{SET ROLE steward; CALL dp_counter_tick('"A clinic".flu')})
 is(sql(q{SELECT steps FROM dp_counters WHERE counter = '"A clinic".flu'::regclass}), 3, 'and no step was closed');
 sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" FROM "A clinic".visits});
 
+# --- counters that have ended: of a source that is gone, and of one that is there
+sql(q{
+	SET ROLE steward;
+	SET search_path = "A clinic", public;
+	CREATE VIEW gone AS SELECT person, at FROM visits;
+	SELECT dp_budget_create('others', 10, per => '365 days');
+	SELECT dp_source_create('gone', budget => 'others', person => 'person', at => 'at');
+	CREATE VIEW there AS SELECT person, at FROM visits;
+	SELECT dp_source_create('there', budget => 'others', person => 'person', at => 'at');
+	SELECT dp_counter_create('ended', epsilon => 1, source => 'gone', per_person => 3, every => '1 day', since => '2024-03-30');
+	SELECT dp_counter_create('ended_too', epsilon => 1, source => 'there', per_person => 3, every => '1 day', since => '2024-03-30', cumulative => true);
+	SELECT dp_event_counter_create('recorded', 1);
+	SELECT dp_counter_record('recorded', 3);
+});
+sql('CALL over(4)');
+sql(qq{CALL dp_counter_tick('"A clinic".$_')}) for qw(ended ended_too recorded);
+sql(q{SET ROLE steward; SELECT dp_counter_end('"A clinic".ended'), dp_counter_end('"A clinic".ended_too'), dp_counter_end('"A clinic".recorded'), dp_source_drop('"A clinic".gone'); DROP VIEW "A clinic".gone});
+
 # --- dump and restore
 my $dump = $node->basedir . '/dump.custom';
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 command_ok([ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr('restored'), $dump ], 'pg_restore');
 my $q = sub { return $node->safe_psql('restored', $_[0]); };
-for my $query ('SELECT * FROM dp_budgets', 'SELECT * FROM dp_sources', 'SELECT * FROM dp_counters ORDER BY 1', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY number, digest')
+for my $query ('SELECT * FROM dp_budgets ORDER BY 1::text', 'SELECT * FROM dp_sources ORDER BY 1::text', 'SELECT * FROM dp_counters WHERE ended_at IS NOT NULL ORDER BY counter::text', 'SELECT * FROM "A clinic".ended ORDER BY step',
+	'SELECT step, count FROM "A clinic".recorded', 'SELECT purpose, epsilon, since, until FROM "A clinic".others ORDER BY 1', q{SELECT * FROM dp_counter_changes('"A clinic".ended_too', 2) ORDER BY step}, 'SELECT * FROM dp_counters ORDER BY counter::text', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY number, digest')
 {
 	is($q->($query), sql($query), "the same: $query");
 }
+for my $counter (qw(ended ended_too recorded))
+{
+	like(failure($node, qq{CALL dp_counter_tick('"A clinic".$counter')}, database => 'restored'), qr/counter "$counter" has ended/, "$counter has ended in the restored database too");
+}
+is($q->(q{SELECT count(*) FROM dp_counter_private.events}), 0, 'no events of a counter that has ended are dumped');
 $q->('CALL over(6)');
 $q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
@@ -102,5 +126,5 @@ is($standby->safe_psql('postgres', $counts), $standby->safe_psql('postgres', "$t
 like(failure($standby, 'DROP OWNED BY steward'), qr/has been spent from/, 'DROP OWNED would forget what was spent');
 $standby->safe_psql('postgres', 'DROP DATABASE restored');
 $standby->safe_psql('postgres', 'ALTER ROLE stranger SUPERUSER; REASSIGN OWNED BY steward TO stranger; DROP OWNED BY steward; DROP ROLE steward');
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM dp_counters'), 2, 'an heir has the counters');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM dp_counters'), 5, 'an heir has the counters');
 done_testing();

@@ -1,4 +1,4 @@
-# The end of a counter with a source shows nobody how many persons it counted, by whatever way it is dropped.
+# The end of a counter with a source shows nobody how many persons it counted, by whatever way it is dropped or ended.
 use strict;
 use warnings;
 use FindBin;
@@ -30,7 +30,7 @@ my $watch = q{
 	SELECT heap_blks_read + heap_blks_hit, idx_blks_read + idx_blks_hit FROM pg_statio_all_tables WHERE relname = 'tallies';};
 my $tallies = 'SELECT count(*) FROM dp_counter_private.tallies';
 
-for my $drop (q{SELECT dp_counter_drop('c')}, 'DROP VIEW c', 'DROP VIEW visits_dp CASCADE', 'DROP OWNED BY counting')
+for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DROP VIEW c', 'DROP VIEW visits_dp CASCADE', 'DROP OWNED BY counting')
 {
 	$node->safe_psql('postgres', q{
 		CREATE ROLE counting LOGIN;

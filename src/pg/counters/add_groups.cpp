@@ -29,6 +29,7 @@ DP_FUNCTION(dp_counter_add_groups) {
     CounterRow row;
     if (!read_counter(counter, row))
         raise_dropped();
+    check_goes_on(counter, row);
     add_groups(counter, row, added);
     PG_RETURN_VOID();
 }

@@ -32,7 +32,7 @@ void remove(Oid counter) {
     delete_releases(row.number);
     delete_streams(row.number);
     if (has_source(counter))
-        end_source_counter(counter, row);
+        drop_source_counter(counter, row);
     else
         end_event_counter(counter);
 }

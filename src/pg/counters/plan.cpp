@@ -67,7 +67,7 @@ Known known_of(Oid counter, const CounterRow& row) {
         return {InvalidOid, guarantee_of_events(row.epsilon)};
     SourceRow source;
     if (!read_source(declared.source, source))
-        return {InvalidOid, nullptr};
+        return {budget_of_counter(row.number), nullptr};
     const BudgetUnit unit = unit_of_budget(source.budget);
     return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
                                                          row.epsilon, row.sensitivity})};

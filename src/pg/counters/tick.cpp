@@ -52,6 +52,7 @@ void open_counter(Oid counter, CounterRow& row) {
     lock_counter(counter);
     if (!read_counter(counter, row))
         raise_dropped();
+    check_goes_on(counter, row);
 }
 
 /// What the procedure was called for.
@@ -182,7 +183,7 @@ void tick_and_announce(Oid counter, const Call& call) {
 
 /// Stores that the tick failed, for those who may tick the counter.
 void note_failure(Oid counter, const Call& call, int sqlstate) {
-    if (may_tick(counter)) {
+    if (may_tick(counter) && !has_ended(counter)) {
         PushActiveSnapshot(GetTransactionSnapshot());
         store_failure(counter, call.at, sqlstate);
         PopActiveSnapshot();

@@ -51,7 +51,8 @@ void tick_one(Oid counter, TimestampTz called, Outcome& outcome) {
     error_context_stack = &context;
     ErrorData* error = tick_counter(counter, called, false);
     error_context_stack = context.previous;
-    if (error != nullptr && !may_tick(counter)) // dropped meanwhile, or no longer the caller's
+    // Dropped or ended meanwhile, or no longer the caller's.
+    if (error != nullptr && (!may_tick(counter) || has_ended(counter)))
         return;
     ++outcome.ticked;
     if (error == nullptr)
@@ -100,7 +101,7 @@ List* counters_to_tick() {
     ListCell* cell = nullptr;
     foreach (cell, all_counters()) {
         const Oid counter = lfirst_oid(cell);
-        if (!may_tick(counter))
+        if (!may_tick(counter) || has_ended(counter))
             continue;
         if (has_source(counter))
             of_sources = lappend_oid(of_sources, counter);

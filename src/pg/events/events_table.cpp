@@ -6,6 +6,7 @@
 #include "pg/events/events_table.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -150,16 +151,18 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
     return result == TM_Ok;
 }
 
-/// Adds to the counter's first row, or the slot's, that is free; false if none is. SnapshotSelf
-/// sees the last committed version, whatever the transaction's own snapshot is.
-bool add_to_free_row(Relation table, Oid counter, const std::int32_t* slot, std::int32_t events) {
-    bool added = false;
+enum class Free { there_are_none, none_is, added };
+
+/// Adds to the counter's first row, or the slot's, that is free. SnapshotSelf sees the last
+/// committed version, whatever the transaction's own snapshot is.
+Free add_to_free_row(Relation table, Oid counter, const std::int32_t* slot, std::int32_t events) {
+    Free result = Free::there_are_none;
     SysScanDesc scan = begin_scan(table, counter, slot, SnapshotSelf);
     HeapTuple row = nullptr;
-    while (!added && HeapTupleIsValid(row = systable_getnext(scan)))
-        added = add_to_row(table, row, events);
+    while (result != Free::added && HeapTupleIsValid(row = systable_getnext(scan)))
+        result = add_to_row(table, row, events) ? Free::added : Free::none_is;
     systable_endscan(scan);
-    return added;
+    return result;
 }
 
 /// Deletes the unwanted rows of the scan, except those that another open transaction has changed,
@@ -206,9 +209,10 @@ void create_event_slots(Oid counter) {
     drop_event_slots(counter);
     without_statistics([&] {
         Relation table = open_secret(kEvents);
-        // A recorder that commits after its counter was dropped leaves a slot behind.
-        delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
-                    [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner); });
+        // A recorder that commits while its counter is dropped, or ends, leaves a slot behind.
+        delete_rows(
+            table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
+            [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner) || has_ended(owner); });
         for (std::int32_t slot = 0; slot < kSlots; ++slot)
             insert_slot(table, counter, slot, 0);
         close_secret(table);
@@ -220,8 +224,9 @@ void add_events(Oid counter, std::int32_t events) {
     without_statistics([&] {
         const std::int32_t slot = own_slot();
         Relation table = open_secret(kEvents);
-        if (!add_to_free_row(table, counter, &slot, events) &&
-            !add_to_free_row(table, counter, nullptr, events))
+        // A counter without slots has ended since the event was recorded.
+        if (add_to_free_row(table, counter, &slot, events) != Free::added &&
+            add_to_free_row(table, counter, nullptr, events) == Free::none_is)
             insert_slot(table, counter, slot, events);
         close_secret(table);
     });

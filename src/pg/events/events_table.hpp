@@ -20,8 +20,8 @@ namespace dp_counter::pg {
 /// Creates the slots of a new counter, and deletes those that dropped counters have left behind.
 void create_event_slots(Oid counter);
 
-/// Adds `events` >= 0 events in the current transaction. Zero events leave the same traces as any
-/// other number.
+/// Adds `events` >= 0 events in the current transaction, unless the counter has no slots. Zero
+/// events leave the same traces as any other number.
 void add_events(Oid counter, std::int32_t events);
 
 /// The events of all transactions committed by now. Raises data_corrupted if the counter has no

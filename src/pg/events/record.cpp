@@ -5,6 +5,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 
 extern "C" {
@@ -28,6 +29,8 @@ void check_is_recorded(Oid counter) {
                         errmsg("counter \"%s\" has a source", get_rel_name(counter)),
                         errhint("It counts the rows of its source. To record events, use a counter "
                                 "of dp_event_counter_create.")));
+    if (has_ended(counter))
+        raise_ended(counter, "Drop the triggers that record events in it.");
 }
 
 void check_may_record(Oid counter) {

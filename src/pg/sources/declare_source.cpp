@@ -187,7 +187,9 @@ DP_FUNCTION(dp_source_drop) {
                  errmsg("cannot drop source \"%s\" because counters depend on it",
                         get_rel_name(source)),
                  errdetail("Counter %s depends on it.", quoted_name(linitial_oid(counters))),
-                 errhint("Drop the counters first. The epsilon of their releases stays spent.")));
+                 errhint("Drop the counters first, or end them (dp_counter_end) to keep their "
+                         "releases. The epsilon of these stays spent.")));
     delete_source(source);
+    forget_source(source); // of counters that have ended
     PG_RETURN_VOID();
 }

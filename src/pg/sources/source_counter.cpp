@@ -24,6 +24,14 @@ Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std:
                : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
 }
 
+/// Of a counter that has closed a step, and closes no further one.
+void end_charge(Oid counter, const CounterRow& row) {
+    SourceCounterRow declared{};
+    const Oid time_type = time_type_of_counter(row.number);
+    if (OidIsValid(time_type) && read_source_counter(counter, declared))
+        end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
+}
+
 } // namespace
 
 void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
@@ -60,14 +68,18 @@ bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now, OpenP
 }
 
 void end_source_counter(Oid counter, const CounterRow& row) {
+    end_charge(counter, row);
+    delete_tallies(row.number);
+    forget_tally_key(counter);
+}
+
+void drop_source_counter(Oid counter, const CounterRow& row) {
     SourceCounterRow declared{};
-    const bool is_known = read_source_counter(counter, declared);
-    const Oid time_type = time_type_of_counter(row.number);
-    if (row.steps == 0) {
-        if (!declared.begun) // nothing was released, and no failure has told an analyst anything
-            refund_budget(row.number);
-    } else if (OidIsValid(time_type) && is_known)
-        end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
+    (void)read_source_counter(counter, declared);
+    if (row.steps != 0)
+        end_charge(counter, row);
+    else if (!declared.begun) // nothing was released, and no failure has told an analyst anything
+        refund_budget(row.number);
     (void)delete_source_counter(counter);
     delete_groups(row.number);
     delete_tallies(row.number);

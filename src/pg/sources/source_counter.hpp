@@ -33,8 +33,12 @@ void lock_source_of(Oid counter);
 [[nodiscard]] bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now,
                                     OpenPeriod& period);
 
-/// Deletes the declaration and the tallies of a dropped counter, and refunds its epsilon if it
-/// never closed a step and, of an analyst's, no tick began to read.
+/// Deletes the tallies of a counter that has closed a step and closes no further one. Where its
+/// budget renews the charge ends with that step.
 void end_source_counter(Oid counter, const CounterRow& row);
+
+/// Deletes the declaration and the tallies of a dropped counter. Its charge ends as above, or is
+/// refunded if it never closed a step and, of an analyst's, no tick began to read.
+void drop_source_counter(Oid counter, const CounterRow& row);
 
 } // namespace dp_counter::pg

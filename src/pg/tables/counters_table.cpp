@@ -12,6 +12,7 @@ extern "C" {
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
 
@@ -33,7 +34,8 @@ enum Column {
     kEvery,
     kCumulative,
     kLastFailed,
-    kLastSqlstate
+    kLastSqlstate,
+    kEndedAt
 };
 
 /// The columns that name a mechanism; null: independent noise in each period.
@@ -99,6 +101,7 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.sensitivity = DatumGetInt64(values[kSensitivity]);
             row.mechanism = DatumGetTextPCopy(values[kMechanism]);
             row.k = nulls[kK] ? 0 : DatumGetInt32(values[kK]);
+            row.has_ended = !nulls[kEndedAt];
             row.has_every = !nulls[kEvery];
             row.has_failed = !nulls[kLastFailed];
             if (row.has_every)
@@ -153,6 +156,35 @@ List* all_counters() {
         counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
     });
     return counters;
+}
+
+void check_goes_on(Oid counter, const CounterRow& row) {
+    if (row.has_ended)
+        raise_ended(counter, "Its releases remain. To count on, create another counter.");
+}
+
+void raise_ended(Oid counter, const char* hint) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("counter \"%s\" has ended", get_rel_name(counter)), errhint("%s", hint)));
+    pg_unreachable();
+}
+
+bool has_ended(Oid counter) {
+    bool ended = false;
+    without_statistics([&] {
+        (void)visit_secret_rows(kCounters, {oid_key(counter)},
+                                [&](const Datum*, const bool* nulls) { ended = !nulls[kEndedAt]; });
+    });
+    return ended;
+}
+
+void mark_counter_ended(Oid counter) {
+    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
+                               {{kEndedAt, TimestampTzGetDatum(GetCurrentTimestamp())},
+                                {kLastFailed, 0, true},
+                                {kLastSqlstate, 0, true}}))
+        raise_dropped();
 }
 
 void delete_counter(Oid counter) {

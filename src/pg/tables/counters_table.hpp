@@ -30,6 +30,7 @@ struct CounterRow {
     TimestampTz released_at;
     double stddev;
     bool has_failed; ///< its last tick
+    bool has_ended; ///< by dp_counter_end: it closes no further step
 };
 
 /// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
@@ -66,6 +67,16 @@ void forget_failure(Oid counter);
 
 /// The OIDs of all counters in the order in which they were made, in CurrentMemoryContext.
 [[nodiscard]] List* all_counters();
+
+/// Raises object_not_in_prerequisite_state for a counter that has ended.
+void check_goes_on(Oid counter, const CounterRow& row);
+[[noreturn]] void raise_ended(Oid counter, const char* hint);
+
+/// Whether the counter exists and has ended. Statistics do not count it.
+[[nodiscard]] bool has_ended(Oid counter);
+
+/// Stores that it has ended now, and forgets a failure of its last tick.
+void mark_counter_ended(Oid counter);
 
 /// Deletes the row if there is one.
 void delete_counter(Oid counter);

@@ -33,8 +33,10 @@ constexpr Dumped kDumped[] = {
     {"groups"},
     {"tallies"},
     // Without slots of dropped counters (a recorder may commit after the drop): a dump would
-    // contain their OID as a number, which may be another relation's in the restored database.
-    {"events", "WHERE counter IN (SELECT counter FROM dp_counter_private.counters)"},
+    // contain their OID as a number, which may be another relation's in the restored database. Nor
+    // those of counters that have ended.
+    {"events",
+     "WHERE counter IN (SELECT counter FROM dp_counter_private.counters WHERE ended_at IS NULL)"},
     {"budgets"},
     {"budget_entries"},
     {"window_key"},

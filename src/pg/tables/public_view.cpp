@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "pg/tables/public_view.hpp"
 
 #include "pg/server/as_role.hpp"
@@ -19,6 +21,9 @@ extern "C" {
 #include "parser/parse_relation.h"
 #include "parser/parse_target.h"
 #include "parser/parser.h"
+#include "rewrite/rewriteDefine.h"
+#include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteSupport.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
@@ -109,6 +114,8 @@ void grant_select(Oid view, Oid owner, Oid role) {
     });
 }
 
+constexpr const char* kOne = "one";
+
 /// `(SELECT) AS one`: a row without columns, which makes the view not updatable. With a source the
 /// row has a column that the view does not use, `(SELECT 'visits'::regclass AS source) AS one`: by
 /// it PostgreSQL and pg_dump know that the view depends on the source.
@@ -155,7 +162,7 @@ Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, in
         true, true, true);
     addNSItemToQuery(
         state,
-        addRangeTableEntryForSubquery(state, one_row(source), makeAlias("one", NIL), false, true),
+        addRangeTableEntryForSubquery(state, one_row(source), makeAlias(kOne, NIL), false, true),
         true, false, false);
     SelectStmt* statement = parse(rows, number, columns, count);
     Query* query = makeNode(Query);
@@ -241,6 +248,28 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number) {
     }
     table_close(relation, NoLock);
     return create_view_of(name, rows, number, columns, count);
+}
+
+void forget_source_of_view(Oid view) {
+    Relation relation = table_open(view, AccessExclusiveLock);
+    auto* query = static_cast<Query*>(copyObjectImpl(get_view_query(relation)));
+    table_close(relation, NoLock);
+    bool depends = false;
+    ListCell* cell = nullptr;
+    foreach (cell, query->rtable) {
+        auto* entry = lfirst_node(RangeTblEntry, cell);
+        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0)
+            continue;
+        depends = entry->subquery->targetList != NIL;
+        entry->subquery = one_row(InvalidOid);
+        entry->eref->colnames = NIL;
+    }
+    if (!depends)
+        return;
+    setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
+    (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, nullptr, CMD_SELECT, true, true,
+                             list_make1(query));
+    CommandCounterIncrement();
 }
 
 void drop_view(Oid view) {

@@ -41,6 +41,10 @@ struct ViewColumn {
 /// The same with all columns but the first.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
 
+/// Makes the view independent of its source, as its owner, who is the current user. It keeps all
+/// else: its OID, owner, privileges and comments. One that was replaced stays as it is.
+void forget_source_of_view(Oid view);
+
 /// Drops it as DROP VIEW by its owner would.
 void drop_view(Oid view);
 

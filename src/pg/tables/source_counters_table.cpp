@@ -1,6 +1,7 @@
 #include "pg/tables/source_counters_table.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -35,6 +36,16 @@ enum Column {
 template <class Value>
 Value copy_of(Datum datum) {
     return reinterpret_cast<Value>(PG_DETOAST_DATUM_COPY(datum));
+}
+
+/// The counters that have ended too.
+List* all_of_source(Oid source) {
+    List* counters = NIL;
+    visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
+                      [&](const Datum* values, const bool*) {
+                          counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
+                      });
+    return counters;
 }
 
 } // namespace
@@ -112,18 +123,26 @@ bool delete_source_counter(Oid counter) {
     return delete_secret_rows(kSourceCounters, {oid_key(counter)});
 }
 
+void forget_tally_key(Oid counter) {
+    auto* empty = static_cast<bytea*>(palloc(VARHDRSZ));
+    SET_VARSIZE(empty, VARHDRSZ);
+    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
+                               {{kKey, PointerGetDatum(empty)}}))
+        raise_dropped();
+}
+
 List* counters_of_source(Oid source) {
     List* counters = NIL;
-    visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
-                      [&](const Datum* values, const bool*) {
-                          counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
-                      });
+    ListCell* cell = nullptr;
+    foreach (cell, all_of_source(source))
+        if (!has_ended(lfirst_oid(cell)))
+            counters = lappend_oid(counters, lfirst_oid(cell));
     return counters;
 }
 
 void forget_source(Oid source) {
     ListCell* cell = nullptr;
-    foreach (cell, counters_of_source(source))
+    foreach (cell, all_of_source(source))
         (void)replace_in_secret_row(kSourceCounters, {oid_key(lfirst_oid(cell))},
                                     {{kSource, ObjectIdGetDatum(InvalidOid)}});
 }

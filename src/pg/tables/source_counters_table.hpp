@@ -51,12 +51,15 @@ void update_groups(Oid counter, std::int32_t groups);
 /// Deletes the row; false if there is none.
 [[nodiscard]] bool delete_source_counter(Oid counter);
 
-/// The OIDs of a source's counters, in CurrentMemoryContext.
+/// Overwrites the key of its tallies, which have been deleted.
+void forget_tally_key(Oid counter);
+
+/// The OIDs of a source's counters that have not ended, in CurrentMemoryContext.
 [[nodiscard]] List* counters_of_source(Oid source);
 
-/// Removes a dropped source from its counters. It still has counters if their views were replaced
-/// and no longer depend on it. If they kept its OID, a restored dump could give them another role's
-/// source.
+/// Removes a dropped source from its counters. It still has counters that have ended, or whose
+/// views were replaced and no longer depend on it. If they kept its OID, a restored dump could give
+/// them another role's source.
 void forget_source(Oid source);
 
 } // namespace dp_counter::pg

@@ -1,0 +1,62 @@
+// dp_counter_end: a counter that counts nothing else, and keeps its releases.
+#include "pg/events/event_counter.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/sources/source_counter.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/public_view.hpp"
+#include "pg/tables/releases_table.hpp"
+#include "pg/tables/secret_tables.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/streams_table.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// All steps that it has closed must be visible: no later tick publishes them.
+void check_released(Oid counter, const CounterRow& row) {
+    if (row.steps == 0)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("counter \"%s\" has released nothing", get_rel_name(counter)),
+                        errhint("Use dp_counter_drop to drop it.")));
+    if (published_steps(row.number) < row.steps)
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("step %lld of counter \"%s\" is closed, but not published",
+                        static_cast<long long>(row.steps), get_rel_name(counter)),
+                 errhint("Call dp_counter_tick, which publishes it, and end the counter then.")));
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_end) {
+    using namespace dp_counter::pg;
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
+    PreventCommandIfReadOnly("dp_counter_end()");
+    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
+    LockRelationOid(counter, AccessExclusiveLock);
+    check_counter_owner(counter);
+    lock_counter(counter);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        raise_dropped();
+    check_goes_on(counter, row);
+    check_released(counter, row);
+    delete_streams(row.number);
+    if (has_source(counter)) {
+        end_source_counter(counter, row);
+        forget_source_of_view(counter);
+    } else {
+        end_event_counter(counter);
+    }
+    mark_counter_ended(counter);
+    PG_RETURN_VOID();
+}
