@@ -33,8 +33,8 @@ void declare_event_counter(Oid counter);
 /// the last step.
 [[nodiscard]] Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called);
 
-/// Deletes the slots of a counter that was dropped or has ended. What open transactions still record
-/// is lost.
+/// Deletes the slots of a counter that was dropped or has ended. What open transactions still
+/// record is lost.
 void end_event_counter(Oid counter);
 
 } // namespace dp_counter::pg
