@@ -120,7 +120,8 @@ BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
                                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
     Datum least = fcinfo->args[index].value;
     if (fcinfo->args[index].isnull)
-        least = numeric(numeric_mul, NumericGetDatum(epsilon), percent);
+        least = DirectFunctionCall1(numeric_trim_scale,
+                                    numeric(numeric_mul, NumericGetDatum(epsilon), percent));
     const Datum zero = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
     if (!DatumGetBool(numeric(numeric_gt, least, zero)) ||
         DatumGetBool(numeric(numeric_gt, least, NumericGetDatum(epsilon))))
