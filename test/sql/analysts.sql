@@ -259,6 +259,7 @@ SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY['declare(''c'', budget =>
                      ('8 hours', 'NULL', 'NULL'), ('1 second', 'NULL', 'NULL'), ('100 years', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 1001) n)')) v (every, by, groups))
     || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''2026-01-01'', horizon => %s, budget => ''flu_team'')', horizon)) FROM (VALUES (1000), (1001)) v (horizon))
     || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', %s, horizon => 1, budget => ''flu_team'')', since)) FROM (VALUES ('localtimestamp - interval ''100 years''')) v (since))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', localtimestamp - interval ''%s years'', horizon => %s, budget => ''flu_team'')', years, horizon)) FROM (VALUES (27, 'NULL'), (28, 'NULL'), (28, '10000'), (28, '10001')) v (years, horizon))
     || ARRAY['dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''1900-01-01'', horizon => 1, budget => ''flu_team'')', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''-infinity'', horizon => 1, budget => ''flu_team'')']) AS c;
 -- none of them are the owner's
 SELECT c, attempt(c, 'analysts_steward') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''1900-01-01'', cumulative => false, budget => ''flu_team'')']) AS c;

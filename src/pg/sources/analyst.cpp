@@ -22,6 +22,7 @@ namespace dp_counter::pg {
 namespace {
 
 constexpr int kMostYears = 100;                          // from `since` to now
+constexpr int kMostYearsOfCells = 10;                    // that the first tick releases
 constexpr std::int64_t kMonth = 2629746 * USECS_PER_SEC; // a twelfth of 365.2425 days
 
 bool may_reference(Oid relation, AttrNumber column) {
@@ -46,22 +47,35 @@ bool may_declare(Oid source, const SourceArguments& arguments) {
                                                      ACLMASK_ANY) == ACLCHECK_OK;
 }
 
-/// How many periods begin in a year of 365.2425 days, at most.
-std::int64_t periods_a_year(const Interval& every) {
+/// How many periods begin in a time of this length, at most. A month is a twelfth of 365.2425 days.
+std::int64_t periods_in(const Interval& every, std::int64_t time) {
     const int128 length =
         int128{every.month} * kMonth + int128{every.day} * USECS_PER_DAY + every.time;
-    return static_cast<std::int64_t>((int128{kMonth} * MONTHS_PER_YEAR + length - 1) / length);
+    return static_cast<std::int64_t>((int128{time} + length - 1) / length);
 }
 
-/// A hundred years ago, as clocks show it in the source's time zone.
-Timestamp earliest_beginning(const char* time_zone) {
-    Interval years{};
-    years.month = kMostYears * MONTHS_PER_YEAR;
-    const Datum now =
-        DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(time_zone),
-                            TimestampTzGetDatum(GetCurrentTransactionStartTimestamp()));
+Timestamp local_now(const char* time_zone) {
     return DatumGetTimestamp(
-        DirectFunctionCall2(timestamp_mi_interval, now, IntervalPGetDatum(&years)));
+        DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(time_zone),
+                            TimestampTzGetDatum(GetCurrentTransactionStartTimestamp())));
+}
+
+Timestamp years_before(Timestamp time, int count) {
+    Interval years{};
+    years.month = count * MONTHS_PER_YEAR;
+    return DatumGetTimestamp(DirectFunctionCall2(timestamp_mi_interval, TimestampGetDatum(time),
+                                                 IntervalPGetDatum(&years)));
+}
+
+/// Raises invalid_parameter_value if the cells are more than `most`.
+void check_cells(std::int64_t groups, std::int64_t periods, std::int64_t most, const char* which,
+                 const char* detail, const char* hint) {
+    if (periods > most / groups)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("groups times periods %s must be at most %lld, not %lld times %lld",
+                               which, static_cast<long long>(most), static_cast<long long>(groups),
+                               static_cast<long long>(periods)),
+                        errdetail("%s", detail), errhint("%s", hint)));
 }
 
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
@@ -122,25 +136,25 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
                                text_of(epsilon)),
                         errdetail("It is the least that budget \"%s\" allows an analyst's counter.",
                                   budget)));
+    const Timestamp now = local_now(declaration.source.time_zone);
     const std::int64_t groups = declaration.streams / row.measure.streams();
-    std::int64_t periods = periods_a_year(row.every);
-    if (horizon != kUnbounded)
-        periods = std::min(periods, horizon);
-    if (periods > limits.most_cells / groups)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("groups times periods in a year must be at most %lld, not %lld times %lld",
-                    static_cast<long long>(limits.most_cells), static_cast<long long>(groups),
-                    static_cast<long long>(periods)),
-             errdetail("It is the most that budget \"%s\" allows an analyst's counter.", budget),
-             errhint("Use longer periods or fewer groups.")));
-    const Timestamp earliest = earliest_beginning(declaration.source.time_zone);
-    if (row.since < earliest)
+    const auto periods = [&](std::int64_t time) {
+        const std::int64_t count = periods_in(row.every, time);
+        return horizon == kUnbounded ? count : std::min(count, horizon);
+    };
+    check_cells(groups, periods(kMonth * MONTHS_PER_YEAR), limits.most_cells, "in a year",
+                psprintf("It is the most that budget \"%s\" allows an analyst's counter.", budget),
+                "Use longer periods or fewer groups.");
+    if (row.since < years_before(now, kMostYears))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("since must be at most %d years ago, not \"%s\"", kMostYears,
                                DatumGetCString(DirectFunctionCall1(
                                    timestamp_out, TimestampGetDatum(row.since))))));
+    check_cells(groups, periods(std::max<std::int64_t>(now - row.since, 0)),
+                kMostYearsOfCells * limits.most_cells, "until now",
+                psprintf("It is %d times the most that budget \"%s\" allows for a year.",
+                         kMostYearsOfCells, budget),
+                "Use a later since, longer periods or fewer groups.");
 }
 
 void check_still_may_declare(const SourceArguments& arguments, const SourceDeclaration& declaration,

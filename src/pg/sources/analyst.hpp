@@ -28,8 +28,8 @@ void check_may_declare(const SourceArguments& arguments);
 /// is now. The caller has locked the source.
 void check_never_fails(const SourceCounterRow& row, const SourceRow& source, int sqlstate);
 
-/// Raises invalid_parameter_value if an analyst's counter exceeds what the budget charged sets, or
-/// begins more than a hundred years ago.
+/// Raises invalid_parameter_value if an analyst's counter exceeds what the budget charged sets, for
+/// a year or, ten times that, from its beginning until now, or begins more than a hundred years ago.
 void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::int64_t horizon);
 
 /// Checks all privileges for a counter just declared once more: one may have been revoked while the
