@@ -522,8 +522,8 @@ IS 'dp_counter: the secret key from which the windows of persons follow, from th
    'budget on';
 
 -- Entries refer to budget and counter by their numbers, also to a budget within the budget; purpose
--- keeps the name of a dropped counter, role that of the role that charged. since and until are times of the rows, as their
--- column shows them (timestamptz: in UTC).
+-- keeps the last name of a dropped counter, role that of the role that charged. since and until are
+-- times of the rows, as their column shows them (timestamptz: in UTC).
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
     number   pg_catalog.int4 UNIQUE,

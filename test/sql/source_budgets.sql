@@ -38,7 +38,17 @@ DROP VIEW second;
 SELECT spent FROM dp_budgets;
 -- one that has closed a step does not
 CALL dp_counter_tick('kept');
-SELECT dp_counter_drop('kept');
+ALTER VIEW kept RENAME TO "the Last";
+SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT dp_counter_drop('"the Last"');
+SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+-- the ledger has its last name, whatever way it is dropped
+SELECT make('renamed', 0.25);
+CALL dp_counter_tick('renamed');
+CREATE SCHEMA source_moved;
+ALTER VIEW renamed RENAME TO moved;
+ALTER VIEW moved SET SCHEMA source_moved;
+DROP SCHEMA source_moved CASCADE;
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 SELECT dp_budget_drop('budget');
 

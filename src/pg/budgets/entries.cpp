@@ -71,6 +71,11 @@ void end_entry(std::int32_t number, Timestamp until) {
                                 {{kUntil, TimestampGetDatum(until)}});
 }
 
+void rename_entry(std::int32_t number, const char* purpose) {
+    (void)replace_in_secret_row(kEntryOfCounter, {number_key(number, kNumber)},
+                                {{kPurpose, CStringGetTextDatum(purpose)}});
+}
+
 void delete_entry(std::int32_t number) {
     delete_secret_rows(kEntryOfCounter, {number_key(number, kNumber)});
 }

@@ -28,6 +28,7 @@ void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
                   const BudgetEntry& entry);
 
 void end_entry(std::int32_t number, Timestamp until);
+void rename_entry(std::int32_t number, const char* purpose);
 void delete_entry(std::int32_t number);
 
 void delete_entries(std::int32_t budget);

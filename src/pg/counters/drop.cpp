@@ -3,6 +3,7 @@
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -24,7 +25,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-void remove(Oid counter) {
+/// `name` is its last one, qualified.
+void remove(Oid counter, const char* name) {
     lock_counter(counter);
     CounterRow row{}; // no counter has number 0
     (void)read_counter(counter, row);
@@ -32,7 +34,7 @@ void remove(Oid counter) {
     delete_releases(row.number);
     delete_streams(row.number);
     if (has_source(counter))
-        drop_source_counter(counter, row);
+        drop_source_counter(counter, row, name);
     else
         end_event_counter(counter);
 }
@@ -76,7 +78,7 @@ DP_FUNCTION(dp_counter_drop) {
     check_may_drop(counter); // before the lock, so that nobody else can make others wait
     LockRelationOid(counter, AccessExclusiveLock);
     check_may_drop(counter);
-    remove(counter); // the event trigger does it too, unless disabled
+    remove(counter, quoted_name(counter)); // the event trigger does it too, unless disabled
     drop_view(counter);
     PG_RETURN_VOID();
 }
@@ -92,9 +94,9 @@ DP_FUNCTION(dp_counter_dropped) {
     lock_budgets_of(dropped);
     const ListCell* cell = nullptr;
     foreach (cell, dropped) {
-        const Oid relation = static_cast<const DroppedView*>(lfirst(cell))->view;
-        if (is_counter(relation))
-            remove(relation);
+        const auto* relation = static_cast<const DroppedView*>(lfirst(cell));
+        if (is_counter(relation->view))
+            remove(relation->view, relation->name);
     }
     foreach (cell, dropped) {
         const Oid relation = static_cast<const DroppedView*>(lfirst(cell))->view;

@@ -73,13 +73,14 @@ void end_source_counter(Oid counter, const CounterRow& row) {
     forget_tally_key(counter);
 }
 
-void drop_source_counter(Oid counter, const CounterRow& row) {
+void drop_source_counter(Oid counter, const CounterRow& row, const char* name) {
     SourceCounterRow declared{};
     (void)read_source_counter(counter, declared);
     if (row.steps != 0)
         end_charge(counter, row);
     else if (!declared.begun) // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);
+    keep_name_of_counter(row.number, name);
     (void)delete_source_counter(counter);
     delete_groups(row.number);
     delete_tallies(row.number);

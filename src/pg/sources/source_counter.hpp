@@ -38,7 +38,8 @@ void lock_source_of(Oid counter);
 void end_source_counter(Oid counter, const CounterRow& row);
 
 /// Deletes the declaration and the tallies of a dropped counter. Its charge ends as above, or is
-/// refunded if it never closed a step and, of an analyst's, no tick began to read.
-void drop_source_counter(Oid counter, const CounterRow& row);
+/// refunded if it never closed a step and, of an analyst's, no tick began to read. `name` is the
+/// last one that it had, qualified.
+void drop_source_counter(Oid counter, const CounterRow& row, const char* name);
 
 } // namespace dp_counter::pg
