@@ -69,9 +69,14 @@ BudgetRow root_of(const BudgetRow& row) {
 
 Oid any_budget_within(std::int32_t number) {
     Oid within = InvalidOid;
-    visit_secret_rows(
-        kBudgetsWithin, {number_key(number, kWithin)},
-        [&](const Datum* values, const bool*) { within = DatumGetObjectId(values[kBudget]); });
+    std::int32_t last = 0;
+    visit_secret_rows(kBudgetsWithin, {number_key(number, kWithin)},
+                      [&](const Datum* values, const bool*) {
+                          if (DatumGetInt32(values[kNumber]) < last)
+                              return;
+                          last = DatumGetInt32(values[kNumber]);
+                          within = DatumGetObjectId(values[kBudget]);
+                      });
     return within;
 }
 

@@ -32,7 +32,7 @@ struct BudgetRow {
 [[nodiscard]] BudgetRow require_budget(Oid budget);
 [[nodiscard]] BudgetRow root_of(const BudgetRow& row);
 
-/// One of the budgets directly within this one; invalid if there is none.
+/// The last made of the budgets directly within this one; invalid if there is none.
 [[nodiscard]] Oid any_budget_within(std::int32_t number);
 
 void insert_budget_row(const BudgetRow& row);
