@@ -11,12 +11,15 @@
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
 
 extern "C" {
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/comment.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -158,6 +161,27 @@ Oid read_within(FunctionCallInfo fcinfo) {
     return within;
 }
 
+/// What the view and its columns hold.
+void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
+    const std::int32_t days = unit_of_budget(budget).per_days;
+    const char* whom =
+        days == 0 ? "one person"
+                  : psprintf("the rows of one person in one of that person's own windows of %d "
+                             "day%s",
+                             days, days == 1 ? "" : "s");
+    const char* share =
+        OidIsValid(within) ? psprintf(" It is a share of budget %s.", quoted_name(within)) : "";
+    CreateComments(budget, RelationRelationId, 0,
+                   psprintf("Budget. The charges listed here may together spend an epsilon of %s "
+                            "about %s.%s",
+                            text_of(epsilon), whom, share));
+    AttrNumber column = 0;
+    for (const char* text : {"What was charged: a counter, a budget or a query",
+                             "Epsilon of the charge", "Rows from this time on, as they show it",
+                             "Rows before this time", "Role that made it", "When it was made"})
+        CreateComments(budget, RelationRelationId, ++column, text);
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
@@ -179,6 +203,7 @@ DP_FUNCTION(dp_budget_create) {
         check_budget_owned(within); // the owner may have changed while it waited
     } else
         insert_budget(budget, number, epsilon, per_days, limits);
+    comment_on_budget(budget, epsilon, within);
     PG_RETURN_OID(budget);
 }
 

@@ -18,6 +18,7 @@
 extern "C" {
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/comment.h"
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
@@ -136,6 +137,28 @@ bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool
     return true;
 }
 
+constexpr const char* kOwnComment = "Source of private counters. ";
+
+/// Says what the view is, unless its owner has.
+void comment_on_source(Oid source, const SourceRow& row) {
+    LockRelationOid(source, ShareUpdateExclusiveLock); // as COMMENT does
+    if (GetComment(source, RelationRelationId, 0) != nullptr)
+        return;
+    CreateComments(source, RelationRelationId, 0,
+                   psprintf("%sA row is an event of the person in column %s at the time in column "
+                            "%s; periods are those of time zone %s. Counters charge budget %s.",
+                            kOwnComment, quote_identifier(get_attname(source, row.person, false)),
+                            quote_identifier(get_attname(source, row.at, false)), row.time_zone,
+                            quoted_name(row.budget)));
+}
+
+void remove_own_comment(Oid source) {
+    LockRelationOid(source, ShareUpdateExclusiveLock);
+    const char* comment = GetComment(source, RelationRelationId, 0);
+    if (comment != nullptr && std::strncmp(comment, kOwnComment, std::strlen(kOwnComment)) == 0)
+        CreateComments(source, RelationRelationId, 0, nullptr);
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
@@ -170,6 +193,7 @@ DP_FUNCTION(dp_source_create) {
     take_source_types(budget, plain_type(column_type(source, row.person)),
                       column_type(source, row.at));
     insert_source(source, row);
+    comment_on_source(source, row);
     PG_RETURN_VOID();
 }
 
@@ -191,5 +215,6 @@ DP_FUNCTION(dp_source_drop) {
                          "releases. The epsilon of these stays spent.")));
     delete_source(source);
     forget_source(source); // of counters that have ended
+    remove_own_comment(source);
     PG_RETURN_VOID();
 }
