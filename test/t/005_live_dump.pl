@@ -35,15 +35,19 @@ sql(qq{UPDATE dp_counter_private.publications SET steps = 2 WHERE number = $nois
 is(sql('SELECT max(step) FROM noisy'), 2, 'a release is stored and not published');
 sql(q{INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
 
-# What a recorder left behind that committed after its counter was dropped has the OID of nothing, and after a restore of anything.
+# What a recorder left behind that committed while its counter was dropped has the OID of nothing, and after a restore of anything. The same of a
+# counter that has ended.
 my $recorder = $node->background_psql('postgres');
-$recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_event_counter_create('gone.c', 1)});
-$recorder->query_safe(q{BEGIN; SELECT dp_counter_record('gone.c', 7)});
-sql(q{DROP SCHEMA gone CASCADE});
+my $owner    = $node->background_psql('postgres');
+$recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_event_counter_create('gone.c', 1), dp_event_counter_create('public.ended', 1)});
+sql(q{CALL dp_counter_tick('public.ended')});
+$recorder->query_safe(q{BEGIN; SELECT dp_counter_record('gone.c', 7), dp_counter_record('public.ended', 9)});
+$owner->query_safe(q{BEGIN; SET client_min_messages = warning; DROP SCHEMA gone CASCADE; SELECT dp_counter_end('public.ended')});
 $recorder->query_safe('COMMIT');
-$recorder->quit;
-my $left = q{SELECT count(*) FROM dp_counter_private.events WHERE counter NOT IN (SELECT counter FROM dp_counter_private.counters)};
-is(sql($left), 1, 'events of a counter that is gone');
+$owner->query_safe('COMMIT');
+$_->quit for $recorder, $owner;
+my $left = q{SELECT count(*) FROM dp_counter_private.events WHERE counter NOT IN (SELECT counter FROM dp_counter_private.counters WHERE ended_at IS NULL)};
+is(sql($left), 2, 'events of counters that are gone, or have ended');
 
 my $file = $node->basedir . '/dump.sql';
 my $archive = $node->basedir . '/dump.custom';
@@ -52,7 +56,7 @@ command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $archive 
 like(slurp_file($file), qr/COPY dp_counter_private.counters/, 'the dump holds the state');
 my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number});
 my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step});
-my $events = sql(q{SELECT counter::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (counter) GROUP BY 1 ORDER BY 1});
+my $events = sql(q{SELECT counter::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (counter) WHERE ended_at IS NULL GROUP BY 1 ORDER BY 1});
 
 # What a dump has of the extension's tables.
 sub secrets
@@ -77,8 +81,10 @@ for my $way (sort keys %restore)
 	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
 	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number}), $state, 'the same counters');
 	is($q->(q{SELECT counter::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
-	is($q->($left), 0, 'and none of a counter that is gone');
+	is($q->($left), 0, 'and none of a counter that is gone, or has ended');
+	is($q->(q{SELECT steps, ended_at IS NOT NULL FROM dp_counters WHERE counter = 'ended'::regclass}), '1|t', 'which has ended again');
 	is($q->(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step}), $releases, 'the same releases');
+	$q->('DROP VIEW ended');
 	is($q->(q{SELECT pg_get_viewdef('noisy')}), sql(q{SELECT pg_get_viewdef('noisy')}), 'the same view of them');
 	is($q->(q{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'v' AND reloptions = '{security_barrier=true}' AND relnamespace = 'public'::regnamespace}), 'dp_budgets dp_counters dp_sources noisy visits_seen', 'as safe');
 	$q->(q{SELECT dp_event_counter_create('another', 1)});
