@@ -19,17 +19,21 @@ namespace {
 struct CellNoise {
     CellNoise(const PrivacyUnit& of, const IndependentError& errors)
         : unit(of), sampler(of.scale(1)), stddev(std::sqrt(errors.variance_at(1))),
-          width(errors.half_width(1, kReleaseConfidence)) {
-        const ShareQuantiles exact = errors.share_quantiles(1, kReleaseConfidence);
-        for (int node = 0; node <= kShareCells / 2; ++node)
+          width(errors.half_width(1, kReleaseConfidence)),
+          exact(errors.share_quantiles(1, kReleaseConfidence)) {}
+
+    double quantile(int node) {
+        if (quantiles[node] == 0)
             quantiles[node] = exact.at(node);
+        return quantiles[node];
     }
 
     PrivacyUnit unit;
     DiscreteLaplace sampler;
     double stddev;
     std::int64_t width;
-    double quantiles[kShareCells / 2 + 1];
+    ShareQuantiles exact;
+    double quantiles[kShareCells / 2 + 1] = {}; ///< 0 where not computed
 };
 std::optional<CellNoise> known;
 
@@ -56,7 +60,9 @@ void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* co
 }
 
 ShareInterval share_of_cells(std::int64_t above, std::int64_t below) {
-    return share_interval(above, below, [](int node) { return known->quantiles[node]; });
+    return run([&] {
+        return share_interval(above, below, [](int node) { return known->quantile(node); });
+    });
 }
 
 } // namespace dp_counter::pg
