@@ -332,7 +332,7 @@ void add(MovingWindows& windows, HeapTuple row, TupleDesc type, std::int64_t ste
 /// longer than all else. It runs as the caller.
 void read_steps(const Asked& asked, SPIPlanPtr plan, Result& result, std::int64_t from,
                 std::int64_t to) {
-    constexpr std::int64_t kRows = 5000; // about so many at once
+    constexpr std::int64_t kRows = 50000; // about so many at once
     std::int64_t many = 16;              // steps
     for (std::int64_t last = 0; from <= to; from = last + 1) {
         last = std::min(to, from + many - 1);
