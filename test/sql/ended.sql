@@ -34,8 +34,8 @@ CALL tick_at('flow', '2025-01-08 12:00');
 CALL tick_at('mean', '2025-01-08 12:00');
 CALL tick_at('other', '2025-01-08 12:00');
 CREATE TABLE before AS
-SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid) AS comment, array_agg((attname, atttypid, attacl, col_description(c.oid, attnum))::text ORDER BY attnum) AS columns
-FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid WHERE c.oid IN ('flow'::regclass, 'mean'::regclass) GROUP BY c.oid;
+SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid) AS comment, ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid ORDER BY attnum) AS columns
+FROM pg_class c WHERE c.oid IN ('flow'::regclass, 'mean'::regclass);
 CREATE TABLE released AS SELECT 'flow' AS counter, to_jsonb(f) AS release FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m;
 CREATE TABLE changes AS SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.* FROM dp_counter_changes('mean', 3) AS c;
 CREATE TABLE known AS SELECT * FROM dp_counters WHERE counter IN ('flow'::regclass, 'mean'::regclass);
@@ -80,8 +80,8 @@ SELECT budget, spent, remaining FROM dp_budgets WHERE budget = 'lives'::regclass
 -- so do the view, its owner, privileges and comments, and what it shows
 CREATE FUNCTION same() RETURNS TABLE (views bigint, releases bigint, changes bigint) LANGUAGE sql AS $$ SELECT
     (SELECT count(*) FROM (TABLE before EXCEPT
-        SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid), array_agg((attname, atttypid, attacl, col_description(c.oid, attnum))::text ORDER BY attnum)
-        FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid WHERE c.oid IN ('flow'::regclass, 'mean'::regclass) GROUP BY c.oid) AS d),
+        SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid), ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid ORDER BY attnum)
+        FROM pg_class c WHERE c.oid IN ('flow'::regclass, 'mean'::regclass)) AS d),
     (SELECT count(*) FROM ((TABLE released EXCEPT ALL (SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m))
         UNION ALL ((SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m) EXCEPT ALL TABLE released)) AS d),
     (SELECT count(*) FROM (TABLE changes EXCEPT ALL (SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.* FROM dp_counter_changes('mean', 3) AS c)) AS d) $$;

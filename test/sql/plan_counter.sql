@@ -90,8 +90,8 @@ DO $$
 DECLARE
     f record; i integer; other text;
 BEGIN
-    FOR f IN SELECT oid, proname, pronamespace::regnamespace AS schema, prorettype::regtype AS result, array_agg(a::regtype::text ORDER BY n) AS types FROM pg_proc, unnest(proargtypes) WITH ORDINALITY AS t (a, n)
-             WHERE oid IN (SELECT objid FROM pg_depend WHERE classid = 'pg_proc'::regclass AND deptype = 'e') AND proname IN ('dp_stddev', 'dp_interval', 'dp_avg', 'dp_avg_interval') GROUP BY oid LOOP
+    FOR f IN SELECT oid, proname, pronamespace::regnamespace AS schema, prorettype::regtype AS result, ARRAY(SELECT a::regtype::text FROM unnest(proargtypes) WITH ORDINALITY AS t (a, n) ORDER BY n) AS types FROM pg_proc
+             WHERE oid IN (SELECT objid FROM pg_depend WHERE classid = 'pg_proc'::regclass AND deptype = 'e') AND proname IN ('dp_stddev', 'dp_interval', 'dp_avg', 'dp_avg_interval') LOOP
         FOR i IN SELECT generate_subscripts(f.types, 1) LOOP
             FOREACH other IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'text', ''] LOOP
                 CONTINUE WHEN other = f.types[i];
