@@ -139,7 +139,7 @@ SELECT dp_counter_create('own', 'visits_dp', 1e9, '1 day', '2025-01-01', 1);
 CALL dp_counter_tick('own');
 DO $$ BEGIN EXECUTE format('CREATE OR REPLACE VIEW own AS SELECT * FROM (%s) AS r WHERE r.step > 0', rtrim(pg_get_viewdef('own'), ';')); END $$;
 SELECT dp_counter_end('own');
-SELECT count, pg_get_viewdef('own') LIKE '%r.step > 0%' AS own FROM own;
+SELECT count, pg_get_viewdef('own') LIKE '%step > 0%' AS own FROM own;
 SELECT dp_source_drop('visits_dp');
 
 -- a counter of recorded events
