@@ -40,6 +40,11 @@ CREATE VIEW renewing_dp AS SELECT person, day FROM arrivals;
 SELECT dp_source_create('renewing_dp', budget => 'renewing', person => 'person', at => 'day')};
 my $windows_of = q{SELECT string_agg(dp_own_window('renewing', 'person ' || n, date '2024-06-01')::text, ' ' ORDER BY n) FROM generate_series(1, 50) AS n};
 my $windows = sql($windows_of);
+# A share of it, from which an analyst declares.
+my $declare = q{SET ROLE ana; SELECT dp_counter_create('%s', epsilon => %s, source => 'renewing_dp', budget => 'share', every => '1 day', since => current_date - 3, by => 'person', groups => '{a,b}')};
+sql(q{CREATE ROLE ana; GRANT CREATE ON SCHEMA public TO ana; SELECT dp_budget_create('share', 1, within => 'renewing', since => '2020-01-01');
+	GRANT INSERT ON share TO ana; GRANT REFERENCES (person) ON renewing_dp TO ana});
+sql(sprintf $declare, 'asked', 0.6);
 sql(q{SELECT dp_counter_record('er_flu', 7); SELECT dp_counter_record('for_ever', 2)}); # of the open step
 is(sql($marks), 'v', 'a fresh install marks all of them volatile');
 my $held   = sql('TABLE held');
@@ -90,9 +95,13 @@ $new->safe_psql('postgres', $_)
 	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_counter_tick('arrivals_by_day')};
 is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4", 'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
-is($new->safe_psql('postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|0|0|3",
+is($new->safe_psql('postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets WHERE within IS NULL ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|1|1|2",
 	'budgets know what was spent');
 is($new->safe_psql('postgres', $windows_of), $windows, 'persons have the same windows');
+is($new->safe_psql('postgres', q{SELECT within, spent, remaining FROM dp_budgets WHERE budget = 'share'::regclass}), 'renewing|0.6|0.4', 'a share is one still');
+like(failure($new, sprintf $declare, 'more', 0.5), qr/budget "share" has an epsilon of 0\.4 left/, 'an analyst cannot exceed it');
+$new->safe_psql('postgres', sprintf $declare, 'rest', 0.4);
+is($new->safe_psql('postgres', q{SET ROLE ana; SELECT dp_counter_drop('asked'); RESET ROLE; SELECT purpose, role FROM share}), "\nrest|ana", 'keeps the grants, and can take back');
 
 like(failure($new, "\\set VERBOSITY sqlstate\nSELECT dp_repair()", user => 'reader'), qr/42501/, 'nobody but the owner repairs');
 my ($status, $out) = $new->psql('postgres', "PREPARE p AS $aggregates; EXECUTE p;\nSELECT dp_repair();\nEXECUTE p;\nSELECT dp_repair();", on_error_stop => 0);
