@@ -31,7 +31,7 @@ public:
         : lag_(lag), is_cumulative_(is_cumulative), last_(last) {}
 
     /// Takes a release. Those of a step come together, and steps rise.
-    void add(std::int64_t step, std::string_view group, std::int64_t one, std::int64_t other);
+    void add(std::int64_t step, std::string_view name, std::int64_t one, std::int64_t other);
 
     /// Groups are numbered 0, 1, ... as they came.
     [[nodiscard]] std::int32_t groups() const { return static_cast<std::int32_t>(groups_.size()); }
@@ -40,7 +40,7 @@ public:
     /// A group's window that ends with the step of the last releases, unless a release in it has
     /// not been taken, or the one before it where the group did not begin with the window. Ask
     /// after all releases of the step.
-    [[nodiscard]] std::optional<Window> window(std::int32_t group) const;
+    [[nodiscard]] std::optional<Window> window(std::int32_t number) const;
 
 private:
     struct Group {

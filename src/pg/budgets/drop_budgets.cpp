@@ -68,7 +68,9 @@ struct DroppedBudget {
 int compare_depth(const ListCell* a, const ListCell* b) {
     const std::int32_t left = static_cast<const DroppedBudget*>(lfirst(a))->row.number;
     const std::int32_t right = static_cast<const DroppedBudget*>(lfirst(b))->row.number;
-    return left > right ? -1 : int{left < right};
+    if (left == right)
+        return 0;
+    return left > right ? -1 : 1;
 }
 
 List* budgets_among(const List* dropped) {

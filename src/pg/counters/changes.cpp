@@ -271,7 +271,7 @@ void Result::put_average(const MovingWindows::Window& window, std::int64_t step,
     const std::int64_t below = saturated(window.numbers.other);
     // Both together are the events times `largest`.
     const int128 total = int128{above} + below;
-    const int128 half = measure.largest() / 2 * (total < 0 ? -1 : 1);
+    const std::int64_t half = measure.largest() / 2 * (total < 0 ? -1 : 1);
     values[kCount] = Int64GetDatum(saturated((total + half) / measure.largest()));
     nulls[kCount] = false;
     const auto mean = average(above, below, measure.lower, measure.upper);
@@ -333,7 +333,7 @@ void add(MovingWindows& windows, HeapTuple row, TupleDesc type, std::int64_t ste
 void read_steps(const Asked& asked, SPIPlanPtr plan, Result& result, std::int64_t from,
                 std::int64_t to) {
     constexpr std::int64_t kRows = 50000; // about so many at once
-    std::int64_t many = 16;              // steps
+    std::int64_t many = 16;               // steps
     for (std::int64_t last = 0; from <= to; from = last + 1) {
         last = std::min(to, from + many - 1);
         Datum range[] = {Int64GetDatum(from), Int64GetDatum(last)};
