@@ -77,12 +77,11 @@ AttrNumber time_column(Oid source, const Argument& argument) {
 }
 
 constexpr const char* kPersonWiseHint =
-    "If deleting a person's rows from the tables removes that person's rows from the view and "
-    "changes no other row, declare the source with person_wise => true.";
+    "Declare the source with person_wise => true if deleting a person's rows from the tables "
+    "removes this person's rows from the view and changes no other row.";
 constexpr const char* kWindowWiseHint =
-    "If deleting those rows of a person from the tables that have a time in some window removes "
-    "the person's rows of that window from the view and changes no other row, declare the source "
-    "with window_wise => true.";
+    "Declare the source with window_wise => true if deleting a person's rows of one own window "
+    "from the tables removes the view's rows of this person and window and changes no other row.";
 
 /// Reads for what the owner vouches, and raises an error unless the view is simple or that is
 /// enough for the budget.

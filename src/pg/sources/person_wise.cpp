@@ -80,7 +80,7 @@ const char* why_not_simple(Oid relation) {
             reason = why_not_simple(rt_fetch(from->rtindex, query->rtable));
         }
     } else if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) {
-        reason = "It reads a relation that is neither a table nor a view.";
+        reason = "It reads a materialized view, a foreign table or a sequence.";
     } else if (opened->rd_rel->relrowsecurity) {
         reason = "It reads a table with row security, whose policies may read anything.";
     } else if (opened->rd_rel->relhassubclass) {

@@ -78,8 +78,9 @@ AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argumen
                  errmsg("%s must be of type %s, not %s", name_of(kind),
                         kind == MeasureKind::share ? "boolean" : "smallint, integer or bigint",
                         format_type_be(type)),
-                 errhint("Cast the column in the view%s.",
-                         kind == MeasureKind::share ? "" : ", for example money to cents")));
+                 kind == MeasureKind::share
+                     ? errhint("Cast the column in the view.")
+                     : errhint("Compute an integer in the view, such as cents or days.")));
     return column;
 }
 
