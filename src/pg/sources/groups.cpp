@@ -70,7 +70,9 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
         if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                             errmsg("group \"%s\" is declared twice",
-                                   text_of(declared[groups.sorted[i].number - 1], type))));
+                                   text_of(declared[groups.sorted[i].number - 1], type)),
+                            errhint("Each group is one element of groups, or one row of "
+                                    "groups_from.")));
     }
     return groups;
 }
