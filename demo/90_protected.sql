@@ -11,7 +11,7 @@ SELECT 3 * :epsilon AS total \gset
 \echo '              likely with that flight late as with it on time; epsilon =' :epsilon 'for each table and for the'
 \echo '              counter. (The counter protects more: that a late flight is in it at all.)'
 \echo '   Public:    how many flights there are, their order and departure, and the airport of each.'
-\echo '   Spent:     epsilon =' :epsilon 'for table 1 and, as a flight has one airport only, epsilon =' :epsilon 'for table 2:'
+\echo '   Spent:     epsilon =' :epsilon 'for table 1 and, as a flight has one airport only, epsilon =' :epsilon 'for table 2,'
 \echo '              and epsilon =' :epsilon 'for the whole life of the live counter: together epsilon =' :total'.'
 \echo '              To run a query again draws new noise and spends its epsilon again.'
 \echo '              To read a stored result again costs nothing.'
