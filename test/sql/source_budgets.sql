@@ -95,6 +95,8 @@ ROLLBACK;
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 -- what was released and may have been seen stays, with its charge
 DO $$ BEGIN CALL dp_source_contributions('visits_dp', 'noisy_cells', 1e-9, most => 4); RAISE 'this comes after'; END $$;
+-- its noise is that of the epsilon that was charged
+SELECT bool_and(abs(stddev / dp_stddev(1, NULL, 1e-9, mechanism => 'laplace') - 1) < 1e-9) AS charged FROM noisy_cells;
 SELECT purpose, epsilon FROM budget WHERE purpose ~ 'noisy';
 -- a draw for each cell: with one for two of them, these would differ by their true counts, at most 1. Right noise does so
 -- with a probability below 10 pairs * 3 differences * 1e-9 / 4, 1e-8
