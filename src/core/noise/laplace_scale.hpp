@@ -14,7 +14,7 @@ namespace dp_counter {
 struct LaplaceScale {
     Epsilon epsilon;
     uint128 sensitivity;       ///< at least 1
-    std::uint32_t divisor = 1; ///< at least 1: of nodes in which a count has so much more weight
+    std::uint32_t divisor = 1; ///< at least 1; more where the share of a fading node needs it
 
     /// The scale, rounded: for reports and for sizing, never for sampling.
     [[nodiscard]] double value() const noexcept;

@@ -6,10 +6,11 @@
 //            where nobody can see it. Up to its commit nothing of the draw leaves this backend, and
 //            a failure undoes all of it, unseen.
 //   publish  shows the stored release to everybody. Whatever happens here, the release is not drawn
-//            again: the next tick begins with publishing it. Many steps are closed and published in
-// parts, so that a tick's memory has a bound. Both write to the extension's own tables alone, by
-// direct access: no trigger, rule, policy or constraint of a user runs, and no role is changed.
-// After a crash in between, the published releases lag one step behind, until the next tick.
+//            again: the next tick begins with publishing it.
+// Both write to the extension's own tables alone, by direct access: no trigger, rule, policy or
+// constraint of a user runs, and no role is changed. Many steps are closed and published in parts,
+// two transactions for each, so that a tick's memory has a bound. After a crash in between, the
+// published releases lag one part behind, until the next tick.
 #include <cstdint>
 
 #include "pg/counters/tick.hpp"
@@ -88,7 +89,7 @@ void commit(const Call& call) {
 /// are published, by this tick or by a concurrent one.
 Ticked tick(Oid counter, const Call& call) {
     Closed closed = Closed::nothing;
-    std::int64_t closed_step = 0; // to be published
+    std::int64_t closed_step = 0; // the last step that this tick has closed; 0 once published
     Ticked ticked{-1, -1};
     XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_over = false;

@@ -189,7 +189,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
             from = days_before(schedule, from, collector.unit.per_days);
     }
     if (from < due.starts[0] && collector.counts_persons())
-        (void)early_period(schedule, from); // raises an error here, or for no row
+        (void)early_period(schedule, from); // may raise an error: here, so that no row decides it
     const SourceQuery query{declared.source,
                             &source,
                             declared.event,
@@ -232,7 +232,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         return Closed::nothing;
     check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
     if (declared.analyst && !declared.begun) {
-        // Committed before a row is read: an analyst cannot take back what a failure may have told.
+        // Committed before a row is read: an analyst cannot take back what a failure may show.
         mark_begun(counter);
         return Closed::marked;
     }

@@ -46,8 +46,7 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
         raise_range("per_person", kMostPerPerson, row.per_person,
                     "It is the number of events of each person that count, in each own window or, "
-                    "where the "
-                    "budget does not renew, over the life of the counter.");
+                    "where the budget does not renew, over the life of the counter.");
     if (row.per_person * row.measure.largest() > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("per_person times %s must be at most %lld, not %lld times %lld",
@@ -116,7 +115,8 @@ ViewColumn period_column(Oid type) {
     return {"period", "date", "pg_catalog.date(pg_catalog.timezone('UTC', period))"};
 }
 
-/// What the cells of one unit can differ by, in l1.
+/// The most that one unit can change, in l1, all cells of the counter together: for this the noise
+/// is made.
 std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t horizon) {
     const SourceCounterRow& row = declaration.row;
     if (row.per_person != 0)
