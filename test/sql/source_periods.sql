@@ -31,13 +31,13 @@ BEGIN
     END LOOP;
     RETURN inside + 1;
 END $$;
-CREATE FUNCTION noise_is_for(at text, since timestamp, every interval, per interval, zone text) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION noise_is_for(at text, since timestamp, every interval, per interval, zone text, horizon bigint DEFAULT NULL, grouped boolean DEFAULT false) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE sensitivity bigint;
 BEGIN
     PERFORM dp_budget_create('renewing', 1, per);
-    CREATE VIEW moments_dp AS SELECT * FROM moments;
+    CREATE VIEW moments_dp AS SELECT *, 'a' AS ward FROM moments;
     PERFORM dp_source_create('moments_dp', 'renewing', 'person', at, zone);
-    PERFORM dp_counter_create('persons', 'moments_dp', 1, every, since, persons => true);
+    PERFORM dp_counter_create('persons', 'moments_dp', 1, every, since, horizon, persons => true, "by" => CASE WHEN grouped THEN 'ward' END, groups => CASE WHEN grouped THEN '{a}'::text[] END);
     SELECT c.sensitivity INTO sensitivity FROM dp_counters AS c WHERE counter = 'persons'::regclass;
     RAISE EXCEPTION USING ERRCODE = 'DP000';
 EXCEPTION WHEN SQLSTATE 'DP000' THEN RETURN sensitivity;
@@ -52,6 +52,9 @@ FROM (VALUES (timestamp '2025-01-01', interval '1 day', interval '1 day', 'd', '
              ('2025-01-01', '7 years', '2557 days', 'd', 'UTC', 400), ('2024-01-01', '11 years', '4018 days', 't', 'UTC', 400),
              ('2025-01-01', '1 day', '365 days', 'z', 'Europe/Berlin', 5000), ('2025-01-01', '1 month', '365 days', 'z', 'Europe/Berlin', 480),
              ('1950-01-01', '1 day', '365 days', 'z', 'Africa/Sao_Tome', 28000)) AS v (since, every, per, at, zone, periods);
+-- a horizon limits it only where it is shorter; with groups it is one more
+SELECT horizon, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon) AS periods, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon, true) AS of_groups
+FROM unnest(ARRAY[1, 52, 53, 54, 1000, NULL]) AS horizon;
 SET client_min_messages = error;
 DROP VIEW visits_dp CASCADE;
 SELECT dp_budget_drop('budget');
