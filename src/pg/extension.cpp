@@ -6,7 +6,6 @@
 #include "pg/server/backend_random.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/wall.hpp"
-#include "pg/tables/counter_privileges.hpp"
 
 extern "C" {
 #include "utils/guc.h"
@@ -35,7 +34,6 @@ void _PG_init(void) {
     bind_allocation();
     dp_counter::pg::initialize_random();
     dp_counter::pg::initialize_pending_events();
-    dp_counter::pg::initialize_known_counters();
     // The extension has no settings, above all no seed. The reserved prefix makes any SET of one
     // fail.
 #if PG_VERSION_NUM >= 150000

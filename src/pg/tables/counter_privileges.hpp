@@ -10,9 +10,6 @@ namespace dp_counter::pg {
 inline constexpr AclMode kMayRecord = ACL_INSERT; ///< events
 inline constexpr AclMode kMayTick = ACL_UPDATE;   ///< close steps
 
-/// Prepares check_is_counter; called once by _PG_init.
-void initialize_known_counters();
-
 /// Raises what check_privilege or check_owner raises, and then wrong_object_type if the relation is
 /// not a counter. In this order: a role without the privilege does not learn which relations are
 /// counters.
