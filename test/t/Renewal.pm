@@ -20,7 +20,7 @@ CREATE FUNCTION oracle.plain(uuid) RETURNS bytea LANGUAGE sql IMMUTABLE AS 'SELE
 CREATE FUNCTION oracle.face(timestamp) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 	$$ SELECT (extract(epoch FROM $1 - timestamp '2000-01-01') * 1000000)::bigint $$;
 CREATE FUNCTION oracle.face(timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ SELECT oracle.face($1 AT TIME ZONE 'UTC') $$;
-CREATE FUNCTION oracle.face(date) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ SELECT ($1 - date '2000-01-01')::bigint $$;
+CREATE FUNCTION oracle.face(date) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT oracle.face($1::timestamp)';
 CREATE FUNCTION oracle.day(timestamp) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT $1::date - date '2000-01-01' $$;
 CREATE FUNCTION oracle.day(timestamptz) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT oracle.day($1 AT TIME ZONE 'UTC') $$;
 CREATE FUNCTION oracle.day(date) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT oracle.day($1::timestamp) $$;

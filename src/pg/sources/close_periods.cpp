@@ -125,7 +125,7 @@ void end_person(void* context) {
 }
 
 /// The period of a time in the counter's life; below 0 before it.
-std::int64_t step_of(const Collector& collector, std::int64_t time) {
+std::int64_t step_of(const Collector& collector, Timestamp time) {
     const DuePeriods& due = *collector.due;
     if (time < due.starts[0])
         return collector.counts_persons() ? early_period(*collector.schedule, time) : -1;
@@ -143,11 +143,11 @@ void add_event(const SourceEvent& event, void* context) {
             ? std::clamp(measured_value(collector.value_type, event.value),
                          collector.declared->measure.lower, collector.declared->measure.upper)
             : 1;
-    const std::int64_t time = read_time(*collector.schedule, event.at);
-    const std::int64_t window = collector.unit.per_days == 0
-                                    ? 0
-                                    : own_window(face_day(*collector.schedule, time),
-                                                 collector.phase, collector.unit.per_days);
+    const Timestamp time = read_time(*collector.schedule, event.at);
+    const std::int64_t window =
+        collector.unit.per_days == 0
+            ? 0
+            : own_window(day_of(time), collector.phase, collector.unit.per_days);
     collector.bound.add({time, window, step_of(collector, time), group, value}, collector);
 }
 
@@ -164,13 +164,12 @@ void prepare(Collector& collector, Oid counter, std::int32_t number,
 }
 
 /// The first own window of any person in which an event can come at this boundary or later.
-std::int32_t first_open_window(const Collector& collector, std::int64_t boundary) {
+std::int32_t first_open_window(const Collector& collector, Timestamp boundary) {
     const std::int32_t per = collector.unit.per_days;
     if (per == 0)
         return kNoWindow;
     // Window w of the greatest phase ends with day (w + 2) * per - 1.
-    const std::int64_t day = face_day(*collector.schedule, boundary);
-    return static_cast<std::int32_t>(floor_quotient(day + 1, per) - 1);
+    return static_cast<std::int32_t>(floor_quotient(day_of(boundary) + 1, per) - 1);
 }
 
 /// Reads the due periods into cells and tallies. Before its first step a counter whose budget
@@ -180,13 +179,13 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
     const SourceCounterRow& declared = *collector.declared;
     const Schedule& schedule = *collector.schedule;
     const DuePeriods& due = *collector.due;
-    std::int64_t from = due.starts[0];
+    Timestamp from = due.starts[0];
     const std::int32_t was_first = first_open_window(collector, from);
     const std::int32_t first = first_open_window(collector, due.starts[due.count]);
     if (collector.has_bound()) {
         open_tallies(collector.tallies, number, first, is_first);
         if (is_first && collector.unit.per_days != 0)
-            from = days_before(schedule, from, collector.unit.per_days);
+            from = days_before(from, collector.unit.per_days);
     }
     if (from < due.starts[0] && collector.counts_persons())
         (void)early_period(schedule, from); // may raise an error: here, so that no row decides it
@@ -238,7 +237,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     }
 
     const EntryRange charged = range_of_counter(row.number);
-    clamp_periods(due, schedule, charged.since, charged.until);
+    clamp_periods(due, charged.since, charged.until);
 
     set_progress_subject(counter);
     Collector collector{};

@@ -109,10 +109,6 @@ char* text_of(Interval interval) {
     return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
 }
 
-DateADT date_of(Timestamp local) {
-    return static_cast<DateADT>(day_of(local));
-}
-
 Timestamp local_of(TimestampTz time, pg_tz* zone) {
     struct pg_tm broken_down;
     fsec_t fraction = 0;
@@ -211,7 +207,7 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
             due.shown = static_cast<TimestampTz*>(repalloc(due.shown, bytes));
         }
         due.shown[i] = shown;
-        due.starts[i] = schedule.type == DATEOID ? date_of(shown) : shown;
+        due.starts[i] = shown;
     };
     append(0, start(steps));
     for (std::int64_t n = steps + 1; n <= last; ++n) {
@@ -250,43 +246,30 @@ bool find_open_period(const Schedule& schedule, std::int64_t steps, std::int64_t
     return true;
 }
 
-void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,
-                   Timestamp until) {
-    const bool is_date = schedule.type == DATEOID;
-    const std::int64_t first = is_date ? day_of(since) : since;
-    const std::int64_t last = is_date ? day_of(until) : until;
+void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until) {
     for (std::int64_t i = 0; i <= due.count; ++i)
-        due.starts[i] = std::clamp(due.starts[i], first, last);
+        due.starts[i] = std::clamp(due.starts[i], since, until);
 }
 
-Datum boundary_datum(const Schedule& schedule, std::int64_t boundary) {
-    return schedule.type == DATEOID ? DateADTGetDatum(static_cast<DateADT>(boundary))
-                                    : Int64GetDatum(boundary);
+Datum boundary_datum(const Schedule& schedule, Timestamp boundary) {
+    return schedule.type == DATEOID ? DateADTGetDatum(static_cast<DateADT>(day_of(boundary)))
+                                    : TimestampGetDatum(boundary);
 }
 
-std::int64_t read_time(const Schedule& schedule, Datum time) {
-    return schedule.type == DATEOID ? std::int64_t{DatumGetDateADT(time)} : DatumGetInt64(time);
+Timestamp read_time(const Schedule& schedule, Datum time) {
+    return schedule.type == DATEOID ? DatumGetDateADT(time) * USECS_PER_DAY
+                                    : DatumGetTimestamp(time);
 }
 
-std::int64_t face_day(const Schedule& schedule, std::int64_t time) {
-    return schedule.type == DATEOID ? time : day_of(time);
-}
-
-std::int64_t days_before(const Schedule& schedule, std::int64_t boundary, std::int32_t days) {
-    if (schedule.type == DATEOID)
-        return std::max<std::int64_t>(boundary - days, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE);
+Timestamp days_before(Timestamp boundary, std::int32_t days) {
     const std::int64_t most = (boundary - MIN_TIMESTAMP) / USECS_PER_DAY;
     return days > most ? MIN_TIMESTAMP : boundary - days * USECS_PER_DAY;
 }
 
-std::int64_t early_period(const Schedule& schedule, std::int64_t time) {
-    const Timestamp local = schedule.type == DATEOID ? time * USECS_PER_DAY
-                            : schedule.type == TIMESTAMPOID
-                                ? time
-                                : local_of(time, find_zone(schedule.time_zone));
-    constexpr std::int64_t kMonth = 30 * USECS_PER_DAY;
-    const std::int64_t about =
-        schedule.every.month * kMonth + schedule.every.day * USECS_PER_DAY + schedule.every.time;
+std::int64_t early_period(const Schedule& schedule, Timestamp time) {
+    const Timestamp local =
+        schedule.type == TIMESTAMPTZOID ? local_of(time, find_zone(schedule.time_zone)) : time;
+    const auto about = static_cast<std::int64_t>(length_of(schedule.every, 30));
     std::int64_t n = std::min<std::int64_t>(floor_quotient(local - schedule.since, about), -1);
     while (local_end(schedule, n) > local)
         --n;

@@ -27,12 +27,13 @@ struct Schedule {
     Interval grace;
 };
 
-/// Periods that are over. Times are in units of the schedule's type, and as the releases show them.
+/// Periods that are over. Their boundaries are on the face of the rows' times: of a timestamptz
+/// instants, of a timestamp or a date as if it were UTC.
 struct DuePeriods {
     std::int64_t count;
-    std::int64_t* starts; ///< count + 1 of them: the last is the end of the last
-    TimestampTz* shown;   ///< starts; of a timestamp or a date as if it were UTC
-    TimestampTz ended;    ///< the instant at which the last one ended
+    Timestamp* starts; ///< count + 1 of them: the last is the end of the last
+    Timestamp* shown;  ///< the same, as the releases show them
+    TimestampTz ended; ///< the instant at which the last one ended
 };
 
 /// Raises invalid_parameter_value where the zone is unknown.
@@ -72,24 +73,19 @@ struct OpenPeriod {
 
 /// Moves boundaries that are outside of these times of the face to the next one inside. That
 /// changes something only if the zone's rules have changed since the times were computed.
-void clamp_periods(const DuePeriods& due, const Schedule& schedule, Timestamp since,
-                   Timestamp until);
+void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until);
 
 /// A boundary as a datum of the schedule's type.
-[[nodiscard]] Datum boundary_datum(const Schedule& schedule, std::int64_t boundary);
-/// A time of the schedule's type, comparable with boundaries.
-[[nodiscard]] std::int64_t read_time(const Schedule& schedule, Datum time);
+[[nodiscard]] Datum boundary_datum(const Schedule& schedule, Timestamp boundary);
+/// A time of the schedule's type on its face; of a date, its midnight.
+[[nodiscard]] Timestamp read_time(const Schedule& schedule, Datum time);
 
-/// The day on which such a time is, from 2000-01-01, of UTC for a timestamptz.
-[[nodiscard]] std::int64_t face_day(const Schedule& schedule, std::int64_t time);
+/// So many days before a boundary, at least the least time.
+[[nodiscard]] Timestamp days_before(Timestamp boundary, std::int32_t days);
 
-/// So many days before a boundary, at least the type's least value.
-[[nodiscard]] std::int64_t days_before(const Schedule& schedule, std::int64_t boundary,
-                                       std::int32_t days);
-
-/// The number of the period before the first one, -1, -2, ..., in which a time is, if periods went
-/// back from `since`.
-[[nodiscard]] std::int64_t early_period(const Schedule& schedule, std::int64_t time);
+/// The number of the period before the first one, -1, -2, ..., in which a time of the face is, if
+/// periods went back from `since`.
+[[nodiscard]] std::int64_t early_period(const Schedule& schedule, Timestamp time);
 
 /// The most periods that `days` days, which begin at a midnight of the times' face, can touch: 13
 /// months or 53 weeks in 365 days, 54 where weeks do not begin at midnight. For a timestamptz the
