@@ -190,33 +190,23 @@ Timestamp face_of_boundary(const Schedule& schedule, std::int64_t n) {
 DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_t last,
                        TimestampTz ended, TimestampTz now) {
     pg_tz* zone = find_zone(schedule.time_zone);
-    std::int64_t room = 64;
-    DuePeriods due{0, nullptr, nullptr, ended};
-    due.starts = static_cast<std::int64_t*>(palloc(room * sizeof(std::int64_t)));
-    due.shown = static_cast<TimestampTz*>(palloc(room * sizeof(TimestampTz)));
+    const Size bytes = static_cast<Size>(last - steps + 1) * sizeof(Timestamp);
+    DuePeriods due{0, static_cast<Timestamp*>(palloc(bytes)),
+                   static_cast<Timestamp*>(palloc(bytes)), ended};
     const auto start = [&](std::int64_t n) -> TimestampTz {
         if (schedule.type != TIMESTAMPTZOID)
             return local_end(schedule, n);
         return n == 0 ? instant(schedule.since, zone) : due.ended;
     };
-    const auto append = [&](std::int64_t i, TimestampTz shown) {
-        if (i >= room) {
-            room *= 2;
-            const Size bytes = static_cast<Size>(room) * sizeof(std::int64_t);
-            due.starts = static_cast<std::int64_t*>(repalloc(due.starts, bytes));
-            due.shown = static_cast<TimestampTz*>(repalloc(due.shown, bytes));
-        }
-        due.shown[i] = shown;
-        due.starts[i] = shown;
-    };
-    append(0, start(steps));
+    due.starts[0] = due.shown[0] = start(steps);
     for (std::int64_t n = steps + 1; n <= last; ++n) {
         CHECK_FOR_INTERRUPTS();
         const PeriodEnd end = end_of(schedule, zone, n, due.shown[due.count]);
         if (end.due > now)
             break;
         due.ended = end.ends;
-        append(++due.count, start(n));
+        ++due.count;
+        due.starts[due.count] = due.shown[due.count] = start(n);
     }
     return due;
 }
