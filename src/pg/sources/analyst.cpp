@@ -5,6 +5,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/never_fails.hpp"
+#include "pg/sources/periods.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -52,12 +53,6 @@ std::int64_t periods_in(const Interval& every, std::int64_t time) {
     const int128 length =
         int128{every.month} * kMonth + int128{every.day} * USECS_PER_DAY + every.time;
     return static_cast<std::int64_t>((int128{time} + length - 1) / length);
-}
-
-Timestamp local_now(const char* time_zone) {
-    return DatumGetTimestamp(
-        DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(time_zone),
-                            TimestampTzGetDatum(GetCurrentTransactionStartTimestamp())));
 }
 
 Timestamp years_before(Timestamp time, int count) {
@@ -136,7 +131,8 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
                                text_of(epsilon)),
                         errdetail("It is the least that budget \"%s\" allows an analyst's counter.",
                                   budget)));
-    const Timestamp now = local_now(declaration.source.time_zone);
+    const Timestamp now =
+        local_of(GetCurrentTransactionStartTimestamp(), declaration.source.time_zone);
     const std::int64_t groups = declaration.streams / row.measure.streams();
     const auto periods = [&](std::int64_t time) {
         const std::int64_t count = periods_in(row.every, time);

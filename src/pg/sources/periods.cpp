@@ -183,6 +183,10 @@ Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local) {
                : instant(local, find_zone(time_zone));
 }
 
+Timestamp local_of(TimestampTz instant, const char* time_zone) {
+    return local_of(instant, find_zone(time_zone));
+}
+
 Timestamp face_of_boundary(const Schedule& schedule, std::int64_t n) {
     return face_of_local(schedule.type, schedule.time_zone, local_end(schedule, n));
 }
@@ -258,7 +262,7 @@ Timestamp days_before(Timestamp boundary, std::int32_t days) {
 
 std::int64_t early_period(const Schedule& schedule, Timestamp time) {
     const Timestamp local =
-        schedule.type == TIMESTAMPTZOID ? local_of(time, find_zone(schedule.time_zone)) : time;
+        schedule.type == TIMESTAMPTZOID ? local_of(time, schedule.time_zone) : time;
     const auto about = static_cast<std::int64_t>(length_of(schedule.every, 30));
     std::int64_t n = std::min<std::int64_t>(floor_quotient(local - schedule.since, about), -1);
     while (local_end(schedule, n) > local)

@@ -48,6 +48,9 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon);
 /// of today: on this face budgets are charged. For a timestamptz it is UTC, else local.
 [[nodiscard]] Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local);
 
+/// The time that is local to the zone at an instant.
+[[nodiscard]] Timestamp local_of(TimestampTz instant, const char* time_zone);
+
 /// The end of step n on that face; n = 0: the beginning of the first.
 [[nodiscard]] Timestamp face_of_boundary(const Schedule& schedule, std::int64_t n);
 

@@ -22,7 +22,6 @@ extern "C" {
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -31,15 +30,6 @@ extern "C" {
 namespace dp_counter::pg {
 
 namespace {
-
-/// An instant on the face of the rows' times.
-Timestamp face_of_instant(Oid type, const char* time_zone, TimestampTz instant) {
-    return type == TIMESTAMPTZOID
-               ? instant
-               : DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone,
-                                                       CStringGetTextDatum(time_zone),
-                                                       TimestampTzGetDatum(instant)));
-}
 
 /// From the arguments, which are local to the source's time zone: by default all times up to now.
 EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
@@ -53,9 +43,9 @@ EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
         return local.isnull ? otherwise
                             : face_of_local(type, time_zone, DatumGetTimestamp(local.value));
     };
-    const EntryRange range{
-        face(since, DT_NOBEGIN),
-        face(until, face_of_instant(type, time_zone, GetCurrentTransactionStartTimestamp()))};
+    const TimestampTz now = GetCurrentTransactionStartTimestamp();
+    const EntryRange range{face(since, DT_NOBEGIN),
+                           face(until, type == TIMESTAMPTZOID ? now : local_of(now, time_zone))};
     check_not_empty(range);
     return range;
 }
