@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -91,20 +90,6 @@ int compare_plain(const PlainValue& a, const PlainValue& b) {
     if (a.size != b.size)
         return a.size < b.size ? -1 : 1;
     return std::memcmp(a.bytes(), b.bytes(), static_cast<std::size_t>(a.size));
-}
-
-bool is_same_person(const KeptPerson& kept, const PlainValue& person) {
-    return kept.bytes != nullptr && compare_plain({kept.bytes, kept.size, {}}, person) == 0;
-}
-
-void keep_person(KeptPerson& kept, const PlainValue& person) {
-    if (kept.bytes == nullptr || person.size > kept.room) {
-        kept.room = std::max(64, 2 * person.size);
-        kept.bytes = static_cast<unsigned char*>(
-            MemoryContextAllocHuge(kept.context, static_cast<Size>(kept.room)));
-    }
-    kept.size = person.size;
-    std::memcpy(kept.bytes, person.bytes(), static_cast<std::size_t>(person.size));
 }
 
 } // namespace dp_counter::pg

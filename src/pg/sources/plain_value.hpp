@@ -31,15 +31,4 @@ void read_plain(Oid type, Datum value, PlainValue& plain);
 /// Byte by byte, the shorter one first.
 [[nodiscard]] int compare_plain(const PlainValue& a, const PlainValue& b);
 
-/// The current person, kept beyond one row. Trivial.
-struct KeptPerson {
-    MemoryContext context; ///< of the bytes
-    unsigned char* bytes;  ///< null before the first
-    int size;
-    int room;
-};
-
-[[nodiscard]] bool is_same_person(const KeptPerson& kept, const PlainValue& person);
-void keep_person(KeptPerson& kept, const PlainValue& person);
-
 } // namespace dp_counter::pg

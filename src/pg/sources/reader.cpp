@@ -136,24 +136,31 @@ struct Receiver {
     const QueryText* text;
     const PersonConsumer* consumer;
     Oid person_type;
-    KeptPerson person;     ///< whose rows come
+    StringInfoData bytes;  ///< of the person whose rows come
+    bool has_person;       ///< one has come
     MemoryContext persons; ///< of the consumer's begin and end
     MemoryContext row;     ///< for a row
 };
 
+PlainValue current_person(const Receiver& receiver) {
+    return {reinterpret_cast<const unsigned char*>(receiver.bytes.data), receiver.bytes.len, {}};
+}
+
 void end_person(Receiver& receiver) {
-    if (receiver.person.bytes != nullptr)
+    if (receiver.has_person)
         receiver.consumer->end(receiver.consumer->context);
 }
 
 void next_person(Receiver& receiver, const PlainValue& person) {
     MemoryContext caller = MemoryContextSwitchTo(receiver.persons);
-    if (receiver.person.bytes == nullptr)
+    if (!receiver.has_person)
         show_phase("counting");
     end_person(receiver);
-    keep_person(receiver.person, person);
-    receiver.consumer->begin({receiver.person.bytes, receiver.person.size, {}},
-                             receiver.consumer->context);
+    resetStringInfo(&receiver.bytes);
+    appendBinaryStringInfo(&receiver.bytes, reinterpret_cast<const char*>(person.bytes()),
+                           person.size);
+    receiver.has_person = true;
+    receiver.consumer->begin(current_person(receiver), receiver.consumer->context);
     MemoryContextSwitchTo(caller);
 }
 
@@ -167,7 +174,7 @@ static bool receive(TupleTableSlot* slot, DestReceiver* self) {
     MemoryContext caller = MemoryContextSwitchTo(receiver->row);
     PlainValue person{};
     read_plain(receiver->person_type, value(text.person), person);
-    if (!is_same_person(receiver->person, person))
+    if (!receiver->has_person || compare_plain(current_person(*receiver), person) != 0)
         next_person(*receiver, person);
     const bool is_event =
         text.event == 0 || (!is_null(text.event) && DatumGetBool(value(text.event)));
@@ -209,9 +216,11 @@ void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryCo
                       &text,
                       &consumer,
                       column_type(query.source, query.row->person),
-                      {persons, nullptr, 0, 0},
+                      {},
+                      false,
                       persons,
                       row};
+    initStringInfo(&receiver.bytes);
     run(plan(query, text, bounds), text, bounds, receiver);
     end_person(receiver);
     MemoryContextDelete(row);
