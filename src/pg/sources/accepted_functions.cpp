@@ -199,6 +199,8 @@ bool is_accepted_operator(Oid operation) {
     });
 }
 
+} // namespace
+
 Oid language_of(Oid function) {
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple))
@@ -207,8 +209,6 @@ Oid language_of(Oid function) {
     ReleaseSysCache(tuple);
     return language;
 }
-
-} // namespace
 
 bool is_accepted(Oid function, Strictness strictness) {
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));

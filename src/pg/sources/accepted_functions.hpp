@@ -33,6 +33,9 @@ enum class Strictness {
 [[nodiscard]] Oid unaccepted_support(Node* node);
 [[nodiscard]] Oid unaccepted_support_of_family(Oid family);
 
+/// Invalid where there is no such function.
+[[nodiscard]] Oid language_of(Oid function);
+
 /// Whether functions of pg_catalog that take the type run only accepted functions: those that
 /// compare arrays, for example, call the functions of the elements' type.
 [[nodiscard]] bool is_accepted_type(Oid type);

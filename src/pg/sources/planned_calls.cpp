@@ -11,7 +11,6 @@ extern "C" {
 #include "catalog/pg_index.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_partitioned_table.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -25,16 +24,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-bool is_sql(Oid function) {
-    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(tuple))
-        return false;
-    const bool is =
-        reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang == SQLlanguageId;
-    ReleaseSysCache(tuple);
-    return is;
-}
-
 /// Walker: stops at a function that is not accepted and has no column among its arguments, or is in
 /// SQL, which the planner inlines.
 bool find_call(Node* node, void* context) {
@@ -44,7 +33,8 @@ bool find_call(Node* node, void* context) {
     const Oid operation = unaccepted_operator(node);
     if (OidIsValid(operation) && !OidIsValid(function))
         function = get_opcode(operation);
-    if (OidIsValid(function) && (!contain_var_clause(node) || is_sql(function))) {
+    if (OidIsValid(function) &&
+        (!contain_var_clause(node) || language_of(function) == SQLlanguageId)) {
         *static_cast<Oid*>(context) = function;
         return true;
     }
