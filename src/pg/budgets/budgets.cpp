@@ -60,18 +60,14 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
                          "are in the range of the budget, or use another budget.")));
 }
 
+} // namespace
+
 void check_is_budget(Oid budget) {
-    if (!is_budget(budget))
+    if (!has_secret_row(kBudgets, {oid_key(budget)}))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("\"%s\" is not a budget", get_rel_name(budget)),
                  errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
-}
-
-} // namespace
-
-bool is_budget(Oid budget) {
-    return has_secret_row(kBudgets, {oid_key(budget)});
 }
 
 void check_budget_owned(Oid budget) {

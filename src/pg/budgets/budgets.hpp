@@ -21,7 +21,8 @@ namespace dp_counter::pg {
 /// No counter: a charge for a query.
 inline constexpr std::int32_t kNoCounter = 0;
 
-[[nodiscard]] bool is_budget(Oid budget);
+/// Raises wrong_object_type if the relation is not a budget.
+void check_is_budget(Oid budget);
 
 /// Keeps the budget from being dropped until the transaction ends, and raises undefined_table if
 /// there is no such relation, insufficient_privilege unless the current user is a member of its

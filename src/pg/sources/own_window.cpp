@@ -30,11 +30,7 @@ struct KnownBudget {
 };
 
 BudgetUnit read_unit(Oid budget) {
-    if (!is_budget(budget))
-        ereport(ERROR,
-                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("\"%s\" is not a budget", get_rel_name(budget)),
-                 errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
+    check_is_budget(budget);
     const BudgetUnit unit = unit_of_budget(budget);
     if (unit.per_days == 0)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
