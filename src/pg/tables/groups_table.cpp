@@ -68,16 +68,11 @@ Datum* read_group_names(std::int32_t number, std::int32_t count) {
 }
 
 void rename_groups(std::int32_t number, const Datum* names, std::int32_t count) {
-    SecretRowsInOrder rows = begin_rows_in_order(kGroupNames, {number_key(number)});
-    Datum values[kMostSecretColumns];
-    bool nulls[kMostSecretColumns];
-    while (next_row_in_order(rows, values, nulls)) {
-        CHECK_FOR_INTERRUPTS();
-        const std::int32_t stream = DatumGetInt32(values[kStream]);
-        if (stream <= count && !datumIsEqual(copy_of(values[kName]), names[stream - 1], false, -1))
-            replace_row_in_order(rows, {{kName, names[stream - 1]}});
-    }
-    end_rows_in_order(rows);
+    const Datum* before = read_group_names(number, count);
+    for (std::int32_t i = 0; i < count; ++i)
+        if (!datumIsEqual(before[i], names[i], false, -1))
+            (void)replace_in_secret_row(
+                kGroupNames, {number_key(number), number_key(i + 1, kStream)}, {{kName, names[i]}});
 }
 
 void delete_groups(std::int32_t number) {
