@@ -189,13 +189,8 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
     }
     if (from < due.starts[0] && collector.counts_persons())
         (void)early_period(schedule, from); // may raise an error: here, so that no row decides it
-    const SourceQuery query{declared.source,
-                            &source,
-                            declared.event,
-                            declared.measure.column,
-                            declared.by,
-                            boundary_datum(schedule, from),
-                            boundary_datum(schedule, due.starts[due.count])};
+    const SourceQuery query{declared.source, &source, declared.event,       declared.measure.column,
+                            declared.by,     from,    due.starts[due.count]};
     read_persons(query, {begin_person, add_event, end_person, &collector});
     show_phase("storing tallies");
     if (collector.has_bound()) {

@@ -245,11 +245,6 @@ void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until) {
         due.starts[i] = std::clamp(due.starts[i], since, until);
 }
 
-Datum boundary_datum(const Schedule& schedule, Timestamp boundary) {
-    return schedule.type == DATEOID ? DateADTGetDatum(static_cast<DateADT>(day_of(boundary)))
-                                    : TimestampGetDatum(boundary);
-}
-
 Timestamp read_time(const Schedule& schedule, Datum time) {
     return schedule.type == DATEOID ? DatumGetDateADT(time) * USECS_PER_DAY
                                     : DatumGetTimestamp(time);

@@ -78,8 +78,6 @@ struct OpenPeriod {
 /// changes something only if the zone's rules have changed since the times were computed.
 void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until);
 
-/// A boundary as a datum of the schedule's type.
-[[nodiscard]] Datum boundary_datum(const Schedule& schedule, Timestamp boundary);
 /// A time of the schedule's type on its face; of a date, its midnight.
 [[nodiscard]] Timestamp read_time(const Schedule& schedule, Datum time);
 

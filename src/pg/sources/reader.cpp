@@ -9,6 +9,7 @@
 #include "pg/sources/view_calls.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/params.h"
 #include "parser/analyze.h"
@@ -17,6 +18,7 @@ extern "C" {
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
@@ -105,10 +107,16 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
                      "where the budget renews, window_wise => true.")));
 }
 
+/// A date is compared with the timestamp of its midnight.
+Oid type_of_bounds(const SourceQuery& query) {
+    return column_type(query.source, query.row->at) == TIMESTAMPTZOID ? TIMESTAMPTZOID
+                                                                      : TIMESTAMPOID;
+}
+
 /// Plans for these bounds, without parallel workers, whose statistics would not stand still.
 PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo bounds) {
     Oid types[2];
-    types[0] = types[1] = column_type(query.source, query.row->at);
+    types[0] = types[1] = type_of_bounds(query);
     Query* statement = rewrite(text.sql.data, types, 2, query.source);
     check_calls(statement, query.source, static_cast<AttrNumber>(text.person),
                 static_cast<AttrNumber>(text.at), ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
@@ -118,10 +126,10 @@ PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo
 
 ParamListInfo bounds_of(const SourceQuery& query) {
     ParamListInfo bounds = makeParamList(2);
-    const Oid type = column_type(query.source, query.row->at);
-    const Datum values[] = {query.from, query.to};
+    const Oid type = type_of_bounds(query);
+    const Timestamp values[] = {query.from, query.to};
     for (int i = 0; i < 2; ++i) {
-        bounds->params[i].value = values[i];
+        bounds->params[i].value = TimestampGetDatum(values[i]);
         bounds->params[i].isnull = false;
         bounds->params[i].pflags = PARAM_FLAG_CONST;
         bounds->params[i].ptype = type;

@@ -12,6 +12,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 }
 
@@ -24,8 +25,8 @@ struct SourceQuery {
     AttrNumber event;
     AttrNumber value;
     AttrNumber by;
-    Datum from; ///< of the type of the time: rows at `from` or later
-    Datum to;   ///< and before `to`
+    Timestamp from; ///< on the face of the time: rows at `from` or later
+    Timestamp to;   ///< and before `to`
 };
 
 /// An event of a person: a row for which `event` holds, and whose value and group are not NULL.

@@ -21,7 +21,6 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/date.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -71,21 +70,13 @@ std::int64_t day_not_before(Timestamp time) {
 
 /// The rows with finite times in the range.
 SourceQuery rows_of(const Report& report, AttrNumber column) {
-    SourceQuery query{report.source, &report.row, report.event, column, 0, 0, 0};
-    if (report.time_type == DATEOID) {
-        static constexpr std::int64_t kFirst = DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE;
-        static constexpr std::int64_t kEnd = DATE_END_JULIAN - POSTGRES_EPOCH_JDATE;
-        const auto date = [](Timestamp time) {
-            return DateADTGetDatum(
-                static_cast<DateADT>(std::clamp(day_not_before(time), kFirst, kEnd)));
-        };
-        query.from = date(report.range.since);
-        query.to = date(report.range.until);
-    } else {
-        query.from = TimestampGetDatum(std::max(report.range.since, MIN_TIMESTAMP));
-        query.to = TimestampGetDatum(std::min(report.range.until, END_TIMESTAMP));
-    }
-    return query;
+    return {report.source,
+            &report.row,
+            report.event,
+            column,
+            InvalidAttrNumber,
+            std::max(report.range.since, MIN_TIMESTAMP),
+            std::min(report.range.until, END_TIMESTAMP)};
 }
 
 struct UnitReader {
