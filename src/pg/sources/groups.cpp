@@ -32,12 +32,10 @@ bool is_less(const Groups::Entry& a, const Groups::Entry& b) {
     return compare_plain(a.value, b.value) < 0;
 }
 
-ArrayType* array_of(Datum* values, std::int32_t count, Oid type) {
-    std::int16_t length = 0;
-    bool by_value = false;
-    char alignment = 0;
-    get_typlenbyvalalign(type, &length, &by_value, &alignment);
-    return construct_array(values, count, type, length, by_value, alignment);
+/// Of an enum.
+Datum array_of(const Groups& groups) {
+    return PointerGetDatum(construct_array(groups.declared, groups.count, groups.type, sizeof(Oid),
+                                           true, TYPALIGN_INT));
 }
 
 char* text_of(Datum value, Oid type) {
@@ -123,15 +121,12 @@ Groups parse_groups(const Datum* texts, const bool* nulls, std::int32_t count, O
     return groups_of(declared, count, type);
 }
 
+/// Of an enum.
 Groups groups_in(const Const* constant, Oid type) {
-    std::int16_t length = 0;
-    bool by_value = false;
-    char alignment = 0;
-    get_typlenbyvalalign(type, &length, &by_value, &alignment);
     Datum* declared = nullptr;
     int count = 0;
-    deconstruct_array(DatumGetArrayTypeP(constant->constvalue), type, length, by_value, alignment,
-                      &declared, nullptr, &count);
+    deconstruct_array(DatumGetArrayTypeP(constant->constvalue), type, sizeof(Oid), true,
+                      TYPALIGN_INT, &declared, nullptr, &count);
     return groups_of(declared, count, type);
 }
 
@@ -166,7 +161,7 @@ Groups groups_of_counter(Oid counter, std::int32_t number, std::int32_t count, O
 void replace_groups(Oid counter, const Groups& before, const Groups& groups) {
     Query* query = query_of_view(counter);
     Const* constant = constant_of_groups(counter, query, before.type, before.count);
-    constant->constvalue = PointerGetDatum(array_of(groups.declared, groups.count, groups.type));
+    constant->constvalue = array_of(groups);
     setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
     (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), counter, nullptr, CMD_SELECT, true, true,
                              list_make1(query));
@@ -202,8 +197,7 @@ Datum* names_of(const Groups& groups) {
 const char* sql_of_group(const Groups& groups) {
     if (!type_is_enum(groups.type))
         return psprintf("name::%s", format_type_be_qualified(groups.type));
-    ArrayType* array = array_of(groups.declared, groups.count, groups.type);
-    const char* text = text_of(PointerGetDatum(array), get_array_type(groups.type));
+    const char* text = text_of(array_of(groups), get_array_type(groups.type));
     return psprintf("(%s::%s[])[stream]", quote_literal_cstr(text),
                     format_type_be_qualified(groups.type));
 }
