@@ -17,10 +17,6 @@ enum Column { kNumber, kStream, kName };
 
 constexpr const char* kMissing = "a group of the counter is missing";
 
-Datum copy_of(Datum text) {
-    return PointerGetDatum(PG_DETOAST_DATUM_COPY(text));
-}
-
 /// What a query knows of a counter, for as long as it runs.
 struct KnownNames {
     std::int32_t number;
@@ -41,7 +37,7 @@ void read_all(std::int32_t number, KnownNames& known) {
             known.names = static_cast<Datum*>(
                 repalloc_huge(known.names, static_cast<Size>(room) * sizeof(Datum)));
         }
-        known.names[known.count++] = copy_of(values[kName]);
+        known.names[known.count++] = PointerGetDatum(DatumGetTextPCopy(values[kName]));
     });
 }
 

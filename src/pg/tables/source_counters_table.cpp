@@ -33,11 +33,6 @@ enum Column {
     kBegun
 };
 
-template <class Value>
-Value copy_of(Datum datum) {
-    return reinterpret_cast<Value>(PG_DETOAST_DATUM_COPY(datum));
-}
-
 /// The counters that have ended too.
 List* all_of_source(Oid source) {
     List* counters = NIL;
@@ -67,7 +62,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.since = DatumGetTimestamp(values[kSince]);
             row.grace = *DatumGetIntervalP(values[kGrace]);
             row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
-            row.key = copy_of<bytea*>(values[kKey]);
+            row.key = DatumGetByteaPCopy(values[kKey]);
             row.analyst = DatumGetBool(values[kAnalyst]);
             row.begun = DatumGetBool(values[kBegun]);
         });
