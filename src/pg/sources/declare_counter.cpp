@@ -33,12 +33,6 @@ constexpr std::int64_t kMostPeriods = 10000000;
     pg_unreachable();
 }
 
-AttrNumber optional_column(Oid source, const Argument& argument, const char* parameter) {
-    if (argument.isnull)
-        return InvalidAttrNumber;
-    return read_column(source, argument, parameter);
-}
-
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.measure.kind == MeasureKind::persons && argument.isnull)
         return; // a person counts in every period
@@ -75,36 +69,34 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
 
 void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
-    row.by = optional_column(row.source, arguments.by, "by");
     declaration.streams = 1;
-    if (row.by == InvalidAttrNumber) {
+    if (arguments.by.isnull) {
         if (!arguments.groups.texts.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
                             errhint("Name the column that contains the groups.")));
-    } else {
-        const Oid type = column_type(row.source, row.by);
-        if (!is_group_type(type, column_collation(row.source, row.by)))
-            ereport(
-                ERROR,
+        return;
+    }
+    row.by = read_column(row.source, arguments.by, "by");
+    const Oid type = column_type(row.source, row.by);
+    if (!is_group_type(type, column_collation(row.source, row.by)))
+        ereport(ERROR,
                 (errcode(ERRCODE_DATATYPE_MISMATCH),
                  errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
                         "varchar, bytea or an enum, not %s",
                         format_type_be(type)),
                  errhint("Cast the column in the view. Text needs a deterministic collation.")));
-        if (arguments.groups.texts.isnull)
-            ereport(
-                ERROR,
-                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
-                 errhint(
-                     "The groups are public. Declare all of them, including those without rows.")));
-        check_not_read(arguments.groups, row.source);
-        const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
-        row.groups = declaration.streams = groups.count;
-        declaration.groups = names_of(groups);
-        declaration.columns[1] = {get_attname(row.source, row.by, false),
-                                  format_type_be_qualified(type), sql_of_group(groups)};
-        declaration.column_count = 2;
-    }
+    if (arguments.groups.texts.isnull)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
+             errhint("The groups are public. Declare all of them, including those without rows.")));
+    check_not_read(arguments.groups, row.source);
+    const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
+    row.groups = declaration.streams = groups.count;
+    declaration.groups = names_of(groups);
+    declaration.columns[1] = {get_attname(row.source, row.by, false),
+                              format_type_be_qualified(type), sql_of_group(groups)};
+    declaration.column_count = 2;
 }
 
 ViewColumn period_column(Oid type) {
