@@ -51,11 +51,7 @@ double mechanism_epsilon(Numeric epsilon) {
     if (!is_finite(epsilon) || !is_positive(epsilon))
         return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(epsilon)));
     const char* text = text_of(epsilon);
-    Failure failure;
-    double result = 0;
-    if (!guarded(failure, [&] { result = largest_double_not_above(text); }))
-        failure.raise();
-    return result;
+    return run([&] { return largest_double_not_above(text); });
 }
 
 } // namespace dp_counter::pg

@@ -62,16 +62,10 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
 constinit Forecast counter_forecast(plans);
 
 StoredState new_state(MemoryContext context, const Request& request) {
-    Failure failure;
-    const PreparedMechanism* prepared = nullptr;
-    std::size_t bytes = 0;
-    if (!guarded(failure, [&] {
-            prepared = &prepare(CounterState::first_spec(request));
-            bytes = CounterState::bytes(*prepared);
-        }))
-        failure.raise();
-    return store(context,
-                 CounterState::create(allocate_secret(context, bytes), request, *prepared));
+    const PreparedMechanism* prepared =
+        run([&] { return &prepare(CounterState::first_spec(request)); });
+    void* block = allocate_secret(context, CounterState::bytes(*prepared));
+    return store(context, CounterState::create(block, request, *prepared));
 }
 
 StoredState later_state(MemoryContext context, const struct varlena* other, std::int64_t steps) {
@@ -82,51 +76,41 @@ StoredState later_state(MemoryContext context, const struct varlena* other, std:
 
 StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                         const int128* totals, std::int64_t count, ClosedRelease* releases) {
-    Failure failure;
-    std::optional<StateCodec::Public> known;
-    const PreparedMechanism* prepared = nullptr;
-    std::size_t bytes = 0;
-    if (!guarded(failure, [&] {
-            known = StateCodec::decode_public(bytes_of(stored));
-            prepared = &prepare(known->spec);
-            bytes = CounterState::bytes(*prepared);
-        }))
-        failure.raise();
-
+    const auto known = run([&] { return StateCodec::decode_public(bytes_of(stored)); });
+    const PreparedMechanism* prepared = run([&] { return &prepare(known.spec); });
     const Release release = begin_release(prepared->spec().unit);
-    CounterState* state = nullptr;
-    void* block = allocate_secret(context, bytes);
-    if (!guarded(failure, [&] {
-            state = StateCodec::decode(*known, *prepared, block);
-            if (state->step() != steps)
-                throw Error(Fault::corrupt,
-                            "the stored state of the counter does not match its last step",
-                            "Restore the extension's tables from a backup, or drop the counter.");
-        }))
-        failure.raise();
+    void* block = allocate_secret(context, CounterState::bytes(*prepared));
+    CounterState* state = run([&] {
+        CounterState* decoded = StateCodec::decode(known, *prepared, block);
+        if (decoded->step() != steps)
+            throw Error(Fault::corrupt,
+                        "the stored state of the counter does not match its last step",
+                        "Restore the extension's tables from a backup, or drop the counter.");
+        return decoded;
+    });
 
     for (std::int64_t closed = 0; closed < count;) {
         CHECK_FOR_INTERRUPTS();
         bool is_epoch_over = false;
-        if (!guarded(failure, [&] {
-                const auto draw = [&](int level) { return release.draw(prepared->sampler(level)); };
-                for (; closed < count && !is_epoch_over; checkpoint()) {
-                    const std::optional<MechanismSpec> next = state->next_epoch();
-                    is_epoch_over = next.has_value();
-                    if (is_epoch_over) {
-                        prepared = &prepare(*next);
-                        bytes = CounterState::bytes(*prepared);
-                    } else {
-                        const StepNoise noise = state->advance(*prepared, draw);
-                        if (releases != nullptr)
-                            close_step(state->request(), noise, totals[closed], releases[closed]);
-                        ++closed;
-                    }
+        run([&] {
+            const auto draw = [&](int level) { return release.draw(prepared->sampler(level)); };
+            for (; closed < count && !is_epoch_over; checkpoint()) {
+                const std::optional<MechanismSpec> next = state->next_epoch();
+                is_epoch_over = next.has_value();
+                if (is_epoch_over) {
+                    prepared = &prepare(*next);
+                } else {
+                    const StepNoise noise = state->advance(*prepared, draw);
+                    if (releases != nullptr)
+                        close_step(state->request(), noise, totals[closed], releases[closed]);
+                    ++closed;
                 }
-            }))
-            failure.raise();
-        if (is_epoch_over)
-            state = CounterState::open_epoch(allocate_secret(context, bytes), *prepared, *state);
+            }
+        });
+        if (is_epoch_over) {
+            block = allocate_secret(context, CounterState::bytes(*prepared));
+            state = CounterState::open_epoch(block, *prepared, *state);
+        }
     }
     return store(context, state);
 }
