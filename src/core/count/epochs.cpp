@@ -1,6 +1,7 @@
 #include "core/count/epochs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -11,28 +12,16 @@ namespace dp_counter {
 
 namespace {
 
-constexpr std::int64_t kBegin[kEpochs + 1] = {
-    0,
-    14,
-    100,
-    1000,
-    10000,
-    100000,
-    1000000,
-    10000000,
-    100000000,
-    1000000000,
-    10000000000,
-    100000000000,
-    1000000000000,
-    10000000000000,
-    100000000000000,
-    1000000000000000,
-    10000000000000000,
-    100000000000000000,
-    1000000000000000000,
-    kMaxHorizon,
-};
+/// Where the epochs begin, and the last one ends.
+constexpr auto kBegin = [] {
+    std::array<std::int64_t, kEpochs + 1> begin{0, 14};
+    std::int64_t steps = 10;
+    for (std::size_t epoch = 2; epoch < kEpochs; ++epoch)
+        begin[epoch] = steps *= 10;
+    begin[kEpochs] = kMaxHorizon;
+    return begin;
+}();
+static_assert(kBegin[kEpochs - 1] == 1'000'000'000'000'000'000);
 
 /// The first epochs' shapes, found by the climbing search of tools/make_hat_table.cpp with the
 /// number of top knots held at 2 or 3. Later epochs follow the pattern.
@@ -74,15 +63,16 @@ double cost(const HatLevels& spec, PrivacyUnit unit) {
 } // namespace
 
 std::int64_t epoch_begin(int epoch) noexcept {
-    return kBegin[epoch];
+    return kBegin[static_cast<std::size_t>(epoch)];
 }
 
 std::int64_t epoch_length(int epoch) noexcept {
-    return kBegin[epoch + 1] - kBegin[epoch];
+    return epoch_begin(epoch + 1) - epoch_begin(epoch);
 }
 
 int epoch_of(std::int64_t t) noexcept {
-    return static_cast<int>(std::lower_bound(kBegin + 1, kBegin + kEpochs, t) - (kBegin + 1));
+    const auto* const ends = kBegin.begin() + 1;
+    return static_cast<int>(std::lower_bound(ends, kBegin.begin() + kEpochs, t) - ends);
 }
 
 int epochs_begun(std::int64_t horizon, std::int64_t t) noexcept {
