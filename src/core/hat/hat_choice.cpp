@@ -79,9 +79,9 @@ double hat_levels_mse(const HatLevels& spec, PrivacyUnit unit) {
     if (spec.height == 1)
         return 0.5 * (static_cast<double>(spec.horizon) + 1) * hat_node_variance(spec, unit, 0);
     if (spec.rule == HatLevels::Rule::bridge)
-        return bridge_mean_row_norms(spec).variance(spec, unit);
+        return bridge_mean_row_norms(spec).variance(hat_node_variances(spec, unit));
     if (const KnownEnergy* known = known_energy(spec))
-        return known->mean.variance(spec, unit);
+        return known->mean.variance(hat_node_variances(spec, unit));
     return hat_mse(HatWeightsBlock(spec).get(), unit);
 }
 

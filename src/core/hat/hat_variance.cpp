@@ -549,13 +549,6 @@ double HatRowNorms::variance(std::span<const double> nodes) const noexcept {
     return sum;
 }
 
-double HatRowNorms::variance(const HatLevels& spec, PrivacyUnit unit) const noexcept {
-    double nodes[HatLevels::kMaxHeight];
-    for (int l = 0; l < spec.height; ++l)
-        nodes[l] = hat_node_variance(spec, unit, l);
-    return variance(std::span<const double>(nodes, static_cast<std::size_t>(spec.height)));
-}
-
 std::vector<double> hat_node_variances(const HatLevels& spec, PrivacyUnit unit) {
     std::vector<double> nodes;
     nodes.reserve(static_cast<std::size_t>(spec.scales()));
@@ -666,7 +659,7 @@ std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit) {
 double hat_max_variance(const HatWeights& weights, PrivacyUnit unit) {
     const KnownEnergy* known = known_energy(weights.spec());
     if (known != nullptr && is_nearly_continuous(unit))
-        return known->peak.variance(weights.spec(), unit);
+        return known->peak.variance(hat_node_variances(weights.spec(), unit));
     return hat_variance_at(weights, unit, hat_peak(weights, unit));
 }
 

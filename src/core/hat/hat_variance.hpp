@@ -16,10 +16,7 @@ namespace dp_counter {
 struct HatRowNorms {
     double level[HatLevels::kMaxHeight];
 
-    /// The variance that these energies make, with the exact variances of the discrete noise.
-    [[nodiscard]] double variance(const HatLevels& spec, PrivacyUnit unit) const noexcept;
-
-    /// The same with the variances of the nodes.
+    /// The variance that these energies make, with the variances of the nodes.
     [[nodiscard]] double variance(std::span<const double> nodes) const noexcept;
 };
 
