@@ -69,54 +69,47 @@ Known& Forecast::remembered(std::unique_ptr<Known[], Free>& all, std::size_t cou
     return all[hash(noise, confidence) % count];
 }
 
-template <class Errors>
-std::int64_t Forecast::remembered_width(Errors& errors, std::int64_t t, double confidence,
-                                        std::int64_t since) {
-    const NoiseClass noise = errors.noise_class(t, since);
-    Width& known = remembered(widths_, kWidths, noise, confidence);
-    if (!(known.confidence == confidence && known.noise == noise))
-        known = {noise, confidence, errors.half_width(t, confidence, since)};
-    return known.width;
+template <class Ask>
+auto Forecast::ask(const AskedNoise& noise, Ask&& ask) {
+    if (const auto* request = std::get_if<Request>(&noise))
+        return ask(errors(*request));
+    return ask(std::get<IndependentError>(noise));
 }
 
-std::int64_t Forecast::half_width(const Request& request, std::int64_t t, double confidence,
+double Forecast::variance_at(const AskedNoise& noise, std::int64_t t, std::int64_t since) {
+    return ask(noise, [&](auto& errors) { return errors.variance_at(t, since); });
+}
+
+std::int64_t Forecast::half_width(const AskedNoise& noise, std::int64_t t, double confidence,
                                   std::int64_t since) {
-    return remembered_width(errors(request), t, confidence, since);
-}
-
-std::int64_t Forecast::half_width(IndependentError errors, std::int64_t t, double confidence,
-                                  std::int64_t since) {
-    return remembered_width(errors, t, confidence, since);
-}
-
-template <class Errors>
-ShareInterval Forecast::remembered_share(Errors& errors, std::int64_t a, std::int64_t b,
-                                         std::int64_t t, double confidence, std::int64_t since) {
-    check_confidence(confidence);
-    const NoiseClass noise = errors.noise_class(t, since);
-    Quantiles& known = remembered(quantiles_, kQuantiles, noise, confidence);
-    if (!(known.confidence == confidence && known.noise == noise))
-        known = {noise, confidence, {}};
-    std::optional<ShareQuantiles> quantiles;
-    return dp_counter::share_interval(a, b, [&](int node) {
-        double& quantile = known.node[node];
-        if (quantile == 0) {
-            if (!quantiles)
-                quantiles.emplace(errors.share_quantiles(t, confidence, since));
-            quantile = quantiles->at(node);
-        }
-        return quantile;
+    return ask(noise, [&](auto& errors) {
+        const NoiseClass law = errors.noise_class(t, since);
+        Width& known = remembered(widths_, kWidths, law, confidence);
+        if (!(known.confidence == confidence && known.noise == law))
+            known = {law, confidence, errors.half_width(t, confidence, since)};
+        return known.width;
     });
 }
 
-ShareInterval Forecast::share_interval(const Request& request, std::int64_t a, std::int64_t b,
+ShareInterval Forecast::share_interval(const AskedNoise& noise, std::int64_t a, std::int64_t b,
                                        std::int64_t t, double confidence, std::int64_t since) {
-    return remembered_share(errors(request), a, b, t, confidence, since);
-}
-
-ShareInterval Forecast::share_interval(IndependentError errors, std::int64_t a, std::int64_t b,
-                                       std::int64_t t, double confidence, std::int64_t since) {
-    return remembered_share(errors, a, b, t, confidence, since);
+    check_confidence(confidence);
+    return ask(noise, [&](auto& errors) {
+        const NoiseClass law = errors.noise_class(t, since);
+        Quantiles& known = remembered(quantiles_, kQuantiles, law, confidence);
+        if (!(known.confidence == confidence && known.noise == law))
+            known = {law, confidence, {}};
+        std::optional<ShareQuantiles> quantiles;
+        return dp_counter::share_interval(a, b, [&](int node) {
+            double& quantile = known.node[node];
+            if (quantile == 0) {
+                if (!quantiles)
+                    quantiles.emplace(errors.share_quantiles(t, confidence, since));
+                quantile = quantiles->at(node);
+            }
+            return quantile;
+        });
+    });
 }
 
 } // namespace dp_counter

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "core/accuracy/independent_error.hpp"
@@ -29,6 +30,9 @@ struct ForecastReport {
 /// max_stddev hold what is carried over from the epochs before.
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
+/// What an answer is about: releases of a running count, or numbers that are each released once.
+using AskedNoise = std::variant<Request, IndependentError>;
+
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
 /// up to 64 mechanisms, 131,072 half widths and the quantiles of 16,384 shares (10 MB, as they are
 /// asked for). A remembered answer
@@ -44,19 +48,16 @@ public:
     /// report_of(errors(request), epoch)
     [[nodiscard]] const ForecastReport& report(const Request& request, int epoch = 0);
 
-    /// errors(request).half_width(t, confidence, since)
-    [[nodiscard]] std::int64_t half_width(const Request& request, std::int64_t t, double confidence,
-                                          std::int64_t since = 0);
+    /// With the errors of the noise, StreamError's or IndependentError itself:
+    /// errors.variance_at(t, since)
+    [[nodiscard]] double variance_at(const AskedNoise& noise, std::int64_t t, std::int64_t since);
 
     /// errors.half_width(t, confidence, since)
-    [[nodiscard]] std::int64_t half_width(IndependentError errors, std::int64_t t,
+    [[nodiscard]] std::int64_t half_width(const AskedNoise& noise, std::int64_t t,
                                           double confidence, std::int64_t since = 0);
 
-    /// dp_counter::share_interval(a, b, errors(request).share_quantiles(t, confidence, since))
-    [[nodiscard]] ShareInterval share_interval(const Request& request, std::int64_t a,
-                                               std::int64_t b, std::int64_t t, double confidence,
-                                               std::int64_t since = 0);
-    [[nodiscard]] ShareInterval share_interval(IndependentError errors, std::int64_t a,
+    /// dp_counter::share_interval(a, b, errors.share_quantiles(t, confidence, since))
+    [[nodiscard]] ShareInterval share_interval(const AskedNoise& noise, std::int64_t a,
                                                std::int64_t b, std::int64_t t, double confidence,
                                                std::int64_t since = 0);
 
@@ -92,12 +93,9 @@ private:
 
     Entry& entry(const Request& request);
 
-    template <class Errors>
-    ShareInterval remembered_share(Errors& errors, std::int64_t a, std::int64_t b, std::int64_t t,
-                                   double confidence, std::int64_t since);
-    template <class Errors>
-    std::int64_t remembered_width(Errors& errors, std::int64_t t, double confidence,
-                                  std::int64_t since);
+    /// ask(errors of the noise)
+    template <class Ask>
+    auto ask(const AskedNoise& noise, Ask&& ask);
 
     MechanismCache& cache_;
     std::array<std::optional<Entry>, kPlans> plans_;

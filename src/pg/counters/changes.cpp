@@ -125,25 +125,26 @@ SPIPlanPtr prepare_read(const Asked& asked) {
     return plan;
 }
 
+AskedNoise noise_of(const CounterRow& row) {
+    const Argument epsilon{DirectFunctionCall1(numeric_float8, NumericGetDatum(row.epsilon)),
+                           false};
+    const Argument sensitivity{Int64GetDatum(row.sensitivity), false};
+    if (row.cumulative)
+        return read_request({.epsilon = epsilon,
+                             .sensitivity = sensitivity,
+                             .horizon = {Int64GetDatum(row.horizon), row.horizon == kUnbounded},
+                             .k = {Int32GetDatum(row.k), row.k == 0},
+                             .mechanism = {PointerGetDatum(row.mechanism), false}});
+    const PrivacyUnit unit = read_unit(epsilon, sensitivity);
+    return run([&] { return IndependentError(unit); });
+}
+
 /// Their noise, from public parameters. Trivial.
 class Noise {
 public:
-    explicit Noise(const Asked& asked) : lag_(asked.lag) {
-        const CounterRow& row = asked.row;
-        const Argument epsilon{DirectFunctionCall1(numeric_float8, NumericGetDatum(row.epsilon)),
-                               false};
-        const Argument sensitivity{Int64GetDatum(row.sensitivity), false};
-        if (row.cumulative) {
-            request_ =
-                read_request({.epsilon = epsilon,
-                              .sensitivity = sensitivity,
-                              .horizon = {Int64GetDatum(row.horizon), row.horizon == kUnbounded},
-                              .k = {Int32GetDatum(row.k), row.k == 0},
-                              .mechanism = {PointerGetDatum(row.mechanism), false}});
-        } else {
-            const PrivacyUnit unit = read_unit(epsilon, sensitivity);
-            independent_ = run([&] { return IndependentError(unit); });
-        }
+    explicit Noise(const Asked& asked) : noise_(noise_of(asked.row)) {
+        if (!asked.row.cumulative)
+            lag_ = asked.lag;
     }
 
     struct Error {
@@ -151,42 +152,38 @@ public:
         double stddev;
         std::int64_t width; ///< of the interval, to each side
     };
-    /// That of single periods depends on their number alone; that of totals is computed once for
-    /// the groups of a step, as they began in it or before.
+    /// That of totals is computed once for the groups of a step, as they began in it or before.
     [[nodiscard]] const Error& error(std::int64_t step, std::int64_t since) {
-        if (independent_) {
-            step = lag_;
-            since = 0;
-        }
+        place(step, since);
         Error& known = known_[since == 0 ? 1 : 0];
         if (known.step != step || known.since != since)
             known = run([&]() -> Error {
-                const double variance =
-                    independent_ ? independent_->variance_at(step, since)
-                                 : counter_forecast.errors(*request_).variance_at(step, since);
-                return {step, since, std::sqrt(variance),
-                        independent_ ? counter_forecast.half_width(*independent_, step,
-                                                                   kReleaseConfidence, since)
-                                     : counter_forecast.half_width(*request_, step,
-                                                                   kReleaseConfidence, since)};
+                return {step, since, std::sqrt(counter_forecast.variance_at(noise_, step, since)),
+                        counter_forecast.half_width(noise_, step, kReleaseConfidence, since)};
             });
         return known;
     }
 
     [[nodiscard]] ShareInterval share(std::int64_t above, std::int64_t below, std::int64_t step,
                                       std::int64_t since) const {
+        place(step, since);
         return run([&] {
-            return independent_ ? counter_forecast.share_interval(*independent_, above, below, lag_,
-                                                                  kReleaseConfidence)
-                                : counter_forecast.share_interval(*request_, above, below, step,
-                                                                  kReleaseConfidence, since);
+            return counter_forecast.share_interval(noise_, above, below, step, kReleaseConfidence,
+                                                   since);
         });
     }
 
 private:
-    std::int64_t lag_;
-    std::optional<Request> request_;              ///< of totals
-    std::optional<IndependentError> independent_; ///< of single periods
+    /// The noise of single periods depends on their number alone.
+    void place(std::int64_t& step, std::int64_t& since) const {
+        if (lag_ == 0)
+            return;
+        step = lag_;
+        since = 0;
+    }
+
+    AskedNoise noise_;
+    std::int64_t lag_ = 0; ///< of single periods
     Error known_[2] = {};
 };
 

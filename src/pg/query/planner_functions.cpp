@@ -59,45 +59,18 @@ bool is_independent(const Argument& mechanism) {
     return std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)) == kIndependentName;
 }
 
-/// The noise that a function is asked about. Trivial.
-class Noise {
-public:
-    explicit Noise(const RequestArguments& arguments) {
-        if (!is_independent(arguments.mechanism)) {
-            request_ = read_request(arguments);
-            return;
-        }
-        if (!arguments.k.isnull)
-            ereport(ERROR,
-                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                     errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,
-                            DatumGetInt32(arguments.k.value)),
-                     errhint("It adds independent noise to each number: there are no nodes.")));
-        const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
-        independent_ = run([&] { return IndependentError(unit); });
-    }
-
-    [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since) const {
-        return independent_ ? independent_->variance_at(t, since)
-                            : forecast.errors(*request_).variance_at(t, since);
-    }
-    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
-                                          std::int64_t since) const {
-        return independent_ ? forecast.half_width(*independent_, t, confidence, since)
-                            : forecast.half_width(*request_, t, confidence, since);
-    }
-    [[nodiscard]] ShareInterval share_interval(std::int64_t above, std::int64_t below,
-                                               std::int64_t t, double confidence,
-                                               std::int64_t since) const {
-        return independent_
-                   ? forecast.share_interval(*independent_, above, below, t, confidence, since)
-                   : forecast.share_interval(*request_, above, below, t, confidence, since);
-    }
-
-private:
-    std::optional<Request> request_;              ///< of a running count
-    std::optional<IndependentError> independent_; ///< of numbers that are each released once
-};
+/// The noise that a function is asked about.
+AskedNoise read_noise(const RequestArguments& arguments) {
+    if (!is_independent(arguments.mechanism))
+        return read_request(arguments);
+    if (!arguments.k.isnull)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,
+                               DatumGetInt32(arguments.k.value)),
+                        errhint("It adds independent noise to each number: there are no nodes.")));
+    const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
+    return run([&] { return IndependentError(unit); });
+}
 
 /// The row type of the calling function, kept with it.
 TupleDesc result_type(FunctionCallInfo fcinfo) {
@@ -328,23 +301,24 @@ DP_FUNCTION(dp_compare) {
 
 DP_FUNCTION(dp_stddev) {
     using namespace dp_counter::pg;
-    const Noise noise(request_arguments(fcinfo, 1, 3));
+    const auto noise = read_noise(request_arguments(fcinfo, 1, 3));
     if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(0);
     const std::int64_t since = PG_GETARG_INT64(6);
-    PG_RETURN_FLOAT8(std::sqrt(run([&] { return noise.variance_at(t, since); })));
+    PG_RETURN_FLOAT8(std::sqrt(run([&] { return forecast.variance_at(noise, t, since); })));
 }
 
 DP_FUNCTION(dp_interval) {
     using namespace dp_counter::pg;
-    const Noise noise(request_arguments(fcinfo, 2, 5));
+    const auto noise = read_noise(request_arguments(fcinfo, 2, 5));
     const double confidence = read_double(fcinfo, 4, "confidence");
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
         PG_RETURN_NULL();
     const std::int64_t t = PG_GETARG_INT64(1);
     const std::int64_t since = PG_GETARG_INT64(8);
-    const std::int64_t width = run([&] { return noise.half_width(t, confidence, since); });
+    const std::int64_t width =
+        run([&] { return forecast.half_width(noise, t, confidence, since); });
     const auto released = static_cast<dp_counter::int128>(PG_GETARG_INT64(0));
     Bounds bounds{released - width, released + width};
     if (!PG_ARGISNULL(9))
@@ -372,11 +346,11 @@ DP_FUNCTION(dp_avg_interval) {
     Argument sensitivity = fcinfo->args[10];
     if (sensitivity.isnull)
         sensitivity = {Int64GetDatum(values.width()), false};
-    const Noise noise({.epsilon = fcinfo->args[4],
-                       .sensitivity = sensitivity,
-                       .horizon = fcinfo->args[3],
-                       .k = fcinfo->args[8],
-                       .mechanism = fcinfo->args[9]});
+    const AskedNoise noise = read_noise({.epsilon = fcinfo->args[4],
+                                         .sensitivity = sensitivity,
+                                         .horizon = fcinfo->args[3],
+                                         .k = fcinfo->args[8],
+                                         .mechanism = fcinfo->args[9]});
     if (DatumGetInt64(sensitivity.value) < values.width())
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -390,8 +364,8 @@ DP_FUNCTION(dp_avg_interval) {
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(11))
         PG_RETURN_NULL();
     const ShareInterval share = run([&] {
-        return noise.share_interval(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2),
-                                    confidence, PG_GETARG_INT64(11));
+        return forecast.share_interval(noise, PG_GETARG_INT64(0), PG_GETARG_INT64(1),
+                                       PG_GETARG_INT64(2), confidence, PG_GETARG_INT64(11));
     });
     return to_numeric_range(fcinfo, values, value_between(values.lower, values.upper, share.low),
                             value_between(values.lower, values.upper, share.high));
