@@ -20,7 +20,6 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -47,10 +46,6 @@ RequestArguments request_arguments(FunctionCallInfo fcinfo, int first, int optio
             .mechanism = fcinfo->args[optional + 1]};
 }
 
-Request read_request_at(FunctionCallInfo fcinfo, int first, int optional) {
-    return read_request(request_arguments(fcinfo, first, optional));
-}
-
 /// Whether it names independent noise, which is no mechanism of a running count.
 bool is_independent(const Argument& mechanism) {
     if (mechanism.isnull)
@@ -70,22 +65,6 @@ AskedNoise read_noise(const RequestArguments& arguments) {
                         errhint("It adds independent noise to each number: there are no nodes.")));
     const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
     return run([&] { return IndependentError(unit); });
-}
-
-/// The row type of the calling function, kept with it.
-TupleDesc result_type(FunctionCallInfo fcinfo) {
-    FmgrInfo* function = fcinfo->flinfo;
-    if (function->fn_extra == nullptr) {
-        MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
-        TupleDesc type = nullptr;
-        if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
-            ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                            errmsg("function returning record called in context that cannot "
-                                   "accept type record")));
-        function->fn_extra = BlessTupleDesc(type);
-        MemoryContextSwitchTo(caller);
-    }
-    return static_cast<TupleDesc>(function->fn_extra);
 }
 
 Datum integer_array(const std::int32_t* values, std::size_t count) {
@@ -226,7 +205,7 @@ Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, double
 } // namespace
 } // namespace dp_counter::pg
 
-/// One row for a horizon, returned at once; without one a set with a row for every epoch.
+/// A row for a horizon; without one a row for every epoch.
 DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
@@ -235,15 +214,10 @@ DP_FUNCTION(dp_plan) {
                         errmsg("mechanism \"%s\" has nothing to plan", kIndependentName),
                         errhint("dp_stddev and dp_interval show the error of a sum of numbers that "
                                 "are each released once, dp_counter_plan that of a counter.")));
-    const Request request = read_request_at(fcinfo, 0, 2);
-    if (request.horizon != kUnbounded) {
-        PlanValues values(plan_row(request, 0), 0);
-        PG_RETURN_DATUM(
-            HeapTupleGetDatum(heap_form_tuple(result_type(fcinfo), values.value, values.is_null)));
-    }
+    const Request request = read_request(request_arguments(fcinfo, 0, 2));
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
-    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+    for (int epoch = 0; epoch < (request.horizon == kUnbounded ? kEpochs : 1); ++epoch) {
         CHECK_FOR_INTERRUPTS();
         PlanValues values(plan_row(request, epoch), epoch_begin(epoch));
         tuplestore_putvalues(rows, type, values.value, values.is_null);
