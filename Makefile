@@ -65,10 +65,12 @@ build/unit/%.o: test/unit/%.cpp build/unit/headers.hpp.gch
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS)
 
-# Every suite, in the order of `make test`; ./quickstart test asks for the list.
-SUITES = unit structure installcheck pgtap readme audit-small faults-small upgrade tap
+# Every suite, in the order of `make test`. Those that share the server that libpq finds run in turn; ./quickstart test
+# runs the others, which need none or start their own, at the same time.
+SHARED = installcheck pgtap readme audit-small faults-small
+SUITES = unit structure $(SHARED) upgrade tap
 
-.PHONY: unit structure pgtap readme tap test list-suites
+.PHONY: unit structure pgtap readme tap test test-programs list-suites list-shared
 unit: build/unit/unit
 	./build/unit/unit --gtest_brief=1
 
@@ -91,8 +93,12 @@ tap:
 test:
 	for suite in $(SUITES); do $(MAKE) $$suite || exit 1; done
 
+test-programs: build/unit/unit build/audit/judge
+
 list-suites:
 	@echo $(SUITES)
+list-shared:
+	@echo $(SHARED)
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the chart, gnuplot -----------------
 # A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes, and

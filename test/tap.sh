@@ -24,5 +24,5 @@ cd "$work"
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
 	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
-	prove "$@" ${PROVE_TESTS:-t/*.pl}
+	prove -j "${PROVE_JOBS:-$(nproc)}" "$@" ${PROVE_TESTS:-t/*.pl}
 ! grep -r 'TRAP: ' . >&2 # of a server with assertions
