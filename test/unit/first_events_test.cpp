@@ -2,6 +2,7 @@
 #include "core/count/first_events.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -83,7 +84,9 @@ TEST(FirstEvents, AllMoveWhenTheMemoryGrows) {
 }
 
 TEST(FirstEvents, AUsedUpBoundStoresNothing) {
-    const auto none = [](std::size_t) -> Event* { throw std::logic_error("asked for memory"); };
+    const std::function<Event*(std::size_t)> none = [](std::size_t) -> Event* {
+        throw std::logic_error("asked for memory");
+    };
     for (const std::int64_t bound : {0, -1}) {
         FirstEvents<> events;
         events.begin(bound);
