@@ -91,7 +91,7 @@ is(sql($by_ward, port => $workers[0]), "north|240\nsouth|240", 'asked on a worke
 # Rows fetched for an aggregate bring epsilon along as a column. Whether it is the same in all of them is not asked: no error may depend on rows.
 for my $aggregate ('dp_count(flu, 1e9)', 'dp_running_count(flu, 1e9, 3, 1440)')
 {
-    like(sql("SELECT $aggregate FROM $_"), qr/^ERROR:  epsilon, k and horizon must be constants.*\nHINT: .*distributed table.*dp_laplace\(n, epsilon, 1\)/,
+    like(sql("SELECT $aggregate FROM $_"), qr/^ERROR:  epsilon, k and horizon must be constants.*\nHINT: .*the table is distributed.*dp_laplace\(n, epsilon, 1\)/,
         "$aggregate over several shards is refused, with a way out: $_") for qw(visits visits_ward);
 }
 
@@ -178,7 +178,7 @@ for my $table (qw(visits visits_twice visits_all))
 }
 my $released = 'SELECT ward, count(*), max(step), max(count) FROM TABLE GROUP BY ward ORDER BY ward';
 my $all_due  = "north|30|30|240\nsouth|30|30|240";
-is(sql(q{CALL dp_source_tick('visits_all_dp')}), '', 'a tick over a reference table');
+is(sql(q{CALL dp_source_tick('visits_all_dp')}), 'NOTICE:  flu_visits_all: 30 periods released, no further one follows', 'a tick over a reference table');
 is(sql($released =~ s/TABLE/flu_visits_all/r), $all_due, '... releases what is due');
 
 # --- a worker that is gone
@@ -193,7 +193,7 @@ unlike(sql(q{CALL dp_counter_tick('flu_visits_twice')}), qr/ERROR/, '... and a t
 is(sql($released =~ s/TABLE/flu_visits_twice/r), $all_due, '... which releases what is due');
 $stop->('start');
 is(sql($release =~ s/TABLE/visits/r), 480, 'it is back');
-is(sql(q{CALL dp_counter_tick('flu_visits')}), '', 'so is the tick');
+is(sql(q{CALL dp_counter_tick('flu_visits')}), 'NOTICE:  flu_visits: 30 periods released, no further one follows', 'so is the tick');
 is(sql($released =~ s/TABLE/flu_visits/r), $all_due, '... which releases what is due, each once');
 
 done_testing();
