@@ -29,7 +29,7 @@ void check_may_declare(const SourceArguments& arguments);
 void check_never_fails(const SourceCounterRow& row, const SourceRow& source, int sqlstate);
 
 /// Raises invalid_parameter_value if an analyst's counter exceeds what the budget charged sets, for
-/// a year or, ten times that, from its beginning until now, or begins more than a hundred years ago.
+/// a year or, ten times that, from its beginning until now, or begins over a hundred years ago.
 void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::int64_t horizon);
 
 /// Checks all privileges for a counter just declared once more: one may have been revoked while the

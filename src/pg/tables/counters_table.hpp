@@ -30,7 +30,7 @@ struct CounterRow {
     TimestampTz released_at;
     double stddev;
     bool has_failed; ///< its last tick
-    bool has_ended; ///< by dp_counter_end: it closes no further step
+    bool has_ended;  ///< by dp_counter_end: it closes no further step
 };
 
 /// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
