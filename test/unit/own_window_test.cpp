@@ -27,20 +27,22 @@ TEST(OwnWindow, ThePhaseIsTheBigEndianNumberModuloTheDays) {
     EXPECT_EQ(phase_of(greatest, 36525), 7590);
 }
 
-// Each day is in exactly one window, whose number grows with time.
+// Each day is in exactly one window of `per` days, and their numbers grow with time.
 TEST(OwnWindow, WindowsFollowOneAnother) {
     for (const std::int32_t per : {1, 2, 7, 28, 365})
         for (std::int32_t phase = 0; phase < per; phase += per / 3 + 1) {
             std::int64_t window = own_window(-2000, phase, per);
-            std::int32_t days = 0;
-            for (std::int64_t day = -2000; day < 2000; ++day, ++days) {
+            std::int64_t begin = first_day(window, phase, per);
+            for (std::int64_t day = -2000; day < 2000; ++day) {
                 const std::int64_t here = own_window(day, phase, per);
                 EXPECT_LE(first_day(here, phase, per), day);
                 EXPECT_GT(first_day(here + 1, phase, per), day);
                 if (here != window) {
                     EXPECT_EQ(here, window + 1);
                     EXPECT_EQ(first_day(here, phase, per), day);
+                    EXPECT_EQ(day - begin, per);
                     window = here;
+                    begin = day;
                 }
             }
         }
