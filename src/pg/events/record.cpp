@@ -24,12 +24,13 @@ namespace dp_counter::pg {
 namespace {
 
 void check_is_recorded(Oid counter) {
+    const bool has_ended = check_is_counter(counter);
     if (has_source(counter))
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                         errmsg("counter \"%s\" has a source", get_rel_name(counter)),
                         errhint("It counts the rows of its source. To record events, use a counter "
                                 "of dp_event_counter_create.")));
-    if (has_ended(counter))
+    if (has_ended)
         raise_ended(counter, "Drop the triggers that record events in it.");
 }
 
@@ -37,10 +38,8 @@ void check_may_record(Oid counter) {
     PreventCommandIfReadOnly("dp_counter_record()");
     PreventCommandIfParallelMode("dp_counter_record()");
     check_privilege(counter, kMayRecord);
-    if (!has_pending_events(counter)) {
-        check_is_counter(counter);
+    if (!has_pending_events(counter))
         check_is_recorded(counter);
-    }
 }
 
 // --- the trigger

@@ -8,23 +8,25 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-void check_is_counter(Oid counter) {
-    if (!is_counter(counter))
+bool check_is_counter(Oid counter) {
+    const std::optional<bool> ended = find_ended(counter);
+    if (!ended)
         ereport(
             ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a counter", get_rel_name(counter)),
              errhint("The view dp_counters lists the counters; dp_counter_create creates one.")));
+    return *ended;
 }
 
 void check_counter_privilege(Oid counter, AclMode privilege) {
     check_privilege(counter, privilege);
-    check_is_counter(counter);
+    (void)check_is_counter(counter);
 }
 
 void check_counter_owner(Oid counter) {
     check_owner(counter);
-    check_is_counter(counter);
+    (void)check_is_counter(counter);
 }
 
 } // namespace dp_counter::pg

@@ -16,7 +16,7 @@ inline constexpr AclMode kMayTick = ACL_UPDATE;   ///< close steps
 void check_counter_privilege(Oid counter, AclMode privilege);
 void check_counter_owner(Oid counter);
 
-/// Raises wrong_object_type if the relation is not a counter.
-void check_is_counter(Oid counter);
+/// Raises wrong_object_type if the relation is not a counter. Returns whether it has ended.
+bool check_is_counter(Oid counter);
 
 } // namespace dp_counter::pg

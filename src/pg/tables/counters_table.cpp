@@ -74,10 +74,21 @@ void lock_counter(Oid counter) {
     LockDatabaseObject(secret_relation(kCounters.table), counter, 0, ExclusiveLock);
 }
 
+std::optional<bool> find_ended(Oid counter) {
+    std::optional<bool> ended;
+    without_statistics([&] {
+        (void)visit_secret_rows(kCounters, {oid_key(counter)},
+                                [&](const Datum*, const bool* nulls) { ended = !nulls[kEndedAt]; });
+    });
+    return ended;
+}
+
 bool is_counter(Oid counter) {
-    bool found = false;
-    without_statistics([&] { found = has_secret_row(kCounters, {oid_key(counter)}); });
-    return found;
+    return find_ended(counter).has_value();
+}
+
+bool has_ended(Oid counter) {
+    return find_ended(counter).value_or(false);
 }
 
 Oid counter_numbered(std::int32_t number) {
@@ -168,15 +179,6 @@ void raise_ended(Oid counter, const char* hint) {
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("counter \"%s\" has ended", get_rel_name(counter)), errhint("%s", hint)));
     pg_unreachable();
-}
-
-bool has_ended(Oid counter) {
-    bool ended = false;
-    without_statistics([&] {
-        (void)visit_secret_rows(kCounters, {oid_key(counter)},
-                                [&](const Datum*, const bool* nulls) { ended = !nulls[kEndedAt]; });
-    });
-    return ended;
 }
 
 void mark_counter_ended(Oid counter) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/count/counter_state.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -37,8 +38,11 @@ struct CounterRow {
 /// after it see the last committed row.
 void lock_counter(Oid counter);
 
-/// Statistics do not count it, since recorders call it; ticks, which are public, call the others.
+/// Whether a counter has ended; nothing where the relation is no counter. Statistics do not count
+/// these three, since recorders call them; ticks, which are public, call the others.
+[[nodiscard]] std::optional<bool> find_ended(Oid counter);
 [[nodiscard]] bool is_counter(Oid counter);
+[[nodiscard]] bool has_ended(Oid counter);
 
 /// The counter with this number; invalid if there is none.
 [[nodiscard]] Oid counter_numbered(std::int32_t number);
@@ -71,9 +75,6 @@ void forget_failure(Oid counter);
 /// Raises object_not_in_prerequisite_state for a counter that has ended.
 void check_goes_on(Oid counter, const CounterRow& row);
 [[noreturn]] void raise_ended(Oid counter, const char* hint);
-
-/// Whether the counter exists and has ended. Statistics do not count it.
-[[nodiscard]] bool has_ended(Oid counter);
 
 /// Stores that it has ended now, and forgets a failure of its last tick.
 void mark_counter_ended(Oid counter);
