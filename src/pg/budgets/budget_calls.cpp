@@ -232,10 +232,11 @@ DP_FUNCTION(dp_budget_drop) {
     using namespace dp_counter::pg;
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     PreventCommandIfReadOnly("dp_budget_drop()");
-    check_budget_owned(budget);
-    LockRelationOid(budget, AccessExclusiveLock);
-    check_budget_owned(budget); // the owner may have changed
-    delete_budget(budget);      // the event trigger refuses to drop what was spent from
+    check_owner(budget); // before the lock, so that nobody else can make others wait
+    check_is_budget(budget);
+    LockRelationOid(budget, AccessExclusiveLock); // the first one: two drops would deadlock
+    check_owner(budget);
+    delete_budget(budget); // the event trigger refuses to drop what was spent from
     drop_view(budget);
     PG_RETURN_VOID();
 }
