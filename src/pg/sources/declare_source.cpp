@@ -138,9 +138,16 @@ bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool
 
 constexpr const char* kOwnComment = "Source of private counters. ";
 
+/// Locks the view against DROP, and as COMMENT does, and then the source: in the order of all.
+/// check_owner was called before, so that nobody else can make others wait.
+void lock_declaration(Oid source) {
+    LockRelationOid(source, ShareUpdateExclusiveLock);
+    check_owner(source);
+    lock_source(source, true);
+}
+
 /// Says what the view is, unless its owner has.
 void comment_on_source(Oid source, const SourceRow& row) {
-    LockRelationOid(source, ShareUpdateExclusiveLock); // as COMMENT does
     if (GetComment(source, RelationRelationId, 0) != nullptr)
         return;
     CreateComments(source, RelationRelationId, 0,
@@ -152,7 +159,6 @@ void comment_on_source(Oid source, const SourceRow& row) {
 }
 
 void remove_own_comment(Oid source) {
-    LockRelationOid(source, ShareUpdateExclusiveLock);
     const char* comment = GetComment(source, RelationRelationId, 0);
     if (comment != nullptr && std::strncmp(comment, kOwnComment, std::strlen(kOwnComment)) == 0)
         CreateComments(source, RelationRelationId, 0, nullptr);
@@ -166,9 +172,9 @@ DP_FUNCTION(dp_source_create) {
     PreventCommandIfReadOnly("dp_source_create()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     const Oid budget = read_relation(fcinfo->args[kBudget], "budget");
-    LockRelationOid(source, AccessShareLock);
     check_owner(source);
     check_view(source);
+    lock_declaration(source);
     check_budget_owned(budget);
     SourceRow row{};
     row.budget = budget;
@@ -180,7 +186,6 @@ DP_FUNCTION(dp_source_create) {
     check_time_zone(row.time_zone);
     check_source_calls(source, row); // first: there the other check's hint would not help
     read_words(fcinfo, source, unit_of_budget(budget).per_days != 0, row);
-    lock_source(source, true);
     SourceRow existing;
     if (read_source(source, existing)) {
         if (add_words(source, existing, row, !PG_ARGISNULL(kTimeZone)))
@@ -201,7 +206,8 @@ DP_FUNCTION(dp_source_drop) {
     PreventCommandIfReadOnly("dp_source_drop()");
     const Oid source = read_relation(fcinfo->args[kSource], "source");
     check_owner(source);
-    lock_source(source, true);
+    require_source(source);
+    lock_declaration(source);
     require_source(source);
     const List* counters = counters_of_source(source);
     if (counters != NIL)

@@ -20,6 +20,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
@@ -150,8 +151,9 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
     check_owner(source);
-    lock_source(source, false);
+    LockRelationOid(source, AccessShareLock); // against DROP
     check_owner(source);
+    lock_source(source, false);
     const SourceRow row = require_source(source);
     const Oid time_type = column_type(source, row.at);
     Report report{privacy, epsilon,   source, row,
