@@ -59,7 +59,8 @@ Datum read_table(Oid table, const char* column) {
         psprintf("SELECT pg_catalog.array_agg(g.name::pg_catalog.text ORDER BY g.name) FROM "
                  "(SELECT %s FROM %s LIMIT %d) AS g (name)",
                  quote_identifier(column), quoted_name(table), kMostGroups + 1);
-    if (SPI_execute(sql, true, 1) != SPI_OK_SELECT)
+    // Not read-only: by a snapshot of its own, after it has waited for the table.
+    if (SPI_execute(sql, false, 1) != SPI_OK_SELECT)
         elog(ERROR, "could not read \"%s\"", get_rel_name(table));
     bool is_empty = false;
     const Datum texts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_empty);
@@ -94,7 +95,7 @@ void check_not_read(const WrittenGroups& groups, Oid source) {
     Oid types[] = {OIDOID, OIDOID};
     Datum values[] = {ObjectIdGetDatum(source), ObjectIdGetDatum(groups.table)};
     SPI_connect();
-    if (SPI_execute_with_args(kReads, 2, types, values, nullptr, true, 1) != SPI_OK_SELECT)
+    if (SPI_execute_with_args(kReads, 2, types, values, nullptr, false, 1) != SPI_OK_SELECT)
         elog(ERROR, "could not read what \"%s\" depends on", get_rel_name(source));
     const bool is_read = SPI_processed != 0;
     SPI_finish();

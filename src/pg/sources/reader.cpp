@@ -198,8 +198,9 @@ static void end_receiving(DestReceiver*) {}
 }
 
 void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Receiver& receiver) {
-    PushCopiedSnapshot(GetActiveSnapshot());
-    UpdateActiveSnapshotCommandId();
+    // After the plan's locks: an older snapshot would see a table that was emptied and loaded while
+    // the plan waited for it as empty.
+    PushActiveSnapshot(GetTransactionSnapshot());
     QueryDesc* query = CreateQueryDesc(planned, text.sql.data, GetActiveSnapshot(), InvalidSnapshot,
                                        &receiver.base, bounds, nullptr, 0);
     ExecutorStart(query, 0);
