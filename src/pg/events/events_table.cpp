@@ -91,21 +91,26 @@ void insert_slot(Relation table, Oid counter, std::int32_t slot, std::int32_t ev
     heap_freetuple(tuple);
 }
 
-/// Inserts the index entry of a slot's new version; needed if that is on another page.
-void insert_index_entry(Relation table, HeapTuple tuple) {
+/// Inserts the index entries of a slot's new version; needed if that is on another page. There are
+/// two indexes while REINDEX CONCURRENTLY makes one, with the same columns.
+void insert_index_entries(Relation table, HeapTuple tuple) {
     Datum values[2];
     bool nulls[2];
     values[0] = heap_getattr(tuple, kCounter + 1, RelationGetDescr(table), &nulls[0]);
     values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
-    Relation index = index_open(secret_relation(kEvents.index), RowExclusiveLock);
-    IndexInfo* info = BuildIndexInfo(index);
+    CatalogIndexState indexes = CatalogOpenIndexes(table);
+    for (int i = 0; i < indexes->ri_NumIndices; ++i) {
+        IndexInfo* info = indexes->ri_IndexRelationInfo[i];
+        if (!info->ii_ReadyForInserts)
+            continue;
+        Relation index = indexes->ri_IndexRelationDescs[i];
 #if PG_VERSION_NUM >= 140000
-    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
+        index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
 #else
-    index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, info);
+        index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, info);
 #endif
-    pfree(info);
-    index_close(index, RowExclusiveLock);
+    }
+    CatalogCloseIndexes(indexes);
 }
 
 /// Locks the row, or returns false if it would have to wait for another transaction.
@@ -145,7 +150,7 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
                                          InvalidSnapshot, true, &failure, &lock);
 #endif
     if (result == TM_Ok && !HeapTupleIsHeapOnly(updated))
-        insert_index_entry(table, updated);
+        insert_index_entries(table, updated);
     sodium_memzero(updated->t_data, updated->t_len);
     heap_freetuple(updated);
     return result == TM_Ok;
@@ -210,9 +215,8 @@ void create_event_slots(Oid counter) {
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         // A recorder that commits while its counter is dropped, or ends, leaves a slot behind.
-        delete_rows(
-            table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
-            [](Oid owner) { return !SearchSysCacheExists1(RELOID, owner) || has_ended(owner); });
+        delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
+                    [](Oid owner) { return find_ended(owner).value_or(true); });
         for (std::int32_t slot = 0; slot < kSlots; ++slot)
             insert_slot(table, counter, slot, 0);
         close_secret(table);

@@ -43,7 +43,7 @@ Relation open_secret(const SecretTable& table, LOCKMODE lock) {
 }
 
 void close_secret(Relation relation, LOCKMODE lock) {
-    table_close(relation, lock);
+    table_close(relation, lock == AccessShareLock ? lock : NoLock);
 }
 
 SecretKey oid_key(Oid value, int column) {

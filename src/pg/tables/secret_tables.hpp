@@ -58,8 +58,9 @@ inline constexpr int kMostSecretColumns = 17;
 /// Raises undefined_object: another transaction dropped the counter meanwhile.
 [[noreturn]] void raise_dropped();
 
-/// Opens the table, by default to write to it. Close with close_secret: that releases the lock at
-/// once and not at the end of the transaction, since pg_locks shows it to everyone.
+/// Opens the table, by default to write to it. Close with close_secret: that releases the lock of
+/// who only reads at once, since pg_locks shows it to everyone. Who writes holds it to the end of
+/// the transaction: REINDEX CONCURRENTLY waits for it, and would miss the row otherwise.
 [[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);
 void close_secret(Relation relation, LOCKMODE lock = RowExclusiveLock);
 
