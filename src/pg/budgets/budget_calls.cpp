@@ -221,6 +221,7 @@ DP_FUNCTION(dp_budget_spend) {
     check_budget_owned(budget);
     PushActiveSnapshot(GetTransactionSnapshot()); // an entry may be toasted
     charge_budget(budget, epsilon, purpose, kNoCounter, read_range(fcinfo, 3, budget));
+    check_budget_owned(budget); // the owner may have changed while it waited
     PopActiveSnapshot();
     SPI_commit();
     SPI_start_transaction();

@@ -104,6 +104,7 @@ Asked read_asked(FunctionCallInfo fcinfo) {
 /// (view_columns.hpp) are found by their places, since the owner may have given them other names.
 SPIPlanPtr prepare_read(const Asked& asked) {
     LockRelationOid(asked.counter, AccessShareLock); // against other names
+    check_exists(asked.counter);
     const auto name = [&](int column) {
         return quote_identifier(get_attname(asked.counter, static_cast<AttrNumber>(column), false));
     };

@@ -48,9 +48,10 @@ namespace {
 
 /// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
 void open_counter(Oid counter, CounterRow& row) {
-    LockRelationOid(counter, AccessShareLock); // against DROP
-    check_counter_privilege(counter, kMayTick);
+    LockRelationOid(counter, AccessShareLock);  // against DROP
+    check_counter_privilege(counter, kMayTick); // so that nobody else can make others wait
     lock_counter(counter);
+    check_counter_privilege(counter, kMayTick);
     if (!read_counter(counter, row))
         raise_dropped();
     check_goes_on(counter, row);
@@ -163,7 +164,8 @@ void tell(Oid counter, const CounterRow& row, const Ticked& ticked, TimestampTz 
 /// What follows the publication, in a transaction of its own.
 void announce(Oid counter, const Ticked& ticked, const Call& call) {
     CounterRow row;
-    (void)GetCurrentTransactionId(); // a notification takes one at the commit
+    (void)GetCurrentTransactionId();           // a notification takes one at the commit
+    LockRelationOid(counter, AccessShareLock); // its name may not go before it is told
     PushActiveSnapshot(GetTransactionSnapshot());
     if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
         read_counter(counter, row)) { // not dropped meanwhile

@@ -84,6 +84,7 @@ Oid owner_of(Oid relation) {
 }
 
 char* quoted_name(Oid relation) {
+    check_exists(relation);
     return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
                                       get_rel_name(relation));
 }

@@ -36,7 +36,7 @@ void check_owner_or_privilege(Oid relation, AclMode privilege);
 /// Who owns it. Raises undefined_table.
 [[nodiscard]] Oid owner_of(Oid relation);
 
-/// schema.relation, quoted.
+/// schema.relation, quoted. Raises undefined_table.
 [[nodiscard]] char* quoted_name(Oid relation);
 
 /// The name as a regclass is shown: with the schema where the search path needs it.

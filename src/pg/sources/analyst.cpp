@@ -156,6 +156,8 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
 void check_still_may_declare(const SourceArguments& arguments, const SourceDeclaration& declaration,
                              Oid counter) {
     AcceptInvalidationMessages();
+    if (!declaration.row.analyst)
+        check_owner(declaration.row.source); // else it would need the limits of an analyst's
     check_may_declare(arguments);
     check_charged(arguments, declaration.row.source, declaration.budget);
     check_may_create(get_rel_namespace(counter), declaration.owner);

@@ -165,6 +165,8 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_budget_owned(row.budget);
     charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
                   report.range);
+    check_budget_owned(row.budget); // the owners may have changed while it waited
+    check_owner(source);
     report.unit = unit_of_budget(row.budget);
     return report;
 }

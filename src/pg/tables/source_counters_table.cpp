@@ -130,7 +130,7 @@ List* counters_of_source(Oid source) {
     List* counters = NIL;
     ListCell* cell = nullptr;
     foreach (cell, all_of_source(source))
-        if (!has_ended(lfirst_oid(cell)))
+        if (!find_ended(lfirst_oid(cell)).value_or(true)) // or was dropped meanwhile
             counters = lappend_oid(counters, lfirst_oid(cell));
     return counters;
 }
