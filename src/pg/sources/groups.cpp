@@ -7,6 +7,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/groups_table.hpp"
+#include "pg/tables/public_view.hpp"
 
 extern "C" {
 #include "access/relation.h"
@@ -14,9 +15,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
-#include "rewrite/rewriteDefine.h"
 #include "rewrite/rewriteHandler.h"
-#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -73,14 +72,6 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
                                     "groups_from.")));
     }
     return groups;
-}
-
-/// Of a counter that is locked.
-Query* query_of_view(Oid counter) {
-    Relation view = relation_open(counter, NoLock);
-    auto* query = static_cast<Query*>(copyObjectImpl(get_view_query(view)));
-    relation_close(view, NoLock);
-    return query;
 }
 
 /// The constant array of this type, with so many elements, that has the groups in the query of the
@@ -162,10 +153,7 @@ void replace_groups(Oid counter, const Groups& before, const Groups& groups) {
     Query* query = query_of_view(counter);
     Const* constant = constant_of_groups(counter, query, before.type, before.count);
     constant->constvalue = array_of(groups);
-    setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
-    (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), counter, nullptr, CMD_SELECT, true, true,
-                             list_make1(query));
-    CommandCounterIncrement();
+    replace_query_of_view(counter, query);
 }
 
 Groups join_groups(const Groups& before, const Groups& added, bool is_known_skipped) {

@@ -250,10 +250,28 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number) {
     return create_view_of(name, rows, number, columns, count);
 }
 
-void forget_source_of_view(Oid view) {
-    Relation relation = table_open(view, AccessExclusiveLock);
+Query* query_of_view(Oid view) {
+    Relation relation = table_open(view, NoLock);
     auto* query = static_cast<Query*>(copyObjectImpl(get_view_query(relation)));
     table_close(relation, NoLock);
+    return query;
+}
+
+void replace_query_of_view(Oid view, Query* query) {
+    ListCell* cell = nullptr;
+    foreach (cell, query->targetList) { // RENAME COLUMN does not change the names in the query
+        auto* column = lfirst_node(TargetEntry, cell);
+        if (!column->resjunk)
+            column->resname = get_attname(view, column->resno, false);
+    }
+    setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
+    (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, nullptr, CMD_SELECT, true, true,
+                             list_make1(query));
+    CommandCounterIncrement();
+}
+
+void forget_source_of_view(Oid view) {
+    Query* query = query_of_view(view);
     bool depends = false;
     ListCell* cell = nullptr;
     foreach (cell, query->rtable) {
@@ -264,12 +282,8 @@ void forget_source_of_view(Oid view) {
         entry->subquery = one_row(InvalidOid);
         entry->eref->colnames = NIL;
     }
-    if (!depends)
-        return;
-    setRuleCheckAsUser(reinterpret_cast<Node*>(query), InvalidOid); // as a rule is stored
-    (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, nullptr, CMD_SELECT, true, true,
-                             list_make1(query));
-    CommandCounterIncrement();
+    if (depends)
+        replace_query_of_view(view, query);
 }
 
 void drop_view(Oid view) {

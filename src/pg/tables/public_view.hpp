@@ -7,7 +7,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "nodes/primnodes.h"
+#include "nodes/parsenodes.h"
 }
 
 namespace dp_counter::pg {
@@ -40,6 +40,13 @@ struct ViewColumn {
 
 /// The same with all columns but the first.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
+
+/// The query of a view, on which the caller holds a lock: a copy, in CurrentMemoryContext.
+[[nodiscard]] Query* query_of_view(Oid view);
+
+/// Stores a query with the columns of the one that the view has, as its owner, who is the current
+/// user.
+void replace_query_of_view(Oid view, Query* query);
 
 /// Makes the view independent of its source, as its owner, who is the current user. It keeps all
 /// else: its OID, owner, privileges and comments. One that was replaced stays as it is.
