@@ -184,12 +184,18 @@ for my $what (qw(query tick))
 	start_program($shard{south}->basedir . '/lock', 'psql', '-X', '-d', $shard{south}->connstr('postgres'), '-c', $lock);
 	$shard{south}->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
 	fails(start($statement{$what}, q{SET statement_timeout = '200ms'})->(), qr/ERROR:  57014: canceling statement due to statement timeout/, 'a server is slow: statement_timeout ends it');
+	if ($what eq 'tick')
+	{
+		$shard{south}->safe_psql('postgres', q{ALTER DATABASE postgres SET statement_timeout = '200ms'});
+		like(failure($coordinator, 'CALL dp_tick()'), qr/WARNING:  flu_by_day: canceling statement due to statement timeout.*ERROR:  1 of \d+ counters? failed: flu_by_day/s, 'its own timeout is the failure of this counter alone');
+		$shard{south}->safe_psql('postgres', 'ALTER DATABASE postgres RESET statement_timeout');
+	}
 	my $error = $wait->();
 	$coordinator->poll_query_until('postgres', q{SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE query ~ '^(CREATE TABLE released|CALL)'});
 	fails($error->(), qr/ERROR:  57014: canceling statement due to user request/, '... a cancel, too');
 	$error = $wait->();
 	$shard{south}->stop('immediate');
-	fails($error->(), qr/ERROR:  (57P0\d|08006|XX000): .*(terminating connection|server closed the connection).*CONTEXT:  remote SQL command/s, 'it dies: an error that names the query');
+	fails($error->(), qr/ERROR:  (57P0\d|08006|XX000|HV000): .*(terminating connection|server closed the connection).*CONTEXT:  remote SQL command/s, 'it dies: an error that names the query');
 	$shard{south}->start;
 }
 is(sql("$release; SELECT count(*) FROM released"), 30, 'it is back: a query releases');

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "pg/sources/reader.hpp"
 
 #include "pg/server/as_role.hpp"
@@ -237,22 +239,28 @@ void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryCo
 
 // --- who runs it
 
-/// Whether this is a cancel, a timeout or a shutdown, which reveal nothing about the data.
-bool is_interrupt(int sqlstate) {
-    return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_OPERATOR_INTERVENTION ||
-           sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
+/// Whether this is a cancel or a timeout of this session, which reveal nothing about the data. One
+/// of a foreign server has the same SQLSTATE.
+bool is_interrupt(const ErrorData* error) {
+    return error->funcname != nullptr && std::strcmp(error->funcname, "ProcessInterrupts") == 0;
 }
 
 /// The last evaluation raised an error that its source's owner alone was told. Static, since the
 /// error leaves nothing else.
 bool has_owners_error = false;
 
+[[noreturn]] void raise_to_owner(ErrorData* error) {
+    has_owners_error = !is_interrupt(error);
+    if (has_owners_error && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+        error->sqlerrcode = ERRCODE_FDW_ERROR; // else the tick of other counters would end, too
+    ReThrowError(error);
+    pg_unreachable();
+}
+
 /// Raises what roles other than the owner may know of the caught error: that there is one. Its
 /// context, the place where it happened, may depend on a row.
-[[noreturn]] void raise_to_others(Oid source) {
-    ErrorData* error = CopyErrorData();
-    FlushErrorState();
-    if (is_interrupt(error->sqlerrcode)) {
+[[noreturn]] void raise_to_others(Oid source, ErrorData* error) {
+    if (is_interrupt(error)) {
         error->detail = error->hint = error->context = error->internalquery = nullptr;
         ReThrowError(error);
     }
@@ -323,11 +331,11 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
         PG_CATCH();
         {
             MemoryContextSwitchTo(memory);
-            if (is_own) {
-                has_owners_error = !is_interrupt(geterrcode());
-                PG_RE_THROW();
-            }
-            raise_to_others(query.source);
+            ErrorData* error = CopyErrorData();
+            FlushErrorState();
+            if (is_own)
+                raise_to_owner(error);
+            raise_to_others(query.source, error);
         }
         PG_END_TRY();
     });
