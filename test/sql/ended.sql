@@ -44,6 +44,26 @@ CREATE FUNCTION secrets() RETURNS TABLE (counter regclass, tallies bigint, strea
     FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (counter) WHERE c.counter::text IN ('flow', 'mean', 'other') ORDER BY 1::text $$;
 SELECT * FROM secrets() WHERE tallies > 0 AND key = 32 ORDER BY counter::text;
 
+-- a column has another name by then
+BEGIN;
+ALTER VIEW flow RENAME COLUMN count TO visits;
+SELECT dp_counter_end('flow');
+SELECT count(*), count(visits) AS kept FROM flow;
+ROLLBACK;
+
+-- a charge that ends earlier than the counter, as after a dump was restored over a database that has it: no tick releases
+-- what is not charged
+SELECT dp_counter_create('endless', 'visits_dp', 1e9, '1 day', '2025-01-01', per_person => 2);
+CALL tick_at('endless', '2025-01-05 12:00');
+CREATE TABLE charges AS SELECT number, until FROM dp_counter_private.budget_entries;
+UPDATE dp_counter_private.budget_entries SET until = '2025-01-05' WHERE purpose IN ('ended.endless', 'ended.other');
+CALL tick_at('endless', '2025-01-06 12:00');
+CALL tick_at('other', '2025-01-09 12:00');
+UPDATE dp_counter_private.budget_entries AS e SET until = c.until FROM charges AS c WHERE e.number = c.number;
+CALL tick_at('endless', '2025-01-06 12:00');
+SELECT step, count FROM endless WHERE step > 3 ORDER BY step;
+SELECT dp_counter_drop('endless');
+
 -- who may not, and what is none
 SET ROLE ended_reader;
 SELECT dp_counter_end('flow');
