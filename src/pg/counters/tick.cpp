@@ -63,9 +63,26 @@ struct Call {
     bool is_alone;
 };
 
+/// Raises object_not_in_prerequisite_state if the last tick was called an hour or more from now: it
+/// may have closed periods that are not over. Not from the call: another tick may have come since.
+void check_clock(Oid counter, const CounterRow& row) {
+    if (row.steps > 0 && GetCurrentTimestamp() <= row.released_at - USECS_PER_HOUR)
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("the last tick of counter \"%s\" was called at a later time than now",
+                        get_rel_name(counter)),
+                 errdetail("It was called at %s.", timestamptz_to_str(row.released_at)),
+                 errhint("If the server's clock was ahead then, periods that were not over are "
+                         "closed, and count nothing else. Wait until that time, or end the counter "
+                         "with dp_counter_end and create another one.")));
+}
+
 /// The first transaction's work.
 Closed close(Oid counter, CounterRow& row, const Call& call) {
-    if (has_source(counter))
+    const bool is_of_source = has_source(counter);
+    if (is_of_source || row.has_every)
+        check_clock(counter, row);
+    if (is_of_source)
         return close_source_counter(counter, row, call.at);
     return call.is_alone || is_step_due(row, call.at) ? close_event_counter(counter, row, call.at)
                                                       : Closed::nothing;
