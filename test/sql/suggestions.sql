@@ -136,6 +136,7 @@ CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', 
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => timestamptz '2023-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => 7);
 CALL dp_source_suggest('year_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => '2023-12-31 23:59:59');
+CALL dp_source_contributions('year_few', 'bad', 1, since => '2023-01-01', until => '2023-07-01');
 SELECT dp_budget_create('little', 0.5);
 CREATE VIEW little_dp AS SELECT * FROM life_few;
 SELECT dp_source_create('little_dp', 'little', 'person', 'at');

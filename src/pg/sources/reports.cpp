@@ -135,6 +135,19 @@ void end_person(void* context) {
     end_unit(*static_cast<UnitReader*>(context));
 }
 
+/// Raises invalid_parameter_value if no own window is wholly in the range.
+void check_contains_windows(const Report& report) {
+    const WholeDays days = whole_days(report.range);
+    if (TIMESTAMP_NOT_FINITE(report.range.since) || TIMESTAMP_NOT_FINITE(report.range.until) ||
+        days.end - days.first >= report.unit.per_days)
+        return;
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("there must be at least %d whole days between since and until",
+                           report.unit.per_days),
+                    errhint("Only own windows that are wholly between them count. Twice the "
+                            "budget's per contains one of each person.")));
+}
+
 } // namespace
 
 Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
@@ -168,6 +181,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_budget_owned(row.budget); // the owners may have changed while it waited
     check_owner(source);
     report.unit = unit_of_budget(row.budget);
+    check_contains_windows(report);
     return report;
 }
 

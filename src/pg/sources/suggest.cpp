@@ -64,15 +64,7 @@ double covered_days(const Report& report) {
         return static_cast<double>(report.range.until - report.range.since) /
                static_cast<double>(USECS_PER_DAY);
     const WholeDays days = whole_days(report.range);
-    const std::int64_t covered = days.end - days.first - report.unit.per_days + 1;
-    if (covered < 1)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("there must be at least %d whole days between since and until",
-                        report.unit.per_days),
-                 errhint("Only own windows that are wholly between them count. Twice the budget's "
-                         "per contains one of each person.")));
-    return static_cast<double>(covered);
+    return static_cast<double>(days.end - days.first - report.unit.per_days + 1);
 }
 
 /// How many units are not worth one more of the bound: of a counter that the budget has by default,
