@@ -68,6 +68,30 @@ Timestamp local_end(const Schedule& schedule, std::int64_t n) {
     return plus(schedule.since, times(schedule.every, n));
 }
 
+Timestamp local_of(TimestampTz time, pg_tz* zone) {
+    struct pg_tm broken_down;
+    fsec_t fraction = 0;
+    int offset = 0;
+    Timestamp local = 0;
+    if (timestamp2tm(time, &offset, &broken_down, &fraction, nullptr, zone) != 0 ||
+        tm2timestamp(&broken_down, fraction, nullptr, &local) != 0)
+        raise_out_of_range();
+    return local;
+}
+
+/// The next change of the zone's offset.
+TimestampTz next_change(TimestampTz time, pg_tz* zone) {
+    const pg_time_t before = timestamptz_to_time_t(time);
+    long offsets[2];
+    int is_summer[2];
+    pg_time_t change = 0;
+    if (pg_next_dst_boundary(&before, &offsets[0], &is_summer[0], &change, &offsets[1],
+                             &is_summer[1], zone) != 1)
+        return time;
+    return time_t_to_timestamptz(change);
+}
+
+/// The instant of a local time; of one that the zone skips, when it does.
 TimestampTz instant(Timestamp local, pg_tz* zone) {
     struct pg_tm broken_down;
     fsec_t fraction = 0;
@@ -77,7 +101,8 @@ TimestampTz instant(Timestamp local, pg_tz* zone) {
     int offset = DetermineTimeZoneOffset(&broken_down, zone);
     if (tm2timestamp(&broken_down, fraction, &offset, &result) != 0)
         raise_out_of_range();
-    return result;
+    const std::int64_t skipped = local_of(result, zone) - local; // then by the offset of before
+    return skipped == 0 ? result : next_change(result - skipped, zone);
 }
 
 /// When period n ends, at least at the end `before` of the one before, and when a tick may close
@@ -107,17 +132,6 @@ bool is_negative(const Interval& interval) {
 
 char* text_of(Interval interval) {
     return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
-}
-
-Timestamp local_of(TimestampTz time, pg_tz* zone) {
-    struct pg_tm broken_down;
-    fsec_t fraction = 0;
-    int offset = 0;
-    Timestamp local = 0;
-    if (timestamp2tm(time, &offset, &broken_down, &fraction, nullptr, zone) != 0 ||
-        tm2timestamp(&broken_down, fraction, nullptr, &local) != 0)
-        raise_out_of_range();
-    return local;
 }
 
 /// How far local times are ahead of the face on which own windows are computed, in microseconds.
