@@ -1168,11 +1168,13 @@ FROM dp_counter_private.budgets AS b
                      CASE WHEN r.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
                           THEN pg_catalog.timezone('UTC', pg_catalog.now())
                           ELSE LOCALTIMESTAMP END AS now) AS u,
-     LATERAL (SELECT u.now OPERATOR(pg_catalog.-) u.per AS s) AS last_past,
+     LATERAL (SELECT u.now OPERATOR(pg_catalog.-) u.per AS s,
+                     b.until OPERATOR(pg_catalog.<=) u.now AS is_over) AS last_past,
      LATERAL (SELECT COALESCE(pg_catalog.max(t.total) FILTER (
                          WHERE t.s OPERATOR(pg_catalog.<) last_past.s), 0) AS spent_past,
                      COALESCE(pg_catalog.max(t.total) FILTER (
-                         WHERE t.next OPERATOR(pg_catalog.>) last_past.s), 0) AS spent
+                         WHERE last_past.is_over
+                               OR t.next OPERATOR(pg_catalog.>) last_past.s), 0) AS spent
               FROM (SELECT x.s,
                            pg_catalog.sum(x.epsilon) OVER (ORDER BY x.s, x.begins) AS total,
                            pg_catalog.lead(x.s) OVER (ORDER BY x.s, x.begins) AS next
@@ -1189,7 +1191,7 @@ COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
    'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
    'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
-   'that an earlier window has lost. within is the budget of which it is a share, and since and '
+   'that an earlier window has lost; once until is past, spent is the most that any window loses. within is the budget of which it is a share, and since and '
    'until are the times of the rows for which it may be charged.';
 
 -- Planner ---------------------------------------------------------------------------------------

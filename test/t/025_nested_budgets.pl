@@ -75,7 +75,7 @@ sub text_of
 		my $budget = $t->{budgets}{$name};
 		my @spent = map { $t->{entries}{$_} } entries($t, $name);
 		my $ever = most_lost($t, \@spent, $budget->{per}, -9999, 9999);
-		my $now = $budget->{per} ? sum0(map { $_->{epsilon} } grep { $_->{until} > 9000 } @spent) : $ever;
+		my $now = $budget->{per} && $budget->{until} > 9000 ? sum0(map { $_->{epsilon} } grep { $_->{until} > 9000 } @spent) : $ever;
 		push @lines, join '|', 'budget', $name, $budget->{within} // '', $budget->{epsilon}, (map { s/9999/inf/r } @$budget{qw(since until)}), $budget->{per} ? $ever : '', $now, $budget->{epsilon} - $now;
 	}
 	push @lines, join '|', 'entry', $_->[1]{budget}, exists $t->{budgets}{ $_->[0] } ? $_->[0] : '', $_->[1]{epsilon}, map { s/9999/inf/r } @{ $_->[1] }{qw(since until)}
