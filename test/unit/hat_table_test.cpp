@@ -23,6 +23,7 @@
 #include "core/hat/hat_table.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -320,8 +321,7 @@ TEST(HatTable, EveryRowIsAFactorizationWithinEpsilon) {
         const HatTableEntry& entry = kHatTable[row];
         const bool is_last = row + 1 == std::size(kHatTable);
         const std::int64_t end = is_last ? entry.from / 10 * 12 : kHatTable[row + 1].from - 1;
-        std::vector<std::int64_t> horizons{entry.from, entry.from + (end - entry.from) / 2, end};
-        horizons.erase(std::unique(horizons.begin(), horizons.end()), horizons.end());
+        const std::set<std::int64_t> horizons{entry.from, entry.from + (end - entry.from) / 2, end};
         for (const std::int64_t horizon : horizons) {
             HatLevels spec = choose_hat(horizon, Epsilon(1e-3));
             if (spec.height == 1) { // noise per step is better
