@@ -335,6 +335,8 @@ SELECT bool_and(coalesce(w.persons, 0) = l1.persons) AS persons, sum(l1.persons)
     (SELECT events, count(*) AS persons FROM (SELECT count(*) AS events FROM stays WHERE at >= '2024-01-01' AND at < '2024-01-16' AND person IS NOT NULL GROUP BY person) AS r GROUP BY events) AS w USING (events);
 CALL dp_source_contributions('stays_lt', 'l3', 1e9, most => 20, since => '2023-12-31 00:00:01', until => '2024-01-16');
 SELECT bool_and(l1.persons = l3.persons) AS same FROM l1 JOIN l3 USING (events);
+-- of a life also less than a day
+CALL dp_source_contributions('stays_l', 'hours', 1e9, most => 2, since => '2024-01-01 01:00', until => '2024-01-01 02:00');
 CALL dp_source_contributions('stays_l', 'l2', 1e9, most => 200);
 SELECT sum(persons) AS persons, sum(persons * events) = (SELECT count(*) FROM stays WHERE at < now() AND isfinite(at) AND person IS NOT NULL) AS all_events FROM l2;
 SELECT purpose, since, until FROM stays_life ORDER BY purpose;

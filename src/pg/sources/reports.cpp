@@ -135,11 +135,11 @@ void end_person(void* context) {
     end_unit(*static_cast<UnitReader*>(context));
 }
 
-/// Raises invalid_parameter_value if no own window is wholly in the range.
-void check_contains_windows(const Report& report) {
+/// Raises invalid_parameter_value if units are own windows, and none is wholly in the range.
+void check_contains_units(const Report& report) {
     const WholeDays days = whole_days(report.range);
-    if (TIMESTAMP_NOT_FINITE(report.range.since) || TIMESTAMP_NOT_FINITE(report.range.until) ||
-        days.end - days.first >= report.unit.per_days)
+    if (report.unit.per_days == 0 || TIMESTAMP_NOT_FINITE(report.range.since) ||
+        TIMESTAMP_NOT_FINITE(report.range.until) || days.end - days.first >= report.unit.per_days)
         return;
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("there must be at least %d whole days between since and until",
@@ -181,7 +181,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_budget_owned(row.budget); // the owners may have changed while it waited
     check_owner(source);
     report.unit = unit_of_budget(row.budget);
-    check_contains_windows(report);
+    check_contains_units(report);
     return report;
 }
 
