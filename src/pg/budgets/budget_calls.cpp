@@ -200,7 +200,7 @@ DP_FUNCTION(dp_budget_create) {
     const Oid budget = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings", number);
     if (OidIsValid(within)) {
         insert_budget_within(budget, number, epsilon, within, range, limits);
-        check_budget_owned(within); // the owner may have changed while it waited
+        check_owner(within); // it may have changed while the charge waited
     } else
         insert_budget(budget, number, epsilon, per_days, limits);
     comment_on_budget(budget, epsilon, within);
@@ -221,7 +221,7 @@ DP_FUNCTION(dp_budget_spend) {
     check_budget_owned(budget);
     PushActiveSnapshot(GetTransactionSnapshot()); // an entry may be toasted
     charge_budget(budget, epsilon, purpose, kNoCounter, read_range(fcinfo, 3, budget));
-    check_budget_owned(budget); // the owner may have changed while it waited
+    check_owner(budget); // it may have changed while the charge waited
     PopActiveSnapshot();
     SPI_commit();
     SPI_start_transaction();
@@ -235,7 +235,8 @@ DP_FUNCTION(dp_budget_drop) {
     PreventCommandIfReadOnly("dp_budget_drop()");
     check_owner(budget); // before the lock, so that nobody else can make others wait
     check_is_budget(budget);
-    LockRelationOid(budget, AccessExclusiveLock); // the first one: two drops would deadlock
+    // Not after a weaker one: two drops would deadlock.
+    LockRelationOid(budget, AccessExclusiveLock);
     check_owner(budget);
     delete_budget(budget); // the event trigger refuses to drop what was spent from
     drop_view(budget);

@@ -51,7 +51,7 @@ void open_counter(Oid counter, CounterRow& row) {
     LockRelationOid(counter, AccessShareLock);  // against DROP
     check_counter_privilege(counter, kMayTick); // so that nobody else can make others wait
     lock_counter(counter);
-    check_counter_privilege(counter, kMayTick);
+    check_privilege(counter, kMayTick);
     if (!read_counter(counter, row))
         raise_dropped();
     check_goes_on(counter, row);

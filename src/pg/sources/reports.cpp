@@ -178,7 +178,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_budget_owned(row.budget);
     charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
                   report.range);
-    check_budget_owned(row.budget); // the owners may have changed while it waited
+    check_owner(row.budget); // the owners may have changed while the charge waited
     check_owner(source);
     report.unit = unit_of_budget(row.budget);
     check_contains_units(report);
