@@ -139,10 +139,11 @@ sub check
     return;
 }
 
-# The lines of an error that do not depend on how the statement was typed.
+# The lines of an error that do not depend on how the statement was typed. A page may go on in an indented line.
 sub complaint
 {
     my ($output) = @_;
+    $output =~ s/\n +/ /g;
     return join '', grep { /^(ERROR|DETAIL|HINT):/ } split /^/, $output;
 }
 
