@@ -1191,8 +1191,9 @@ COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
    'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
    'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
-   'that an earlier window has lost; once until is past, spent is the most that any window loses. within is the budget of which it is a share, and since and '
-   'until are the times of the rows for which it may be charged.';
+   'that an earlier window has lost; once until is past, spent is the most that any window loses. '
+   'within is the budget of which it is a share, and since and until are the times of the rows for '
+   'which it may be charged.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

@@ -10,17 +10,17 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/index.h"
 #include "catalog/indexing.h"
+#include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 }
 

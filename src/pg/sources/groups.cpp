@@ -10,15 +10,11 @@
 #include "pg/tables/public_view.hpp"
 
 extern "C" {
-#include "access/relation.h"
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
-#include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {

@@ -249,10 +249,12 @@ bool is_interrupt(const ErrorData* error) {
 /// error leaves nothing else.
 bool has_owners_error = false;
 
+/// Raises the caught error as it is, so that it does not end the tick of other counters unless it
+/// is an interrupt.
 [[noreturn]] void raise_to_owner(ErrorData* error) {
     has_owners_error = !is_interrupt(error);
     if (has_owners_error && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-        error->sqlerrcode = ERRCODE_FDW_ERROR; // else the tick of other counters would end, too
+        error->sqlerrcode = ERRCODE_FDW_ERROR;
     ReThrowError(error);
     pg_unreachable();
 }

@@ -49,7 +49,8 @@ struct ViewColumn {
 void replace_query_of_view(Oid view, Query* query);
 
 /// Makes the view independent of its source, as its owner, who is the current user. It keeps all
-/// else: its OID, owner, privileges and comments. One that was replaced stays as it is.
+/// else: its OID, owner, privileges and comments. One that was replaced stays as it is. The caller
+/// holds AccessExclusiveLock.
 void forget_source_of_view(Oid view);
 
 /// Drops it as DROP VIEW by its owner would.
