@@ -346,7 +346,14 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, Result& result, std::int64_
             palloc_extended(static_cast<Size>(count) * sizeof(HeapTuple), MCXT_ALLOC_HUGE));
         const auto place_of = [&](HeapTuple row) -> std::uint64_t& {
             bool is_null = false;
-            return places[DatumGetInt64(SPI_getbinval(row, table->tupdesc, 1, &is_null)) - from];
+            const std::int64_t step =
+                DatumGetInt64(SPI_getbinval(row, table->tupdesc, 1, &is_null));
+            // The owner can replace the view by one whose function changes its answers.
+            if (is_null || step < from || step > last)
+                ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+                                errmsg("view \"%s\" does not show the steps that it was asked for",
+                                       get_rel_name(asked.counter))));
+            return places[step - from];
         };
         for (std::uint64_t i = 0; i < count; ++i)
             ++*(&place_of(table->vals[i]) + 1);
