@@ -131,6 +131,15 @@ CALL dp_source_tick('visits_dp');
 CALL dp_counter_tick('flow');
 RESET ROLE;
 
+-- the owner has replaced the view by one with a subquery that has the name of ours
+SELECT dp_counter_create('replaced', 'stays_dp', 1e9, '1 day', '2025-01-01', 20);
+CALL tick_at('replaced', '2025-01-02 12:00');
+CREATE OR REPLACE VIEW replaced AS SELECT period, step, released_at, count, stddev, low, high
+FROM (SELECT r.step AS other, r.* FROM (VALUES (timestamptz '2025-01-01', 1::bigint, timestamptz '2025-01-02', 7::bigint, 1::float8, 0::bigint, 9::bigint)) AS r (period, step, released_at, count, stddev, low, high) WHERE random() < 2) AS one;
+SELECT dp_counter_end('replaced');
+SELECT step, count FROM replaced;
+DROP VIEW replaced;
+
 -- the source goes, and the releases stay
 SELECT dp_source_drop('stays_dp');
 DROP VIEW stays_dp;

@@ -15,6 +15,7 @@ extern "C" {
 #include "commands/event_trigger.h"
 #include "commands/view.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parse_clause.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_node.h"
@@ -131,6 +132,13 @@ Query* one_row(Oid source) {
             makeTargetEntry(reinterpret_cast<Expr*>(constant), 1, pstrdup("source"), false));
     }
     return query;
+}
+
+/// Whether it is one_row() of a source.
+bool names_source(const Query& row) {
+    return list_length(row.targetList) == 1 && row.rtable == NIL &&
+           exprType(reinterpret_cast<Node*>(linitial_node(TargetEntry, row.targetList)->expr)) ==
+               REGCLASSOID;
 }
 
 /// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
@@ -276,9 +284,10 @@ void forget_source_of_view(Oid view) {
     ListCell* cell = nullptr;
     foreach (cell, query->rtable) {
         auto* entry = lfirst_node(RangeTblEntry, cell);
-        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0)
+        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0 ||
+            !names_source(*entry->subquery)) // the owner can replace the view
             continue;
-        depends = entry->subquery->targetList != NIL;
+        depends = true;
         entry->subquery = one_row(InvalidOid);
         entry->eref->colnames = NIL;
     }
