@@ -33,7 +33,6 @@ void _PG_init(void) {
     dp_counter::on_checkpoint = dp_counter::pg::throw_if_interrupted;
     bind_allocation();
     dp_counter::pg::initialize_random();
-    dp_counter::pg::initialize_pending_events();
     // The extension has no settings, above all no seed. The reserved prefix makes any SET of one
     // fail.
 #if PG_VERSION_NUM >= 150000
@@ -41,4 +40,5 @@ void _PG_init(void) {
 #else
     EmitWarningsOnPlaceholders("dp_counter");
 #endif
+    dp_counter::pg::initialize_pending_events(); // last: callbacks may be registered once only
 }

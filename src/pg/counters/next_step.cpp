@@ -46,9 +46,10 @@ void show_event_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep&
     shown.values[0] = TimestampTzGetDatum(due);
 }
 
-/// Its source is gone where type or zone are NULL.
+/// Its source is gone where type or zone are NULL; period and grace never are.
 void show_source_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep& shown) {
-    if (PG_ARGISNULL(kTimeType) || PG_ARGISNULL(kTimeZone))
+    if (PG_ARGISNULL(kTimeType) || PG_ARGISNULL(kTimeZone) || PG_ARGISNULL(kEvery) ||
+        PG_ARGISNULL(kGrace))
         return;
     const Schedule schedule{PG_GETARG_OID(kTimeType), text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone)),
                             PG_GETARG_TIMESTAMP(kSince), *PG_GETARG_INTERVAL_P(kEvery),
