@@ -164,6 +164,8 @@ for my $case (
 	[ 'visits_by_region', '', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v", 'events (flu), each day', 'beginning of the day' ],
 	[ 'cents', '', "SELECT $tokyo, 1, sum, low, high FROM cents AS v", 'sum of cents, each period of 12:00:00', 'beginning of the period of 12:00:00, Asia/Tokyo' ],
 	[ 'persons', '', "SELECT $tokyo, 1, count, low, high FROM persons AS v", 'persons, each week', 'beginning of the week' ],
+	[ 'persons', '-l 2', qq{SELECT $tokyo + interval '7 days', 1, d.count, d.low, d.high FROM persons AS v JOIN dp_counter_changes('persons', 2) AS d USING (step)},
+	  'persons of each period, added up, last 2 periods', 'end of the week' ],
 	[ 'so_far', '', q{SELECT period + interval '1 day', 1, count, low, high FROM so_far}, 'events so far', 'end of the day' ],
 	[ 'flu_share', '', 'SELECT period, 1, share, low, high FROM flu_share', 'share of flu, each day', 'beginning of the day' ],
 	[ 'mean_cents', '', 'SELECT period, flu, avg, low, high FROM mean_cents', 'average of cents, each period of 3 days', 'beginning of the period of 3 days' ],
