@@ -303,7 +303,7 @@ IS 'Window function: returns the non-decreasing path nearest to the releases of 
 
 -- Tables of counters and budgets -----------------------------------------------------------------
 --
--- Only the extension's owner may use the schema, and no privilege on its tables is granted. Row
+-- The schema belongs to a superuser, and no privilege on it or its tables is granted. Row
 -- security without a policy excludes members of pg_read_all_data and pg_write_all_data too. The
 -- module reads and writes the tables directly, not by SQL, so they are heaps, whatever the default
 -- access method is.
@@ -322,6 +322,9 @@ SELECT pg_catalog.setval(
         OPERATOR(pg_catalog.+) 1
 );
 
+-- The last three columns are the database in which the counter lives: in another one, a copy, its
+-- ticks are refused until dp_counter_resume. The module writes them. system_identifier is generated
+-- so that no dump has it: a restored row has 0, and is a copy wherever it is.
 CREATE TABLE dp_counter_private.counters (
     counter     pg_catalog.regclass PRIMARY KEY,
     number      pg_catalog.int4 NOT NULL UNIQUE,
@@ -337,7 +340,10 @@ CREATE TABLE dp_counter_private.counters (
     cumulative  pg_catalog.bool NOT NULL,
     last_failed pg_catalog.timestamptz,
     last_sqlstate pg_catalog.text,
-    ended_at    pg_catalog.timestamptz
+    ended_at    pg_catalog.timestamptz,
+    system_identifier pg_catalog.int8 NOT NULL GENERATED ALWAYS AS (0) STORED,
+    database    pg_catalog.oid NOT NULL,
+    timeline    pg_catalog.int4 NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
@@ -866,6 +872,17 @@ COMMENT ON FUNCTION dp_counter_end(pg_catalog.regclass)
 IS 'Ends a counter: deletes its tallies, its noise and what it has not released, and keeps the view '
    'with its releases, which no longer depends on the source. The charge stays; where the budget '
    'renews it ends with the last closed step. Only the owner of the view can call it.';
+
+CREATE FUNCTION dp_counter_resume(counter pg_catalog.regclass)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_resume';
+
+COMMENT ON FUNCTION dp_counter_resume(pg_catalog.regclass)
+IS 'Lets a counter go on in a copy of its database: one that was restored, copied or upgraded, or a '
+   'standby that was promoted. Steps that the original has published and the copy lacks are released '
+   'again, running totals with the same noise: call it only if there are none, and the original '
+   'releases nothing more. Only the owner of the view can call it.';
 
 CREATE FUNCTION dp_counter_private.dp_counter_dropped()
 RETURNS pg_catalog.event_trigger

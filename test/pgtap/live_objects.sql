@@ -48,6 +48,7 @@ SELECT set_eq(
         ('dp_counter_add_groups(regclass,text[],regclass,text)', 'f', 'void', 'counter regclass, groups text[] DEFAULT NULL::text[], groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_end(regclass)', 'f', 'void', 'counter regclass'),
+        ('dp_counter_resume(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');

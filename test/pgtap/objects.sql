@@ -77,6 +77,7 @@ SELECT set_eq(
         ('dp_counter_plan(regclass)', 'f', 'record'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_end(regclass)', 'f', 'void'),
+        ('dp_counter_resume(regclass)', 'f', 'void'),
         ('dp_counter_dropped()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
 SELECT set_eq(

@@ -31,6 +31,7 @@ SELECT set_eq(
         ('function', 'public.dp_counter_plan(pg_catalog.regclass)', 'stable parallel restricted set search_path=pg_catalog, pg_temp acl default'),
         ('function', 'public.dp_counter_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_end(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_counter_resume(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'dp_counter_private.dp_counter_dropped()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record()', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_record(pg_catalog.regclass,integer)', 'volatile parallel unsafe acl default'),

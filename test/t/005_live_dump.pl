@@ -54,7 +54,7 @@ my $archive = $node->basedir . '/dump.custom';
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $file ], 'pg_dump');
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $archive ], 'pg_dump -Fc');
 like(slurp_file($file), qr/COPY dp_counter_private.counters/, 'the dump holds the state');
-my $state = sql(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number});
+my $state = sql(q{SELECT to_jsonb(c) - 'system_identifier', s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number});
 my $releases = sql(q{SELECT * FROM dp_counter_private.releases ORDER BY number, step});
 my $events = sql(q{SELECT counter::text, sum(total) FROM dp_counter_private.events JOIN dp_counter_private.counters USING (counter) WHERE ended_at IS NULL GROUP BY 1 ORDER BY 1});
 
@@ -67,6 +67,8 @@ sub secrets
 my $secrets = secrets(slurp_file($file));
 is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 13, 'all twelve tables and a sequence');
 
+my $is_copy = qr/counter ".*" is in a copy of its database/;
+my $resume = 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL';
 my %restore = (
 	psql       => [ [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file ] ],
 	pg_restore => [ [ 'pg_restore', '-e', '-j', 2, $archive ] ],
@@ -79,7 +81,7 @@ for my $way (sort keys %restore)
 	command_ok([ 'pg_dump', '-d', $node->connstr("by_$way"), '-f', $again ], 'a dump of what was restored');
 	is(secrets(slurp_file($again)), $secrets, 'has the same state');
 	my $q = sub { return $node->safe_psql("by_$way", $_[0]); };
-	is($q->(q{SELECT c.*, s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number}), $state, 'the same counters');
+	is($q->(q{SELECT to_jsonb(c) - 'system_identifier', s.* FROM dp_counter_private.counters c JOIN dp_counter_private.streams s ON s.number = c.number ORDER BY c.number}), $state, 'the same counters');
 	is($q->(q{SELECT counter::text, sum(total) FROM dp_counter_private.events GROUP BY 1 ORDER BY 1}), $events, 'the same events');
 	is($q->($left), 0, 'and none of a counter that is gone, or has ended');
 	is($q->(q{SELECT steps, ended_at IS NOT NULL FROM dp_counters WHERE counter = 'ended'::regclass}), '1|t', 'which has ended again');
@@ -91,6 +93,9 @@ for my $way (sort keys %restore)
 	is($q->(q{SELECT count(*) FROM another}), 0, 'a new counter has none of them');
 	$q->('DROP VIEW another');
 	$q->(q{INSERT INTO visits SELECT generate_series(1, 7)});
+	like(failure($node, q{CALL dp_counter_tick('visits_seen')}, database => "by_$way"), $is_copy, 'where it came from it may have released more');
+	is($q->('SELECT max(step) FROM visits_seen'), 1, 'so it releases nothing by itself');
+	$q->($resume);
 	$q->(q{CALL dp_counter_tick('visits_seen')});
 	is($q->('SELECT step, count FROM visits_seen ORDER BY 1'), "1|100\n2|130", 'the counter goes on, with the events of the open step');
 	$q->(q{CALL dp_counter_tick('"Strange ""schema"."A table"')});
@@ -102,6 +107,12 @@ for my $way (sort keys %restore)
 	$q->('DROP VIEW visits_seen');
 	is($q->('SELECT count(*) FROM dp_counter_private.counters'), 2, 'and it can be dropped');
 }
+
+# --- a copy in the same cluster
+sql('CREATE DATABASE copied TEMPLATE by_psql');
+like(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'copied'), $is_copy, 'a template is one copy too many');
+is(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'by_psql'), '', 'it goes on itself');
+is(failure($node, "$resume; CALL dp_counter_tick('noisy')", database => 'copied'), '', 'and the copy if its owner wants it');
 
 # --- a dump without the tables' rows: its views are those of no counter, and show nothing of the ones made later
 my $bare = $node->basedir . '/bare.sql';
@@ -142,6 +153,7 @@ my $labels = $node->basedir . '/labels.custom';
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('labels'), '-f', $labels ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE labels_restored TEMPLATE template0');
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $labels ], 'restored');
+$node->safe_psql('labels_restored', $resume);
 for my $database (qw(labels labels_restored))
 {
 	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
@@ -183,6 +195,8 @@ like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute
 $node->stop;
 $standby->promote;
 $standby->safe_psql('postgres', q{SELECT dp_counter_record('s.seen', 6)});
+like(failure($standby, q{CALL dp_counter_tick('s.seen')}), $is_copy, 'a promoted standby may lack a step');
+$standby->safe_psql('postgres', $resume);
 $standby->safe_psql('postgres', q{CALL dp_counter_tick('s.seen')});
 is($standby->safe_psql('postgres', 'SELECT step, count FROM s.seen ORDER BY step DESC LIMIT 1'), '4|130', 'a promoted standby goes on');
 done_testing();

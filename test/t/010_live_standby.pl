@@ -74,6 +74,20 @@ $node->stop('immediate');
 $standby->append_conf('postgresql.conf', "synchronous_standby_names = ''");
 $standby->promote;
 is($standby->safe_psql('postgres', $released), $all, 'the standby that takes over has all releases');
-is($standby->psql('postgres', q{CALL dp_counter_tick('c')}), 0, 'and goes on');
+# Whether it was a synchronous one, and why it was promoted, no setting shows.
+my $is_copy = qr/counter "c" is in a copy of its database.*HINT: .*dp_counter_resume/s;
+like(failure($standby, q{CALL dp_counter_tick('c')}), $is_copy, 'that it has all, its owner has to say');
+is($standby->safe_psql('postgres', $released), $all, 'until then it releases nothing');
+$standby->safe_psql('postgres', q{SELECT dp_counter_resume('c')});
+is($standby->psql('postgres', q{CALL dp_counter_tick('c')}), 0, 'then it goes on');
 like($standby->safe_psql('postgres', $released), qr/^$all 4:-?\d+$/, 'with the next step');
+
+# --- a recovery to an earlier time
+my $restored = PostgreSQL::Test::Cluster->new('restored');
+$restored->init_from_backup($node, 'base', has_restoring => 0);
+$restored->append_conf('postgresql.conf', "synchronous_standby_names = ''\nrecovery_target = 'immediate'\nrecovery_target_action = promote\nrestore_command = 'false'");
+$restored->append_conf('recovery.signal', '');
+$restored->start;
+ok($restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'recovered');
+like(failure($restored, q{CALL dp_counter_tick('c')}), $is_copy, 'it lacks the steps since');
 done_testing();

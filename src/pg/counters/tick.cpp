@@ -79,6 +79,7 @@ void check_clock(Oid counter, const CounterRow& row) {
 
 /// The first transaction's work.
 Closed close(Oid counter, CounterRow& row, const Call& call) {
+    check_is_here(counter, row);
     const bool is_of_source = has_source(counter);
     if (is_of_source || row.has_every)
         check_clock(counter, row);

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "pg/sources/source_counter.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/server/place.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/tables/groups_table.hpp"
@@ -11,6 +14,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
@@ -24,12 +28,17 @@ Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std:
                : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
 }
 
-/// Of a counter that has closed a step, and closes no further one.
+/// Of a counter that closes no further step: its charge ends with the last one. A copy may lack
+/// steps of periods that are over: there it ends a day from now, which is enough in every zone.
 void end_charge(Oid counter, const CounterRow& row) {
     SourceCounterRow declared{};
     const Oid time_type = time_type_of_counter(row.number);
-    if (OidIsValid(time_type) && read_source_counter(counter, declared))
-        end_charge_of_counter(row.number, end_of_last_step(declared, time_type, row.steps));
+    if (!OidIsValid(time_type) || !read_source_counter(counter, declared))
+        return;
+    Timestamp end = row.steps == 0 ? DT_NOBEGIN : end_of_last_step(declared, time_type, row.steps);
+    if (!is_here(row.place))
+        end = std::max<Timestamp>(end, GetCurrentTimestamp() + USECS_PER_DAY);
+    end_charge_of_counter(row.number, end);
 }
 
 } // namespace
@@ -45,7 +54,7 @@ bool may_take_back(Oid counter) {
     SourceCounterRow declared;
     CounterRow row;
     if (!read_source_counter(counter, declared) || !declared.analyst || declared.begun ||
-        !read_counter(counter, row))
+        !read_counter(counter, row) || !is_here(row.place))
         return false;
     const Oid budget = budget_of_counter(row.number);
     return OidIsValid(budget) && is_owner_or_may(budget, ACL_INSERT);
@@ -76,7 +85,7 @@ void end_source_counter(Oid counter, const CounterRow& row) {
 void drop_source_counter(Oid counter, const CounterRow& row, const char* name) {
     SourceCounterRow declared{};
     (void)read_source_counter(counter, declared);
-    if (row.steps != 0)
+    if (row.steps != 0 || !is_here(row.place))
         end_charge(counter, row);
     else if (!declared.begun) // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);

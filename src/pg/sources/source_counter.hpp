@@ -24,8 +24,8 @@ void lock_source_of(Oid counter);
 /// transaction of the tick that has locked the source and the counter.
 [[nodiscard]] Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called);
 
-/// Whether the current user may drop a counter that it need not own: an analyst's, for which no
-/// tick has begun to read, and whose budget the user may charge.
+/// Whether the current user may drop a counter that it need not own: an analyst's, not in a
+/// copy, for which no tick has begun to read, and whose budget the user may charge.
 [[nodiscard]] bool may_take_back(Oid counter);
 
 /// The first period of the counter that is not closed, as find_open_period; false also where its
@@ -34,12 +34,12 @@ void lock_source_of(Oid counter);
                                     OpenPeriod& period);
 
 /// Deletes the tallies of a counter that has closed a step and closes no further one. Where its
-/// budget renews the charge ends with that step.
+/// budget renews the charge ends with that step or, in a copy, which may lack steps, tomorrow.
 void end_source_counter(Oid counter, const CounterRow& row);
 
 /// Deletes the declaration and the tallies of a dropped counter. Its charge ends as above, or is
-/// refunded if it never closed a step and, of an analyst's, no tick began to read. `name` is the
-/// last one that it had, qualified.
+/// refunded if it never closed a step, is in no copy and, of an analyst's, no tick began to read.
+/// `name` is the last one that it had, qualified.
 void drop_source_counter(Oid counter, const CounterRow& row, const char* name);
 
 } // namespace dp_counter::pg

@@ -35,7 +35,10 @@ enum Column {
     kCumulative,
     kLastFailed,
     kLastSqlstate,
-    kEndedAt
+    kEndedAt,
+    kSystem,
+    kDatabase,
+    kTimeline
 };
 
 /// The columns that name a mechanism; null: independent noise in each period.
@@ -48,6 +51,18 @@ SecretColumn mechanism_column(const MechanismSpec* spec) {
 SecretColumn k_column(const MechanismSpec* spec) {
     const std::int32_t k = spec == nullptr ? 0 : spec->radix;
     return {kK, Int32GetDatum(k), k == 0};
+}
+
+SecretColumn system_column(const Place& place) {
+    return {kSystem, Int64GetDatum(place.system)};
+}
+
+SecretColumn database_column(const Place& place) {
+    return {kDatabase, ObjectIdGetDatum(place.database)};
+}
+
+SecretColumn timeline_column(const Place& place) {
+    return {kTimeline, Int32GetDatum(place.timeline)};
 }
 
 /// lock_counter, if nobody has to be waited for.
@@ -115,6 +130,8 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.has_ended = !nulls[kEndedAt];
             row.has_every = !nulls[kEvery];
             row.has_failed = !nulls[kLastFailed];
+            row.place = {DatumGetInt64(values[kSystem]), DatumGetObjectId(values[kDatabase]),
+                         DatumGetInt32(values[kTimeline])};
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
@@ -128,6 +145,7 @@ std::int32_t next_counter_number() {
 void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec* spec, const Interval* every) {
     keep_in_dumps();
+    const Place here = this_place();
     insert_secret_row(kCounters,
                       {{kCounter, ObjectIdGetDatum(counter)},
                        {kNumber, Int32GetDatum(number)},
@@ -138,7 +156,10 @@ void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Req
                        k_column(spec),
                        {kSteps, Int64GetDatum(0)},
                        {kEvery, IntervalPGetDatum(every), every == nullptr},
-                       {kCumulative, BoolGetDatum(spec != nullptr)}});
+                       {kCumulative, BoolGetDatum(spec != nullptr)},
+                       system_column(here),
+                       database_column(here),
+                       timeline_column(here)});
 }
 
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
@@ -179,6 +200,26 @@ void raise_ended(Oid counter, const char* hint) {
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("counter \"%s\" has ended", get_rel_name(counter)), errhint("%s", hint)));
     pg_unreachable();
+}
+
+void check_is_here(Oid counter, const CounterRow& row) {
+    if (!is_here(row.place))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("counter \"%s\" is in a copy of its database", get_rel_name(counter)),
+             errdetail("Since its last step the database was restored, copied or upgraded, or a "
+                       "standby was promoted. A step that was closed before is published."),
+             errhint("If the original releases nothing more, and nobody has seen a step that is "
+                     "missing here, call dp_counter_resume. Otherwise end the counter with "
+                     "dp_counter_end and create another one.")));
+}
+
+void move_counter_here(Oid counter) {
+    const Place here = this_place();
+    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
+                               {system_column(here), database_column(here), timeline_column(here)}))
+        raise_dropped();
 }
 
 void mark_counter_ended(Oid counter) {

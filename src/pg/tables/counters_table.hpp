@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/count/counter_state.hpp"
+#include "pg/server/place.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -32,6 +33,7 @@ struct CounterRow {
     double stddev;
     bool has_failed; ///< its last tick
     bool has_ended;  ///< by dp_counter_end: it closes no further step
+    Place place;     ///< where it was created or resumed
 };
 
 /// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
@@ -53,8 +55,9 @@ void lock_counter(Oid counter);
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
 [[nodiscard]] std::int32_t next_counter_number();
 
-/// Stores a counter at step 0. Raises unique_violation if there is one. `epsilon` is the declared
-/// number; `every` is null if there is none. `spec` is null for a counter that is not cumulative.
+/// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
+/// declared number; `every` is null if there is none. `spec` is null for a counter that is not
+/// cumulative.
 void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec* spec, const Interval* every);
 
@@ -75,6 +78,11 @@ void forget_failure(Oid counter);
 /// Raises object_not_in_prerequisite_state for a counter that has ended.
 void check_goes_on(Oid counter, const CounterRow& row);
 [[noreturn]] void raise_ended(Oid counter, const char* hint);
+
+/// Raises object_not_in_prerequisite_state in a copy of the database in which the counter lives,
+/// until it is moved here.
+void check_is_here(Oid counter, const CounterRow& row);
+void move_counter_here(Oid counter);
 
 /// Stores that it has ended now, and forgets a failure of its last tick.
 void mark_counter_ended(Oid counter);

@@ -46,7 +46,7 @@ inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_i
 inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 17;
+inline constexpr int kMostSecretColumns = 18;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed.

@@ -1,0 +1,27 @@
+// dp_counter_resume: lets a counter go on in a copy of its database.
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/secret_tables.hpp"
+
+extern "C" {
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+}
+
+DP_FUNCTION(dp_counter_resume) {
+    using namespace dp_counter::pg;
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
+    PreventCommandIfReadOnly("dp_counter_resume()");
+    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
+    LockRelationOid(counter, AccessShareLock);
+    lock_counter(counter);
+    check_counter_owner(counter);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        raise_dropped();
+    check_goes_on(counter, row);
+    move_counter_here(counter);
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,27 @@
+#include "pg/server/place.hpp"
+
+extern "C" {
+#include "access/xlog.h"
+#include "miscadmin.h"
+}
+
+namespace dp_counter::pg {
+
+Place this_place() {
+#if PG_VERSION_NUM >= 150000
+    const TimeLineID timeline = GetWALInsertionTimeLine();
+#else
+    (void)RecoveryInProgress(); // sets it
+    const TimeLineID timeline = ThisTimeLineID;
+#endif
+    return {static_cast<std::int64_t>(GetSystemIdentifier()), MyDatabaseId,
+            static_cast<std::int32_t>(timeline)};
+}
+
+bool is_here(const Place& place) {
+    const Place here = this_place();
+    return place.system == here.system && place.database == here.database &&
+           place.timeline == here.timeline;
+}
+
+} // namespace dp_counter::pg
