@@ -6,7 +6,6 @@
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
-#include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "miscadmin.h"
@@ -27,9 +26,7 @@ DP_FUNCTION(dp_counter_add_groups) {
     check_counter_owner(counter);
     lock_counter(counter);
     CounterRow row;
-    if (!read_counter(counter, row))
-        raise_dropped();
-    check_goes_on(counter, row);
+    read_running_counter(counter, row);
     add_groups(counter, row, added);
     PG_RETURN_VOID();
 }

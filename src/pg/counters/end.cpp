@@ -7,7 +7,6 @@
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/releases_table.hpp"
-#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
@@ -46,9 +45,7 @@ DP_FUNCTION(dp_counter_end) {
     check_counter_owner(counter);
     lock_counter(counter);
     CounterRow row;
-    if (!read_counter(counter, row))
-        raise_dropped();
-    check_goes_on(counter, row);
+    read_running_counter(counter, row);
     check_released(counter, row);
     delete_streams(row.number);
     if (has_source(counter)) {

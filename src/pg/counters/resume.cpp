@@ -3,7 +3,6 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
-#include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "miscadmin.h"
@@ -19,9 +18,7 @@ DP_FUNCTION(dp_counter_resume) {
     lock_counter(counter);
     check_counter_owner(counter);
     CounterRow row;
-    if (!read_counter(counter, row))
-        raise_dropped();
-    check_goes_on(counter, row);
+    read_running_counter(counter, row);
     move_counter_here(counter);
     PG_RETURN_VOID();
 }

@@ -26,7 +26,6 @@
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/releases_table.hpp"
-#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 
 extern "C" {
@@ -52,9 +51,7 @@ void open_counter(Oid counter, CounterRow& row) {
     check_counter_privilege(counter, kMayTick); // so that nobody else can make others wait
     lock_counter(counter);
     check_privilege(counter, kMayTick);
-    if (!read_counter(counter, row))
-        raise_dropped();
-    check_goes_on(counter, row);
+    read_running_counter(counter, row);
 }
 
 /// What the procedure was called for.

@@ -190,7 +190,9 @@ List* all_counters() {
     return counters;
 }
 
-void check_goes_on(Oid counter, const CounterRow& row) {
+void read_running_counter(Oid counter, CounterRow& row) {
+    if (!read_counter(counter, row))
+        raise_dropped();
     if (row.has_ended)
         raise_ended(counter, "Its releases remain. To count on, create another counter.");
 }

@@ -75,8 +75,11 @@ void forget_failure(Oid counter);
 /// The OIDs of all counters in the order in which they were made, in CurrentMemoryContext.
 [[nodiscard]] List* all_counters();
 
-/// Raises object_not_in_prerequisite_state for a counter that has ended.
-void check_goes_on(Oid counter, const CounterRow& row);
+/// read_counter of one that is there and goes on, under its lock. Raises undefined_object if it was
+/// dropped, and what raise_ended does if it has ended.
+void read_running_counter(Oid counter, CounterRow& row);
+
+/// Raises object_not_in_prerequisite_state.
 [[noreturn]] void raise_ended(Oid counter, const char* hint);
 
 /// Raises object_not_in_prerequisite_state in a copy of the database in which the counter lives,
