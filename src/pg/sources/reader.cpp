@@ -249,8 +249,8 @@ bool is_interrupt(const ErrorData* error) {
 /// error leaves nothing else.
 bool has_owners_error = false;
 
-/// Raises the caught error as it is, so that it does not end the tick of other counters unless it
-/// is an interrupt.
+/// Raises the caught error. One with the SQLSTATE of an interrupt that is none gets another, by
+/// which it does not end the tick of other counters.
 [[noreturn]] void raise_to_owner(ErrorData* error) {
     has_owners_error = !is_interrupt(error);
     if (has_owners_error && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
