@@ -68,7 +68,6 @@ my $secrets = secrets(slurp_file($file));
 is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 13, 'all twelve tables and a sequence');
 
 my $is_copy = qr/counter ".*" is in a copy of its database/;
-my $resume = 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL';
 my %restore = (
 	psql       => [ [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file ] ],
 	pg_restore => [ [ 'pg_restore', '-e', '-j', 2, $archive ] ],
@@ -95,7 +94,7 @@ for my $way (sort keys %restore)
 	$q->(q{INSERT INTO visits SELECT generate_series(1, 7)});
 	like(failure($node, q{CALL dp_counter_tick('visits_seen')}, database => "by_$way"), $is_copy, 'where it came from it may have released more');
 	is($q->('SELECT max(step) FROM visits_seen'), 1, 'so it releases nothing by itself');
-	$q->($resume);
+	resume_all($node, "by_$way");
 	$q->(q{CALL dp_counter_tick('visits_seen')});
 	is($q->('SELECT step, count FROM visits_seen ORDER BY 1'), "1|100\n2|130", 'the counter goes on, with the events of the open step');
 	$q->(q{CALL dp_counter_tick('"Strange ""schema"."A table"')});
@@ -112,7 +111,8 @@ for my $way (sort keys %restore)
 sql('CREATE DATABASE copied TEMPLATE by_psql');
 like(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'copied'), $is_copy, 'a template is one copy too many');
 is(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'by_psql'), '', 'it goes on itself');
-is(failure($node, "$resume; CALL dp_counter_tick('noisy')", database => 'copied'), '', 'and the copy if its owner wants it');
+resume_all($node, 'copied');
+is(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'copied'), '', 'and the copy if its owner wants it');
 
 # --- a dump without the tables' rows: its views are those of no counter, and show nothing of the ones made later
 my $bare = $node->basedir . '/bare.sql';
@@ -153,7 +153,7 @@ my $labels = $node->basedir . '/labels.custom';
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('labels'), '-f', $labels ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE labels_restored TEMPLATE template0');
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $labels ], 'restored');
-$node->safe_psql('labels_restored', $resume);
+resume_all($node, 'labels_restored');
 for my $database (qw(labels labels_restored))
 {
 	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
@@ -196,7 +196,7 @@ $node->stop;
 $standby->promote;
 $standby->safe_psql('postgres', q{SELECT dp_counter_record('s.seen', 6)});
 like(failure($standby, q{CALL dp_counter_tick('s.seen')}), $is_copy, 'a promoted standby may lack a step');
-$standby->safe_psql('postgres', $resume);
+resume_all($standby);
 $standby->safe_psql('postgres', q{CALL dp_counter_tick('s.seen')});
 is($standby->safe_psql('postgres', 'SELECT step, count FROM s.seen ORDER BY step DESC LIMIT 1'), '4|130', 'a promoted standby goes on');
 done_testing();

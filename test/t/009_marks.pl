@@ -89,7 +89,7 @@ is($new->safe_psql('postgres', q{SELECT cardinality(extconfig) FROM pg_extension
 is($new->safe_psql('postgres', 'TABLE held'),                        $held,   'a materialized view keeps its release');
 is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so does a table');
 like(failure($new, q{CALL dp_counter_tick('er_flu')}), qr/counter "er_flu" is in a copy of its database/, 'a counter waits for its owner');
-$new->safe_psql('postgres', 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL');
+resume_all($new);
 $new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
 is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|5\n2|12", 'a counter goes on, with the events of the open step');
 is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');

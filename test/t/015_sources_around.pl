@@ -101,11 +101,10 @@ for my $counter (qw(ended ended_too recorded))
 }
 is($q->(q{SELECT count(*) FROM dp_counter_private.events}), 0, 'no events of a counter that has ended are dumped');
 $q->('CALL over(6)');
-my $resume = 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL';
 my $before = $q->($counts);
 like(failure($node, q{CALL dp_source_tick('"A clinic"."Visits of"')}, database => 'restored'), qr/counter "\w+" is in a copy of its database/, 'a restored counter does not go on by itself');
 is($q->($counts), $before, 'and releases nothing');
-$q->($resume);
+resume_all($node, 'restored');
 $q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
 like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
@@ -124,7 +123,7 @@ like(failure($standby, q{CALL dp_source_tick('"A clinic"."Visits of"')}), qr/rea
 $node->stop;
 $standby->promote;
 $standby->safe_psql('postgres', 'CALL over(8)');
-$standby->safe_psql('postgres', $resume);
+resume_all($standby);
 $standby->safe_psql('postgres', q{CALL dp_source_tick('"A clinic"."Visits of"')});
 is($standby->safe_psql('postgres', $counts), $standby->safe_psql('postgres', "$truth 8) AS step"), 'a promoted standby goes on');
 

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes 'usleep';
 
-our @EXPORT = qw(new_node failure releases is_gapless start_program all_reported);
+our @EXPORT = qw(new_node resume_all failure releases is_gapless start_program all_reported);
 
 # A running server with the extension in database postgres.
 sub new_node
@@ -22,6 +22,13 @@ sub new_node
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION dp_counter');
 	return $node;
+}
+
+# What its owner calls in a copy of a database, for all counters.
+sub resume_all
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database // 'postgres', 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL');
 }
 
 # The error message of a statement, or '' if it went well. Options are user, database and those of psql().
