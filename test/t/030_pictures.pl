@@ -180,7 +180,9 @@ for my $case (
 	[ 'er', '-l 2', q{SELECT released_at AT TIME ZONE 'UTC', 1, d.count, d.low, d.high FROM er JOIN dp_counter_changes('er', 2) AS d USING (step)}, 'events, last 2 steps', 'released at, UTC' ],
 	[ 'visits_by_region', '-g south', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v WHERE region = 'south'", 'events (flu), each day', 'beginning of the day' ],
 	[ 'so_far', "-s $since -u $until",
-	  qq{SELECT * FROM (SELECT period + interval '1 day' AS ends, 1, count, low, high FROM so_far) AS v WHERE ends >= '$since' AND ends < '$until'}, 'events so far', 'end of the day' ],
+	  qq{SELECT * FROM (SELECT period + interval '1 day' AS ends, 1, count, low, high FROM so_far) AS v WHERE ends >= '$since' AND ends <= '$until'}, 'events so far', 'end of the day' ],
+	[ 'persons', "-u $until", "SELECT * FROM (SELECT $tokyo AS begins, 1, count, low, high FROM persons AS v) AS v WHERE begins < '$until'", 'persons, each week', 'beginning of the week' ],
+	[ 'visits_by_region', "-u $since", "SELECT * FROM (SELECT $tokyo AS begins, region, count, low, high FROM visits_by_region AS v) AS v WHERE begins < '$since'", 'events (flu), each day', 'beginning of the day' ],
   )
 {
 	my ($counter, $options, $releases, $ylabel, $xlabel) = @$case;
