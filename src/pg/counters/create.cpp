@@ -8,6 +8,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/cells.hpp"
@@ -104,7 +105,7 @@ void check_independent(const Parameters& parameters) {
 
 /// Makes a counter and its view; with a source where one is declared.
 Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid function) {
-    const char* extension = quote_identifier(get_namespace_name(get_func_namespace(function)));
+    const char* extension = quoted_schema_of_function(function);
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
     if (source != nullptr && !source->cumulative)
         check_independent(parameters);

@@ -87,8 +87,7 @@ DP_FUNCTION(dp_counter_plan) {
     Tuplestorestate* rows = open_rows(fcinfo, &type);
     const Known known = known_of(counter, row);
     SPI_connect();
-    const char* extension =
-        quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+    const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
     Oid types[] = {OIDOID, OIDOID, TEXTOID};
     Datum values[] = {ObjectIdGetDatum(counter), ObjectIdGetDatum(known.budget),
                       known.guarantee != nullptr ? CStringGetTextDatum(known.guarantee) : 0};

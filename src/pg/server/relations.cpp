@@ -89,6 +89,14 @@ char* quoted_name(Oid relation) {
                                       get_rel_name(relation));
 }
 
+const char* quoted_schema_of_function(Oid function) {
+    const char* schema = get_namespace_name(get_func_namespace(function));
+    if (schema == nullptr)
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                        errmsg("the function was dropped meanwhile")));
+    return quote_identifier(schema);
+}
+
 char* shown_name(Oid relation) {
     return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
 }

@@ -39,6 +39,10 @@ void check_owner_or_privilege(Oid relation, AclMode privilege);
 /// schema.relation, quoted. Raises undefined_table.
 [[nodiscard]] char* quoted_name(Oid relation);
 
+/// The function's schema, quoted. Raises undefined_function if it was dropped meanwhile, by a
+/// function that the same statement calls.
+[[nodiscard]] const char* quoted_schema_of_function(Oid function);
+
 /// The name as a regclass is shown: with the schema where the search path needs it.
 [[nodiscard]] char* shown_name(Oid relation);
 

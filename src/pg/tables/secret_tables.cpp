@@ -2,12 +2,14 @@
 
 #include <sodium.h>
 
+#include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -22,6 +24,10 @@ Oid secret_relation(const char* name) {
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                         errmsg("table dp_counter_private.%s does not exist", name),
                         errhint("CREATE EXTENSION dp_counter creates it.")));
+    if (!superuser_arg(owner_of(relation)))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("table dp_counter_private.%s must be owned by a superuser", name),
+                        errdetail("Another role could change its columns.")));
     return relation;
 }
 
