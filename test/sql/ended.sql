@@ -51,8 +51,7 @@ SELECT dp_counter_end('flow');
 SELECT count(*), count(visits) AS kept FROM flow;
 ROLLBACK;
 
--- a charge that ends earlier than the counter, as after a dump was restored over a database that has it: no tick releases
--- what is not charged
+-- a charge that ends earlier than the counter, in tables that were damaged: no tick releases what is not charged
 SELECT dp_counter_create('endless', 'visits_dp', 1e9, '1 day', '2025-01-01', per_person => 2);
 CALL tick_at('endless', '2025-01-05 12:00');
 CREATE TABLE charges AS SELECT number, until FROM dp_counter_private.budget_entries;
@@ -139,6 +138,15 @@ FROM (SELECT r.step AS other, r.* FROM (VALUES (timestamptz '2025-01-01', 1::big
 SELECT dp_counter_end('replaced');
 SELECT step, count FROM replaced;
 DROP VIEW replaced;
+-- ... and is like ours too, and used
+SELECT dp_counter_create('used', 'stays_dp', 1e9, '1 day', '2025-01-01', 20);
+CALL tick_at('used', '2025-01-02 12:00');
+CREATE OR REPLACE VIEW used AS SELECT timestamptz '2025-01-01' AS period, 1::bigint AS step, timestamptz '2025-01-02' AS released_at, 7::bigint AS count, 1::float8 AS stddev, 0::bigint AS low, 9::bigint AS high
+FROM (SELECT 1 AS x) AS l JOIN (SELECT 'stays_dp'::regclass AS s) AS one ON one.s IS NULL OR l.x > 0;
+SELECT dp_counter_end('used');
+SELECT step, count FROM used;
+SELECT pg_get_viewdef('used') LIKE '%NULL::regclass AS s%' AS independent;
+DROP VIEW used;
 
 -- the source goes, and the releases stay
 SELECT dp_source_drop('stays_dp');

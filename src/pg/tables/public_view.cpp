@@ -134,11 +134,13 @@ Query* one_row(Oid source) {
     return query;
 }
 
-/// Whether it is one_row() of a source.
-bool names_source(const Query& row) {
-    return list_length(row.targetList) == 1 && row.rtable == NIL &&
-           exprType(reinterpret_cast<Node*>(linitial_node(TargetEntry, row.targetList)->expr)) ==
-               REGCLASSOID;
+/// The source in one_row() of one; null in another query.
+Const* source_in(const Query& row) {
+    if (list_length(row.targetList) != 1 || row.rtable != NIL)
+        return nullptr;
+    Expr* column = linitial_node(TargetEntry, row.targetList)->expr;
+    auto* constant = IsA(column, Const) ? reinterpret_cast<Const*>(column) : nullptr;
+    return constant != nullptr && constant->consttype == REGCLASSOID ? constant : nullptr;
 }
 
 /// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
@@ -283,13 +285,15 @@ void forget_source_of_view(Oid view) {
     bool depends = false;
     ListCell* cell = nullptr;
     foreach (cell, query->rtable) {
-        auto* entry = lfirst_node(RangeTblEntry, cell);
-        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0 ||
-            !names_source(*entry->subquery)) // the owner can replace the view
+        const auto* entry = lfirst_node(RangeTblEntry, cell);
+        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0)
             continue;
-        depends = true;
-        entry->subquery = one_row(InvalidOid);
-        entry->eref->colnames = NIL;
+        Const* source = source_in(*entry->subquery);
+        if (source == nullptr) // the owner can replace the view
+            continue;
+        depends = true; // the column stays: a view that was replaced may use it
+        source->constvalue = 0;
+        source->constisnull = true;
     }
     if (depends)
         replace_query_of_view(view, query);
