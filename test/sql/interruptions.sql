@@ -140,6 +140,12 @@ SET LOCAL statement_timeout = '50ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
+SELECT 'EXPLAIN SELECT ARRAY[' || string_agg('dp_laplace(1, 1, 1)', ', ') || '] IS NULL' AS query FROM generate_series(1, 4000) \gset
+BEGIN; -- the planner, which looks for copies of each call
+SET LOCAL statement_timeout = '50ms';
+SELECT pg_temp.time_of(:'query') AS stopped \gset
+ROLLBACK;
+SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
 -- and what they had not finished is made when they are asked again
 SELECT mechanism, height FROM dp_plan(4611686018427387904, 1, 4096, 'hat');
 SELECT * FROM counts;

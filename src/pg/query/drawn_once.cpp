@@ -3,6 +3,7 @@
 #include "pg/server/tree_walker.hpp"
 
 extern "C" {
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
@@ -182,6 +183,7 @@ void check_not_repeated(const Query* query, Oid function) {
 /// inlines anything, and for the cost after it has inlined functions that contain a call.
 DP_FUNCTION(dp_laplace_support) {
     using namespace dp_counter::pg;
+    CHECK_FOR_INTERRUPTS(); // the whole query is searched for each of its calls
     auto* question = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
     if (IsA(question, SupportRequestSimplify)) {
         const auto* request = reinterpret_cast<const SupportRequestSimplify*>(question);

@@ -10,6 +10,7 @@
 
 extern "C" {
 #include "catalog/pg_proc.h"
+#include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
@@ -41,6 +42,8 @@ void check_frame(int frame) {
 /// PostgreSQL asks about frames from 16 on. Before, the frame can still be chosen when it asks what
 /// a function costs, as 16 does, if all functions of the window agree.
 void choose_frame(const SupportRequestCost* question, WindowClause* window, Oid support) {
+    if (window->frameOptions == kRows) // chosen for another call, or by the user
+        return;
     const WindowFuncLists* all =
         find_window_functions(reinterpret_cast<Node*>(question->root->processed_tlist),
                               list_length(question->root->parse->windowClause));
@@ -61,6 +64,7 @@ void choose_frame(const SupportRequestCost* question, WindowClause* window, Oid 
 
 /// Asked of each call, in every major, while its window is planned.
 void answer_cost(const SupportRequestCost* question, Oid support) {
+    CHECK_FOR_INTERRUPTS(); // the whole query is searched for each of its calls
     if (question->root == nullptr || question->node == nullptr || !IsA(question->node, WindowFunc))
         return;
     const Query* query = question->root->parse;

@@ -34,8 +34,11 @@ void copy(char (&to)[size], const char* from) noexcept {
 } // namespace
 
 void throw_if_interrupted() {
-    if ((QueryCancelPending != 0 || ProcDiePending != 0) && InterruptHoldoffCount == 0 &&
-        CritSectionCount == 0) [[unlikely]]
+    bool is_pending = QueryCancelPending != 0 || ProcDiePending != 0;
+#if PG_VERSION_NUM >= 170000
+    is_pending = is_pending || TransactionTimeoutPending != 0;
+#endif
+    if (is_pending && InterruptHoldoffCount == 0 && CritSectionCount == 0) [[unlikely]]
         throw Interrupted{};
 }
 
