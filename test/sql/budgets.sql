@@ -13,6 +13,7 @@ SELECT dp_budget_create('b', NULL);
 SELECT dp_budget_create('b', 0);
 SELECT dp_budget_create('b', -0.1);
 SELECT dp_budget_create('b', 'NaN');
+SELECT dp_budget_create('b', 1.1e100);
 SELECT dp_budget_create('pg_temp.b', 1.0);
 CALL dp_budget_spend('nothing', 0.1, 'a table');
 CALL dp_budget_spend('pg_class', 0.1, 'a table');

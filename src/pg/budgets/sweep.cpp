@@ -3,6 +3,7 @@
 #include "pg/budgets/sweep.hpp"
 
 extern "C" {
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
@@ -77,6 +78,7 @@ Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, EntryRan
         is_less(total, wanted) ? DT_NOEND : DT_NOBEGIN; // the last s that lacks some
     const ListCell* cell = nullptr;
     foreach (cell, ends_within(entries, per_days, range)) {
+        CHECK_FOR_INTERRUPTS();
         const auto* end = static_cast<const End*>(lfirst(cell));
         if (is_less(left, wanted))
             lacking = std::max(lacking, end->at);

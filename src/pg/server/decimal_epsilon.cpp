@@ -12,7 +12,8 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr int kMostPlaces = 100; // one entry of a budget sets how many its sums show
+constexpr int kMostPlaces = 100;       // one entry of a budget sets how many its sums show
+constexpr const char* kMost = "1e100"; // a longer number is only slow
 
 bool is_finite(Numeric number) {
 #if PG_VERSION_NUM >= 140000
@@ -22,9 +23,10 @@ bool is_finite(Numeric number) {
 #endif
 }
 
-bool is_positive(Numeric number) {
-    const Datum zero = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
-    return DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number), zero));
+bool is_above(Numeric number, const char* limit) {
+    const Datum parsed = DirectFunctionCall3(numeric_in, CStringGetDatum(limit),
+                                             ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    return DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number), parsed));
 }
 
 } // namespace
@@ -36,9 +38,12 @@ char* text_of(Numeric number) {
 Numeric read_decimal_epsilon(const Argument& argument) {
     check_not_null(argument, "epsilon");
     Numeric epsilon = DatumGetNumeric(argument.value);
-    if (!is_finite(epsilon) || !is_positive(epsilon))
+    if (!is_finite(epsilon) || !is_above(epsilon, "0"))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("epsilon must be positive and finite, not %s", text_of(epsilon))));
+    if (is_above(epsilon, kMost))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("epsilon must be at most %s", kMost)));
     const int places = DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(epsilon)));
     if (places > kMostPlaces)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -48,7 +53,7 @@ Numeric read_decimal_epsilon(const Argument& argument) {
 }
 
 double mechanism_epsilon(Numeric epsilon) {
-    if (!is_finite(epsilon) || !is_positive(epsilon))
+    if (!is_finite(epsilon) || !is_above(epsilon, "0"))
         return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(epsilon)));
     const char* text = text_of(epsilon);
     return run([&] { return largest_double_not_above(text); });
