@@ -9,7 +9,6 @@
 #include "pg/steps/cells.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 }
 
@@ -61,10 +60,9 @@ constexpr const char* kColumns =
     "events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, stddev "
     "pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT NULL, "
     "kept_at_most pg_catalog.float8";
-constexpr Oid kTypes[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
 
 void store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
-    SPIPlanPtr insert = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
+    const Oid table = create_report_table(report, kColumns);
     const bool is_kept_known = !is_open_cell_large(releases, cells);
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];
@@ -76,7 +74,8 @@ void store(const Report& report, const ClosedRelease* releases, std::int32_t cel
                           Int64GetDatum(interval.low),
                           Int64GetDatum(interval.high),
                           Float8GetDatum(is_null ? 0 : kept_share(releases, cells, i + 1))};
-        insert_report_row(insert, values, is_null ? "     n" : "      ");
+        bool nulls[] = {false, false, false, false, false, is_null};
+        insert_report_row(table, values, nulls);
     }
 }
 

@@ -16,13 +16,17 @@
 #include "pg/tables/public_view.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xact.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 }
@@ -150,6 +154,11 @@ void check_contains_units(const Report& report) {
 
 } // namespace
 
+void keep_text(Argument& argument) {
+    if (!argument.isnull)
+        argument.value = PointerGetDatum(DatumGetTextPCopy(argument.value));
+}
+
 Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_can_commit(
         fcinfo, call.procedure,
@@ -160,6 +169,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
     const PrivacyUnit privacy = read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
     text* name = DatumGetTextPCopy(fcinfo->args[call.name].value);
+    keep_text(fcinfo->args[call.event]);
 
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     next_transaction();
@@ -205,25 +215,17 @@ void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_
     });
 }
 
-SPIPlanPtr create_report_table(const Report& report, const char* columns, const Oid* types,
-                               int count) {
-    if (SPI_execute(psprintf("CREATE TABLE %s (%s)", report.table, columns), false, 0) !=
+Oid create_report_table(const Report& report, const char* columns) {
+    if (SPI_execute(psprintf("CREATE TABLE %s (%s) USING heap", report.table, columns), false, 0) !=
         SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
-    StringInfoData insert;
-    initStringInfo(&insert);
-    appendStringInfo(&insert, "INSERT INTO %s VALUES ($1", report.table);
-    for (int i = 2; i <= count; ++i)
-        appendStringInfo(&insert, ", $%d", i);
-    appendStringInfoChar(&insert, ')');
-    (void)set_config_option("plan_cache_mode", "force_generic_plan", PGC_USERSET, PGC_S_SESSION,
-                            GUC_ACTION_LOCAL, true, 0, false);
-    return SPI_prepare(insert.data, count, const_cast<Oid*>(types));
+    return DatumGetObjectId(DirectFunctionCall1(regclassin, CStringGetDatum(report.table)));
 }
 
-void insert_report_row(SPIPlanPtr insert, Datum* values, const char* nulls) {
-    if (SPI_execute_plan(insert, values, nulls, false, 0) != SPI_OK_INSERT)
-        elog(ERROR, "could not insert a row of a report");
+void insert_report_row(Oid table, Datum* values, bool* nulls) {
+    Relation relation = table_open(table, RowExclusiveLock);
+    CatalogTupleInsert(relation, heap_form_tuple(RelationGetDescr(relation), values, nulls));
+    table_close(relation, RowExclusiveLock);
 }
 
 void end_report() {

@@ -10,12 +10,9 @@
 #include "core/noise/privacy_unit.hpp"
 #include "pg/budgets/sweep.hpp"
 #include "pg/budgets/unit.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"
-
-extern "C" {
-#include "executor/spi.h"
-}
 
 namespace dp_counter::pg {
 
@@ -39,6 +36,9 @@ struct Report {
     const char* table; ///< quoted
 };
 
+/// Copies a text argument that is read after the commit of begin_report: toasted, it may be gone.
+void keep_text(Argument& argument);
+
 /// Checks the arguments, begins the transaction, locks the source and charges its budget for the
 /// range of times. Raises an error for what can be refused before anything is read.
 [[nodiscard]] Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
@@ -57,12 +57,11 @@ struct WholeDays {
 void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_t, void*),
                 void* context);
 
-/// Makes the table, now that no function of the view can add a trigger to it any more, and returns
-/// the statement that inserts a row of these types. Its plan is generic: debug_print_plan shows no
-/// number.
-[[nodiscard]] SPIPlanPtr create_report_table(const Report& report, const char* columns,
-                                             const Oid* types, int count);
-void insert_report_row(SPIPlanPtr insert, Datum* values, const char* nulls = nullptr);
+/// Makes the table, now that no function of the view can add a trigger to it any more.
+[[nodiscard]] Oid create_report_table(const Report& report, const char* columns);
+
+/// Inserts a row by no statement, whose plan and parameters debug_print_plan and auto_explain show.
+void insert_report_row(Oid table, Datum* values, bool* nulls);
 
 /// Commits.
 void end_report();
