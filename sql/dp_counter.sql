@@ -527,9 +527,9 @@ COMMENT ON TABLE dp_counter_private.window_key
 IS 'dp_counter: the secret key from which the windows of persons follow, from the first renewing '
    'budget on';
 
--- Entries refer to budget and counter by their numbers, also to a budget within the budget; purpose
--- keeps the last name of a dropped counter, role that of the role that charged. since and until are
--- times of the rows, as their column shows them (timestamptz: in UTC).
+-- Entries refer to budget and counter by their numbers, also to a budget within the budget. A dropped
+-- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
+-- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC).
 CREATE TABLE dp_counter_private.budget_entries (
     budget   pg_catalog.int4 NOT NULL,
     number   pg_catalog.int4 UNIQUE,
@@ -538,7 +538,8 @@ CREATE TABLE dp_counter_private.budget_entries (
     since    pg_catalog.timestamp NOT NULL,
     until    pg_catalog.timestamp NOT NULL,
     role     pg_catalog.text NOT NULL,
-    spent_at pg_catalog.timestamptz NOT NULL
+    spent_at pg_catalog.timestamptz NOT NULL,
+    closed   pg_catalog.bool NOT NULL
 ) USING heap;
 
 CREATE INDEX budget_entries_budget_idx ON dp_counter_private.budget_entries (budget);

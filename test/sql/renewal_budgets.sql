@@ -99,7 +99,7 @@ BEGIN
         DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
         INSERT INTO dp_counter_private.budget_entries
         SELECT swept, NULL, 'random', ceil(random() * 3) / 10, CASE WHEN random() < 0.1 THEN '-infinity' ELSE origin + a END,
-               CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END, 'me', now()
+               CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END, 'me', now(), false
         FROM (SELECT floor(random() * 40)::int AS a FROM generate_series(1, 1 + i % 9)) AS r;
         FOR j IN 1 .. 5 LOOP
             first := origin + floor(random() * 40)::int;

@@ -110,6 +110,35 @@ is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with a
 like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
 	qr/has an epsilon of 0\.5 left/, 'and its budget');
 
+# --- a dump that is restored over its own database: what was released since cannot be released again, nor its charge be refunded
+my $clean = $node->basedir . '/clean.sql';
+$node->safe_psql('postgres', 'CREATE DATABASE cleaned');
+my $c = sub { return $node->safe_psql('cleaned', $_[0]); };
+$c->(q{
+	CREATE EXTENSION dp_counter;
+	CREATE TABLE visits AS SELECT n AS person, timestamp '2024-01-01' + n * interval '1 day' AS at FROM generate_series(0, 9) AS n;
+	CREATE VIEW visits_dp AS SELECT person, at FROM visits;
+	CREATE VIEW stays_dp AS SELECT person, at FROM visits;
+	SELECT dp_budget_create('years', 10, per => '365 days'), dp_budget_create('life', 10);
+	SELECT dp_source_create('visits_dp', 'years', 'person', 'at'), dp_source_create('stays_dp', 'life', 'person', 'at');
+	SELECT dp_counter_create(name || '_' || source, source => source::regclass, epsilon => 1, every => '1 month', since => '2024-01-01', horizon => horizon, cumulative => false)
+	FROM (VALUES ('with', 12), ('without', NULL)) AS h (name, horizon), (VALUES ('visits_dp'), ('stays_dp')) AS s (source)});
+$c->(q{CALL dp_budget_spend('life', 0.5, 'a table')});
+$c->(q{CALL dp_budget_spend('years', 0.5, 'a table', since => '-infinity', until => 'infinity')});
+command_ok([ 'pg_dump', '--clean', '--if-exists', '-d', $node->connstr('cleaned'), '-f', $clean ], 'pg_dump --clean, before the first tick');
+$c->('CALL dp_tick()');
+my $spent = q{SELECT sum(epsilon) FROM years UNION ALL SELECT sum(epsilon) FROM life};
+is($c->($spent), "2.5\n2.5", 'released');
+$node->psql('cleaned', "\\i $clean", stderr => \my $refused, on_error_stop => 0);
+like($refused, qr/cannot drop budget public.life because it has been spent from/, 'restored');
+resume_all($node, 'cleaned');
+for my $counter (qw(with_visits_dp with_stays_dp without_visits_dp without_stays_dp))
+{
+	like(failure($node, "CALL dp_counter_tick('$counter')", database => 'cleaned'), qr/the charge of the counter is missing/, "$counter releases nothing anew");
+	$c->("SELECT dp_counter_drop('$counter')");
+}
+is($c->($spent), "2.5\n2.5", 'and all stays spent');
+
 # --- a standby, and its promotion
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');

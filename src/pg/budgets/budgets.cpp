@@ -187,18 +187,19 @@ void end_charge_of_counter(std::int32_t number, Timestamp cut) {
     end_entry(number, std::clamp(cut, range.since, range.until));
 }
 
-void keep_name_of_counter(std::int32_t number, const char* name) {
+void close_charge_of_counter(std::int32_t number, const char* name) {
     const NumberedEntry entry = entry_numbered(number);
     if (entry.budget == 0)
         return;
     lock_budget(entry.budget);
-    rename_entry(number, name);
+    close_entry(number, name);
 }
 
 void refund_budget(std::int32_t number) {
     const NumberedEntry entry = entry_numbered(number);
-    if (entry.budget != 0)
-        lock_budget(entry.budget);
+    if (entry.budget == 0)
+        return;
+    lock_budget(entry.budget);
     delete_entry(number);
 }
 

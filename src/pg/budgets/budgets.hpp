@@ -81,8 +81,10 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
 /// Ends the charge of a counter that reads no rows from `cut` on. A budget for life keeps it.
 void end_charge_of_counter(std::int32_t number, Timestamp cut);
 
-/// Keeps the last name of a counter that is dropped, and was charged.
-void keep_name_of_counter(std::int32_t number, const char* name);
+/// Keeps the charge of a counter that is dropped, if it has one, with its last name. No counter has
+/// it any more, also not the same one out of a dump that is restored over this database: it would
+/// release again what was released, or get its charge refunded.
+void close_charge_of_counter(std::int32_t number, const char* name);
 
 /// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
 /// closed a step.

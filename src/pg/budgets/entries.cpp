@@ -13,7 +13,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kBudget, kNumber, kPurpose, kSpent, kSince, kUntil, kRole, kSpentAt };
+enum Column { kBudget, kNumber, kPurpose, kSpent, kSince, kUntil, kRole, kSpentAt, kClosed };
 
 EntryRange range_of(const Datum* values) {
     return {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
@@ -35,7 +35,8 @@ NumberedEntry entry_numbered(std::int32_t number) {
     NumberedEntry entry{};
     visit_secret_rows(kEntryOfCounter, {number_key(number, kNumber)},
                       [&](const Datum* values, const bool*) {
-                          entry = {DatumGetInt32(values[kBudget]), range_of(values)};
+                          if (!DatumGetBool(values[kClosed]))
+                              entry = {DatumGetInt32(values[kBudget]), range_of(values)};
                       });
     return entry;
 }
@@ -63,7 +64,8 @@ void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
                        {kSince, TimestampGetDatum(entry.range.since)},
                        {kUntil, TimestampGetDatum(entry.range.until)},
                        {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
-                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
+                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())},
+                       {kClosed, BoolGetDatum(false)}});
 }
 
 void end_entry(std::int32_t number, Timestamp until) {
@@ -71,9 +73,10 @@ void end_entry(std::int32_t number, Timestamp until) {
                                 {{kUntil, TimestampGetDatum(until)}});
 }
 
-void rename_entry(std::int32_t number, const char* purpose) {
-    (void)replace_in_secret_row(kEntryOfCounter, {number_key(number, kNumber)},
-                                {{kPurpose, CStringGetTextDatum(purpose)}});
+void close_entry(std::int32_t number, const char* purpose) {
+    (void)replace_in_secret_row(
+        kEntryOfCounter, {number_key(number, kNumber)},
+        {{kClosed, BoolGetDatum(true)}, {kPurpose, CStringGetTextDatum(purpose)}});
 }
 
 void delete_entry(std::int32_t number) {

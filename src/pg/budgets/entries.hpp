@@ -11,7 +11,8 @@ namespace dp_counter::pg {
 /// Of a budget with this number: a list of BudgetEntry* in CurrentMemoryContext.
 [[nodiscard]] List* entries_of(std::int32_t budget);
 
-/// The entry of the counter, or of the budget within another one, with this number.
+/// The entry of the counter, or of the budget within another one, with this number, unless it is
+/// closed.
 struct NumberedEntry {
     std::int32_t budget; ///< 0: there is none
     EntryRange range;
@@ -28,7 +29,8 @@ void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
                   const BudgetEntry& entry);
 
 void end_entry(std::int32_t number, Timestamp until);
-void rename_entry(std::int32_t number, const char* purpose);
+/// It stays, with this purpose, and no counter has it any more: it neither ends nor is deleted.
+void close_entry(std::int32_t number, const char* purpose);
 void delete_entry(std::int32_t number);
 
 void delete_entries(std::int32_t budget);

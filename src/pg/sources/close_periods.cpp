@@ -234,7 +234,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     const EntryRange charged = range_of_counter(row.number);
     if (row.horizon == kUnbounded ? charged.until != DT_NOEND
                                   : due.starts[due.count - 1] - USECS_PER_DAY >= charged.until)
-        raise_damaged("the charge of the counter has ended"); // a dump was restored over it
+        raise_damaged("the charge of the counter has ended");
     clamp_periods(due, charged.since, charged.until);
 
     set_progress_subject(counter);

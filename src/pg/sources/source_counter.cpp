@@ -89,7 +89,7 @@ void drop_source_counter(Oid counter, const CounterRow& row, const char* name) {
         end_charge(counter, row);
     else if (!declared.begun) // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);
-    keep_name_of_counter(row.number, name);
+    close_charge_of_counter(row.number, name);
     (void)delete_source_counter(counter);
     delete_groups(row.number);
     delete_tallies(row.number);
