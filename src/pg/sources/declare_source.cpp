@@ -61,7 +61,8 @@ AttrNumber person_column(Oid source, const Argument& argument) {
                  errmsg("person must be of type smallint, integer, bigint, uuid, text, varchar or "
                         "bytea, not %s",
                         format_type_be(column_type(source, column))),
-                 errhint("Cast the column in the view. Text needs a deterministic collation.")));
+                 errhint("Cast the column in the view, so that equal persons are equal values: "
+                         "lower(email::text). Text needs a deterministic collation.")));
     return column;
 }
 
