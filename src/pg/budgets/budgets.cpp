@@ -60,6 +60,14 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
                          "are in the range of the budget, or use another budget.")));
 }
 
+/// Locks the budget that the counter has charged; false if there is none.
+bool lock_charge_of_counter(std::int32_t number) {
+    const std::int32_t budget = entry_numbered(number).budget;
+    if (budget != 0)
+        lock_budget(budget);
+    return budget != 0;
+}
+
 } // namespace
 
 void check_is_budget(Oid budget) {
@@ -188,19 +196,13 @@ void end_charge_of_counter(std::int32_t number, Timestamp cut) {
 }
 
 void close_charge_of_counter(std::int32_t number, const char* name) {
-    const NumberedEntry entry = entry_numbered(number);
-    if (entry.budget == 0)
-        return;
-    lock_budget(entry.budget);
-    close_entry(number, name);
+    if (lock_charge_of_counter(number))
+        close_entry(number, name);
 }
 
 void refund_budget(std::int32_t number) {
-    const NumberedEntry entry = entry_numbered(number);
-    if (entry.budget == 0)
-        return;
-    lock_budget(entry.budget);
-    delete_entry(number);
+    if (lock_charge_of_counter(number))
+        delete_entry(number);
 }
 
 } // namespace dp_counter::pg
