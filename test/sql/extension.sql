@@ -59,6 +59,13 @@ DROP EXTENSION dp_counter;
 CREATE EXTENSION dp_counter;
 SELECT dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 
+-- a table of it that has got too many columns, as by an event trigger
+SAVEPOINT narrow;
+SELECT string_agg('ADD COLUMN dp_' || n || ' text DEFAULT ''''', ', ') AS added FROM generate_series(1, 20) AS n \gset
+ALTER TABLE dp_counter_private.counters :added;
+SELECT dp_event_counter_create('dp_seen', 1e9);
+ROLLBACK TO narrow;
+
 -- Into a schema where somebody has put what would be taken for ours, or for PostgreSQL's own, if a name in the script, a
 -- view or a function body were not qualified: it would end in the trap, or could not be dropped again.
 DROP EXTENSION dp_counter;

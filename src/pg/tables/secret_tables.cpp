@@ -44,7 +44,11 @@ void raise_dropped() {
 
 Relation open_secret(const SecretTable& table, LOCKMODE lock) {
     Relation relation = table_open(secret_relation(table.table), lock);
-    Assert(RelationGetNumberOfAttributes(relation) <= kMostSecretColumns);
+    if (RelationGetNumberOfAttributes(relation) > kMostSecretColumns)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATA_CORRUPTED),
+                 errmsg("table dp_counter_private.%s has columns that were added", table.table),
+                 errhint("Create the extension anew, without event triggers that add columns.")));
     return relation;
 }
 

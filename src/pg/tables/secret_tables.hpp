@@ -49,7 +49,7 @@ inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_n
 inline constexpr int kMostSecretColumns = 18;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
-/// installed.
+/// installed, and insufficient_privilege if no superuser owns what has the name.
 [[nodiscard]] Oid secret_relation(const char* name);
 
 /// Raises data_corrupted: a counter's rows are inconsistent.
@@ -60,7 +60,8 @@ inline constexpr int kMostSecretColumns = 18;
 
 /// Opens the table, by default to write to it. Close with close_secret: that releases the lock of
 /// who only reads at once, since pg_locks shows it to everyone. Who writes holds it to the end of
-/// the transaction: REINDEX CONCURRENTLY waits for it, and would miss the row otherwise.
+/// the transaction: REINDEX CONCURRENTLY waits for it, and would miss the row otherwise. Raises
+/// data_corrupted if it has more columns than any of them has by right.
 [[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);
 void close_secret(Relation relation, LOCKMODE lock = RowExclusiveLock);
 
