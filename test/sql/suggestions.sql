@@ -152,6 +152,24 @@ SELECT to_regclass('bad');
 -- what was released and may have been seen stays, with its charge
 DO $$ BEGIN CALL dp_source_suggest('life_few', 'stays', 0.25, 1, '1 day', since => '2023-01-01', until => '2025-01-01'); RAISE 'this comes after'; END $$;
 SELECT purpose, epsilon, (SELECT count(*) FROM stays) FROM life WHERE purpose ~ 'stays';
+-- an event trigger that changes the table, or puts another schema in the place of its own: no row of another shape is made
+CREATE FUNCTION widen() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN ALTER TABLE suggestions.wide ADD COLUMN made_by text; END $$;
+CREATE EVENT TRIGGER suggestions_widen ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION widen();
+CALL dp_source_suggest('life_few', 'wide', 0.25, 1, '1 day', since => '2023-01-01', until => '2025-01-01');
+SELECT to_regclass('wide'), count(*) AS charged FROM life WHERE purpose ~ 'wide';
+DROP EVENT TRIGGER suggestions_widen;
+CREATE SCHEMA suggestions_own;
+CREATE SCHEMA suggestions_decoy;
+CREATE TABLE suggestions_decoy.moved (a text, b text, c text, d text);
+CREATE FUNCTION swap() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    ALTER SCHEMA suggestions_own RENAME TO suggestions_gone;
+    ALTER SCHEMA suggestions_decoy RENAME TO suggestions_own;
+END $$;
+CREATE EVENT TRIGGER suggestions_swap ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION swap();
+CALL dp_source_suggest('life_few', 'suggestions_own.moved', 0.25, 1, '1 day', since => '2023-01-01', until => '2025-01-01');
+DROP EVENT TRIGGER suggestions_swap;
+SELECT (SELECT count(*) FROM suggestions_gone.moved) AS in_its_own, (SELECT count(*) FROM suggestions_own.moved) AS in_the_other;
 -- a hint that can be followed
 SELECT dp_counter_create('followed', 'life_some', 0.5, '1 week', '2023-01-01', 104, per_person => (SELECT per_person FROM now)) IS NOT NULL AS followed;
 
@@ -162,5 +180,5 @@ BEGIN
     PERFORM dp_source_drop(source) FROM dp_sources WHERE source::text ~ '^(year|week|life|of|little|debts|busy)';
     FOR b IN SELECT unnest('{year,week,life,dates,instants,little}'::regclass[]) LOOP PERFORM dp_budget_drop(b); END LOOP;
 END $$;
-DROP SCHEMA suggestions CASCADE;
+DROP SCHEMA suggestions, suggestions_gone, suggestions_own CASCADE;
 DROP ROLE suggestions_stranger;

@@ -9,6 +9,7 @@
 #include "pg/steps/cells.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 }
 
@@ -60,9 +61,10 @@ constexpr const char* kColumns =
     "events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, stddev "
     "pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT NULL, "
     "kept_at_most pg_catalog.float8";
+constexpr Oid kTypes[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
 
 void store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
-    const Oid table = create_report_table(report, kColumns);
+    const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
     const bool is_kept_known = !is_open_cell_large(releases, cells);
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];

@@ -7,6 +7,7 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/new_relation.hpp"
 #include "pg/server/progress.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
@@ -54,16 +55,14 @@ EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
     return range;
 }
 
-/// The quoted name of the table to create. The table is created later; this raises what can be
-/// refused before anything is read.
-const char* name_table(text* name) {
-    RangeVar* table = parse_new_name(name);
-    Oid existing = InvalidOid;
-    (void)RangeVarGetAndCheckCreationNamespace(table, NoLock, &existing);
-    if (OidIsValid(existing))
-        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
-                        errmsg("relation \"%s\" already exists", table->relname)));
-    return quote_qualified_identifier(table->schemaname, table->relname);
+/// Names the table to create. It is created later; this raises what can be refused before anything
+/// is read.
+void name_table(text* name, Report& report) {
+    const RangeVar* table = parse_new_name(name);
+    report.schema = get_namespace_oid(table->schemaname, false);
+    report.name = table->relname;
+    report.table = quote_qualified_identifier(table->schemaname, table->relname);
+    check_new(report.name, report.schema);
 }
 
 /// The first day that begins at this time or later; infinite times are before and after all.
@@ -168,7 +167,7 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
     check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
     const PrivacyUnit privacy = read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
-    text* name = DatumGetTextPCopy(fcinfo->args[call.name].value);
+    keep_text(fcinfo->args[call.name]);
     keep_text(fcinfo->args[call.event]);
 
     SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -181,10 +180,10 @@ Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     const Oid time_type = column_type(source, row.at);
     Report report{privacy, epsilon,   source, row,
                   0,       time_type, {},     read_range(fcinfo, call, time_type, row.time_zone),
-                  nullptr};
+                  0,       nullptr,   nullptr};
     report.event = read_event_column(source, fcinfo->args[call.event]);
     PushActiveSnapshot(GetTransactionSnapshot());
-    report.table = name_table(name);
+    name_table(DatumGetTextPP(fcinfo->args[call.name].value), report);
     check_budget_owned(row.budget);
     charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
                   report.range);
@@ -215,11 +214,24 @@ void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_
     });
 }
 
-Oid create_report_table(const Report& report, const char* columns) {
+Oid create_report_table(const Report& report, const char* columns, const Oid* types, int count) {
+    check_new(report.name, report.schema);
     if (SPI_execute(psprintf("CREATE TABLE %s (%s) USING heap", report.table, columns), false, 0) !=
         SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
-    return DatumGetObjectId(DirectFunctionCall1(regclassin, CStringGetDatum(report.table)));
+    const Oid table = new_relation(report.name, report.schema);
+    Relation relation = table_open(table, NoLock);
+    TupleDesc type = RelationGetDescr(relation);
+    bool is_same = type->natts == count;
+    for (int i = 0; is_same && i < count; ++i)
+        is_same = TupleDescAttr(type, i)->atttypid == types[i];
+    table_close(relation, NoLock);
+    if (!is_same)
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("the columns of table %s were changed when it was created", report.table),
+                 errhint("Disable event triggers that change new tables.")));
+    return table;
 }
 
 void insert_report_row(Oid table, Datum* values, bool* nulls) {

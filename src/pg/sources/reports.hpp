@@ -33,7 +33,9 @@ struct Report {
     Oid time_type;
     BudgetUnit unit;
     EntryRange range;
-    const char* table; ///< quoted
+    Oid schema; ///< of the table that it creates
+    const char* name;
+    const char* table; ///< qualified and quoted
 };
 
 /// Copies a text argument that is read after the commit of begin_report: toasted, it may be gone.
@@ -58,7 +60,9 @@ void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_
                 void* context);
 
 /// Makes the table, now that no function of the view can add a trigger to it any more.
-[[nodiscard]] Oid create_report_table(const Report& report, const char* columns);
+/// Raises object_not_in_prerequisite_state if an event trigger changes its columns.
+[[nodiscard]] Oid create_report_table(const Report& report, const char* columns, const Oid* types,
+                                      int count);
 
 /// Inserts a row by no statement, whose plan and parameters debug_print_plan and auto_explain show.
 void insert_report_row(Oid table, Datum* values, bool* nulls);

@@ -17,6 +17,7 @@
 #include "pg/sources/reports.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
@@ -92,10 +93,11 @@ std::int64_t enough_units(const Report& report, const Interval& every, double ep
 
 void store(const Report& report, bool is_sum, std::int64_t bound, const Argument& plan_epsilon,
            const Argument& every) {
+    const Oid types[] = {is_sum ? Oid{INT8OID} : Oid{INT4OID}, NUMERICOID, FLOAT8OID, INTERVALOID};
     const char* columns = psprintf("%s NOT NULL, epsilon pg_catalog.numeric NOT NULL, plan_epsilon "
                                    "pg_catalog.float8 NOT NULL, every pg_catalog.interval NOT NULL",
                                    is_sum ? "upper pg_catalog.int8" : "per_person pg_catalog.int4");
-    const Oid table = create_report_table(report, columns);
+    const Oid table = create_report_table(report, columns, types, lengthof(types));
     Datum values[] = {is_sum ? Int64GetDatum(bound)
                              : Int32GetDatum(static_cast<std::int32_t>(bound)),
                       NumericGetDatum(report.epsilon), plan_epsilon.value, every.value};

@@ -3,11 +3,11 @@
 #include "pg/tables/public_view.hpp"
 
 #include "pg/server/as_role.hpp"
+#include "pg/server/new_relation.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
@@ -71,34 +71,6 @@ void as_command(Oid role, const char* sql, const Work& work) {
             EventTriggerEndCompleteQuery();
     }
     PG_END_TRY();
-}
-
-/// Statements name what they make, grant or drop, and no lock keeps a schema from being renamed
-/// meanwhile: what they have met is looked at afterwards.
-[[noreturn]] void raise_renamed(const char* name) {
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_IN_USE),
-             errmsg("\"%s\" or its schema was renamed meanwhile", name), errhint("Try again.")));
-    pg_unreachable();
-}
-
-/// Raises duplicate_table, as CREATE VIEW does. An event trigger's function may have made one.
-void check_new(const char* name, Oid schema) {
-    if (OidIsValid(get_relname_relid(name, schema)))
-        ereport(ERROR,
-                (errcode(ERRCODE_DUPLICATE_TABLE), errmsg("relation \"%s\" already exists", name)));
-}
-
-/// The relation that this transaction has just made in the schema.
-Oid new_relation(const char* name, Oid schema) {
-    HeapTuple row = SearchSysCache2(RELNAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
-    const bool is_new = HeapTupleIsValid(row) &&
-                        TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
-    if (!is_new)
-        raise_renamed(name);
-    const Oid relation = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(row))->oid;
-    ReleaseSysCache(row);
-    return relation;
 }
 
 /// By the owner. It is one statement, so what it has met is the view if the role may read it now.
