@@ -13,7 +13,7 @@ OBJS       = $(CORE_OBJS) $(PG_OBJS)
 REGRESS         = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS    = --inputdir=test --load-extension=dp_counter
 ISOLATION       = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
-ISOLATION_OPTS  = --inputdir=test --outputdir=. --load-extension=dp_counter
+ISOLATION_OPTS  = --launcher=test/specs/launch --inputdir=test --outputdir=. --load-extension=dp_counter
 EXTRA_CLEAN     = build $(OBJS:.o=.d) regression.diffs regression.out results output_iso
 
 PG_CONFIG ?= pg_config

@@ -23,13 +23,14 @@ my @rooms = (
     ['core/accuracy',   @core[0 .. 4]],
     ['core/literature', @core[0 .. 5]],
     ['pg/server',       @core[0 .. 4]],
+    ['pg/worker',       'pg/server', @core],
     ['pg/query',        'pg/server', @core],
     ['pg/tables',       'pg/server', @core],
     ['pg/steps',        'pg/server', 'pg/tables', @core],
     ['pg/events',       'pg/server', 'pg/tables', 'pg/steps', @core],
     ['pg/budgets',      'pg/server', 'pg/tables', @core],
-    ['pg/sources',      'pg/server', 'pg/tables', 'pg/steps', 'pg/budgets', @core],
-    ['pg/counters',     'pg/server', 'pg/tables', 'pg/steps', 'pg/events', 'pg/budgets', 'pg/sources', @core],
+    ['pg/sources',      'pg/server', 'pg/worker', 'pg/tables', 'pg/steps', 'pg/budgets', @core],
+    ['pg/counters',     'pg/server', 'pg/worker', 'pg/tables', 'pg/steps', 'pg/events', 'pg/budgets', 'pg/sources', @core],
     ['pg',              'pg/server', 'pg/query', 'pg/tables', 'pg/events', @core],
 );
 

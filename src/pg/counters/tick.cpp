@@ -1,4 +1,4 @@
-// dp_counter_tick: closes a counter's open step and publishes its release.
+// A tick: closes a counter's open step and publishes its release.
 //
 // A release that anyone has seen must never be drawn again with other noise. So a tick is two
 // transactions, both flushed to disk, and to synchronous standbys where there are any:
@@ -16,17 +16,15 @@
 #include "pg/counters/tick.hpp"
 
 #include "pg/events/event_counter.hpp"
-#include "pg/server/attempt.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/server/progress.hpp"
-#include "pg/sources/reader.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/publish.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
+#include "pg/worker/progress.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -54,12 +52,6 @@ void open_counter(Oid counter, CounterRow& row) {
     read_running_counter(counter, row);
 }
 
-/// What the procedure was called for.
-struct Call {
-    TimestampTz at;
-    bool is_alone;
-};
-
 /// Raises object_not_in_prerequisite_state if the last tick was called an hour or more from now: it
 /// may have closed periods that are not over. Not from the call: another tick may have come since.
 void check_clock(Oid counter, const CounterRow& row) {
@@ -75,7 +67,7 @@ void check_clock(Oid counter, const CounterRow& row) {
 }
 
 /// The first transaction's work.
-Closed close(Oid counter, CounterRow& row, const Call& call) {
+Closed close(Oid counter, CounterRow& row, const TickCall& call) {
     check_is_here(counter, row);
     const bool is_of_source = has_source(counter);
     if (is_of_source || row.has_every)
@@ -87,14 +79,14 @@ Closed close(Oid counter, CounterRow& row, const Call& call) {
 }
 
 /// The steps that were published; the same twice if none was.
-struct Ticked {
+struct Published {
     std::int64_t after;
     std::int64_t last;
 };
 
 /// Commits. PostgreSQL ends a canceled wait for standbys with a WARNING, and the transaction is
 /// committed; where more counters follow, it ends the call as well.
-void commit(const Call& call) {
+void commit(const TickCall& call) {
     if (!next_transaction() && !call.is_alone)
         ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
                         errmsg("canceled while waiting for synchronous standbys"),
@@ -103,10 +95,10 @@ void commit(const Call& call) {
 
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
 /// are published, by this tick or by a concurrent one.
-Ticked tick(Oid counter, const Call& call) {
+Published tick(Oid counter, const TickCall& call) {
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // the last step that this tick has closed; 0 once published
-    Ticked ticked{-1, -1};
+    Published ticked{-1, -1};
     XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_over = false;
     while (!is_over) {
@@ -160,89 +152,33 @@ void notify(Oid counter, std::int64_t step) {
                      psprintf("%s %lld", quoted_name(counter), static_cast<long long>(step)));
 }
 
-/// Tells the caller how many steps were published and when the next period ends.
-void tell(Oid counter, const CounterRow& row, const Ticked& ticked, TimestampTz called) {
-    const auto steps = static_cast<long long>(ticked.last - ticked.after);
-    const bool has_periods = has_source(counter);
-    const char* next = "";
-    OpenPeriod period;
-    if (has_periods && find_open_period(counter, row, called, period))
-        next = psprintf(", the next one ends %s",
-                        DatumGetCString(DirectFunctionCall1(timestamptz_out,
-                                                            TimestampTzGetDatum(period.ends))));
-    else if (has_periods)
-        next = ", no further one follows";
-    ereport(NOTICE, (errmsg("%s: %lld %s%s released%s", shown_name(counter), steps,
-                            has_periods ? "period" : "step", steps == 1 ? "" : "s", next)));
-}
-
 /// What follows the publication, in a transaction of its own.
-void announce(Oid counter, const Ticked& ticked, const Call& call) {
+void announce(Oid counter, const Published& published, const TickCall& call, Ticked& ticked) {
     CounterRow row;
     (void)GetCurrentTransactionId();           // a notification takes one at the commit
     LockRelationOid(counter, AccessShareLock); // its name may not go before it is told
     PushActiveSnapshot(GetTransactionSnapshot());
     if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
         read_counter(counter, row)) { // not dropped meanwhile
-        notify(counter, ticked.last);
-        tell(counter, row, ticked, call.at);
+        notify(counter, published.last);
+        ticked.steps = published.last - published.after;
+        OpenPeriod period;
+        ticked.has_next = find_open_period(counter, row, call.at, period);
+        ticked.next_ends = ticked.has_next ? period.ends : 0;
     }
     PopActiveSnapshot();
     commit(call);
 }
 
-void tick_and_announce(Oid counter, const Call& call) {
-    const Ticked ticked = tick(counter, call);
-    if (ticked.last > ticked.after)
-        announce(counter, ticked, call);
-    SPI_commit();
-    SPI_start_transaction();
-}
-
-/// Stores that the tick failed, for those who may tick the counter.
-void note_failure(Oid counter, const Call& call, int sqlstate) {
-    if (may_tick(counter) && !has_ended(counter)) {
-        PushActiveSnapshot(GetTransactionSnapshot());
-        store_failure(counter, call.at, sqlstate);
-        PopActiveSnapshot();
-    }
-    commit(call);
-    SPI_commit();
-    SPI_start_transaction();
-}
-
 } // namespace
 
-bool may_tick(Oid counter) {
-    return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
-           pg_class_aclcheck(counter, GetUserId(), kMayTick) == ACLCHECK_OK;
-}
-
-ErrorData* tick_counter(Oid counter, TimestampTz called, bool is_alone) {
-    const Call call{called, is_alone};
-    (void)take_owners_error();
-    ErrorData* error = attempt([&] { with_progress([&] { tick_and_announce(counter, call); }); });
-    if (error != nullptr) {
-        const int sqlstate =
-            take_owners_error() ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE : error->sqlerrcode;
-        // What keeps it from being stored, such as a full disk, has no say here.
-        (void)attempt([&] { note_failure(counter, call, sqlstate); });
-    }
-    return error;
+Ticked tick_counter(Oid counter, const TickCall& call) {
+    Ticked ticked{};
+    const Published published = tick(counter, call);
+    if (published.last > published.after)
+        announce(counter, published, call, ticked);
+    next_transaction();
+    return ticked;
 }
 
 } // namespace dp_counter::pg
-
-DP_FUNCTION(dp_counter_tick) {
-    using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_counter_tick", kWhyTicksCommit);
-    const Oid counter = read_relation(fcinfo->args[0], "counter");
-    PreventCommandIfReadOnly("dp_counter_tick()");
-    check_counter_privilege(counter, kMayTick);
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    ErrorData* error = tick_counter(counter, GetCurrentTimestamp(), true);
-    if (error != nullptr)
-        ReThrowError(error);
-    SPI_finish();
-    PG_RETURN_VOID();
-}

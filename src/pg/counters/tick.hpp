@@ -1,6 +1,8 @@
 // The tick of one counter.
 #pragma once
 
+#include <cstdint>
+
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -9,19 +11,22 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Why ticks commit: the detail of their check_can_commit.
-inline constexpr const char* kWhyTicksCommit =
-    "A tick commits, since a release that was seen and then rolled back would be drawn again.";
+/// What a procedure was called for. Trivial: workers are handed it.
+struct TickCall {
+    TimestampTz at;
+    bool is_alone; ///< for this counter: of an event counter it says why no step is closed
+};
 
-/// Whether the relation exists and the current user may tick it.
-[[nodiscard]] bool may_tick(Oid counter);
+/// What a tick has done. Trivial.
+struct Ticked {
+    std::int64_t steps;    ///< published
+    bool has_next;         ///< another period of a source follows
+    TimestampTz next_ends; ///< when it ends
+};
 
-/// Closes the steps that were due when the procedure was called, publishes them, tells listeners
-/// and says so in a NOTICE, in transactions of its own. Returns null or, in CurrentMemoryContext,
-/// the error that has ended it and that it has stored for those who may tick the counter. Raises a
-/// cancel, a timeout or a shutdown.
-///
-/// If `is_alone`, the call is for this counter: of an event counter it says why no step is closed.
-[[nodiscard]] ErrorData* tick_counter(Oid counter, TimestampTz called, bool is_alone);
+/// Closes the steps that were due at the call, publishes them and tells listeners, in transactions
+/// of its own; begins in one that it commits. A counter over a source is ticked in a worker of its
+/// source's owner.
+[[nodiscard]] Ticked tick_counter(Oid counter, const TickCall& call);
 
 } // namespace dp_counter::pg

@@ -13,7 +13,6 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
-#include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/analyst.hpp"
@@ -29,6 +28,7 @@
 #include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
+#include "pg/worker/progress.hpp"
 
 extern "C" {
 #include "access/xact.h"

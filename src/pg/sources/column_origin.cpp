@@ -3,7 +3,6 @@
 #include "pg/sources/column_origin.hpp"
 
 #include "pg/server/tree_walker.hpp"
-#include "pg/sources/accepted_functions.hpp"
 
 extern "C" {
 #include "access/table.h"
@@ -207,18 +206,6 @@ bool conditions_fail(const Query* query, const Scope* outer, Trace* trace) {
     return false;
 }
 
-/// Why the node itself is not immutable; null if it is.
-const char* why_node_varies(Node* node) {
-    if (IsA(node, SQLValueFunction))
-        return "the time";
-#if PG_VERSION_NUM >= 170000
-    if (IsA(node, JsonExpr))
-        return "SQL/JSON";
-#endif
-    const Oid function = unaccepted_function(node, Strictness::immutable);
-    return OidIsValid(function) ? format_procedure(function) : nullptr;
-}
-
 } // namespace
 
 const char* why_not_column(const Query* query, AttrNumber column, NodeTest test) {
@@ -232,15 +219,6 @@ const char* why_not_conditions(const Query* query, const List* columns, NodeTest
     foreach (cell, columns)
         (void)is_new(&trace, query, static_cast<AttrNumber>(lfirst_int(cell)));
     return conditions_fail(query, nullptr, &trace) ? trace.reason : nullptr;
-}
-
-const char* why_not_immutable(const Query* query, AttrNumber column) {
-    const char* reason = why_not_column(query, column, why_node_varies);
-    return reason == nullptr
-               ? nullptr
-               : psprintf("Column \"%s\" depends on %s, which is not immutable. The columns of the "
-                          "person and the time must be immutable.",
-                          get_tle_by_resno(query->targetList, column)->resname, reason);
 }
 
 } // namespace dp_counter::pg

@@ -22,9 +22,4 @@ using NodeTest = const char* (*)(Node* node);
 [[nodiscard]] const char* why_not_conditions(const Query* query, const List* columns,
                                              NodeTest test);
 
-/// Null if the column of the rewritten query is an immutable expression of columns of tables: if it
-/// were not, two ticks could see one person as two, or one row in two periods. Otherwise the
-/// reason, as the detail of an error.
-[[nodiscard]] const char* why_not_immutable(const Query* query, AttrNumber column);
-
 } // namespace dp_counter::pg

@@ -7,6 +7,7 @@
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/reports.hpp"
 #include "pg/steps/cells.hpp"
+#include "pg/worker/serve.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -18,8 +19,14 @@ namespace {
 
 enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost, kSince, kUntil };
 
-constexpr ReportCall kCall{
-    "dp_source_contributions", "contributions", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
+constexpr ReportCall kCall{"dp_source_contributions",
+                           "dp_contributions_worker",
+                           kSource,
+                           kName,
+                           kEpsilon,
+                           kEvent,
+                           kSince,
+                           kUntil};
 constexpr std::int32_t kGreatest = 10000;
 
 /// Units by the number of their events: persons[i] of them have i + 1, the last one more. One unit
@@ -81,6 +88,16 @@ void store(const Report& report, const ClosedRelease* releases, std::int32_t cel
     }
 }
 
+void release_histogram(const Report& report) {
+    const std::int32_t cells = report.request->most + 1;
+    Histogram histogram{
+        cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells))};
+    read_units(report, InvalidAttrNumber, count_unit, &histogram);
+    auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
+    release_cells(report.privacy, 1, histogram.persons, cells, releases);
+    store(report, releases, cells);
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
@@ -93,14 +110,15 @@ DP_FUNCTION(dp_source_contributions) {
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("most must be between 1 and %d, not %d", kGreatest, most),
                         errhint("It is the largest bound to consider.")));
-    const Report report = begin_report(fcinfo, kCall);
-    const std::int32_t cells = most + 1;
-    Histogram histogram{
-        cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells))};
-    read_units(report, InvalidAttrNumber, count_unit, &histogram);
-    auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
-    release_cells(report.privacy, 1, histogram.persons, cells, releases);
-    store(report, releases, cells);
-    end_report();
+    ReportRequest request = begin_report(fcinfo, kCall);
+    request.most = most;
+    ask_for_report(fcinfo, kCall, request);
     PG_RETURN_VOID();
+}
+
+DP_WORKER(dp_contributions_worker) {
+    using namespace dp_counter::pg;
+    serve(main_argument, [](const char* request, Size /*size*/) {
+        serve_report(request, "contributions", release_histogram);
+    });
 }

@@ -11,7 +11,7 @@ extern "C" {
 namespace dp_counter::pg {
 
 const char* why_may_fail(Oid source, const SourceRow& row, const AttrNumber* columns, int count) {
-    const Query* view = expanded_view(source, row);
+    const Query* view = expanded_view(source);
     const auto why_column_may_fail = [&](AttrNumber column) -> const char* {
         if (column == InvalidAttrNumber || list_member_int(row.never_fails, column))
             return nullptr;

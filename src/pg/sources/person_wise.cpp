@@ -1,3 +1,6 @@
+#include <cstring>
+#include <initializer_list>
+
 #include "pg/sources/person_wise.hpp"
 
 #include "pg/server/tree_walker.hpp"
@@ -27,6 +30,56 @@ namespace dp_counter::pg {
 
 namespace {
 
+bool is_time(Oid type) {
+    return type == DATEOID || type == TIMEOID || type == TIMETZOID || type == TIMESTAMPOID ||
+           type == TIMESTAMPTZOID || type == INTERVALOID;
+}
+
+/// Some stable functions of pg_catalog read tables, statistics or transactions. Those of dates and
+/// times do not, nor do those that make text of their arguments.
+bool reads_no_data(const FormData_pg_proc& function) {
+    const char* name = NameStr(function.proname);
+    for (const char* other :
+         {"concat", "concat_ws", "format", "textanycat", "anytextcat", "enum_in", "enum_out"})
+        if (std::strcmp(name, other) == 0)
+            return true;
+    if (std::strncmp(name, "pg_", 3) == 0)
+        return false;
+    const Oid* arguments = function.proargtypes.values;
+    const int count = function.proargtypes.dim1;
+    const bool from_text = count > 0 && arguments[0] == CSTRINGOID; // an input function
+    bool has_time = is_time(function.prorettype);
+    for (int i = 0; i < count; ++i) {
+        has_time = has_time || is_time(arguments[i]);
+        if (!from_text && (arguments[i] == OIDOID || arguments[i] == REGCLASSOID ||
+                           arguments[i] == XIDOID || arguments[i] == NAMEOID))
+            return false;
+    }
+    return has_time;
+}
+
+/// For check_functions_in_node.
+bool may_read_data(Oid function, void* found) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto& row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
+    const bool reads = row.provolatile != PROVOLATILE_IMMUTABLE &&
+                       !(function < FirstNormalObjectId && row.provolatile == PROVOLATILE_STABLE &&
+                         reads_no_data(row));
+    ReleaseSysCache(tuple);
+    if (reads)
+        *static_cast<Oid*>(found) = function;
+    return reads;
+}
+
+/// A walker that stops, with the function, at the first that depends on more than its arguments and
+/// the time.
+bool find_reader(Node* node, void* found) {
+    return node != nullptr && (check_functions_in_node(node, may_read_data, found) ||
+                               expression_tree_walker(node, tree_walker(find_reader), found));
+}
+
 bool has_system_column(Node* node, void* context) {
     if (node == nullptr)
         return false;
@@ -54,6 +107,11 @@ const char* why_not_simple(Query* query) {
     if (has_system_column(reinterpret_cast<Node*>(query->targetList), nullptr) ||
         has_system_column(query->jointree->quals, nullptr))
         return "It reads a system column.";
+    Oid function = InvalidOid;
+    if (find_reader(reinterpret_cast<Node*>(query->targetList), &function) ||
+        find_reader(query->jointree->quals, &function))
+        return psprintf("It calls %s, which is not immutable and may read other rows.",
+                        format_procedure(function));
     return nullptr;
 }
 

@@ -8,8 +8,8 @@ namespace dp_counter::pg {
 /// Null if the view is simple: each of its rows follows from one row of one table, and from nothing
 /// else in the database, so that deleting a person's rows from the table removes these rows from
 /// the view and changes no other. (One table, or such a view of one, expressions and filters on its
-/// columns, which call what view_calls.hpp accepts.) Otherwise the reason, as the detail of an
-/// error. The relation is locked.
+/// columns, of functions that are declared immutable, or are PostgreSQL's own and read no data.)
+/// Otherwise the reason, as the detail of an error. The relation is locked.
 [[nodiscard]] const char* why_not_person_wise(Oid view);
 
 } // namespace dp_counter::pg

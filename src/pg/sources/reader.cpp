@@ -3,12 +3,14 @@
 #include "pg/sources/reader.hpp"
 
 #include "pg/server/as_role.hpp"
-#include "pg/server/progress.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/person_wise.hpp"
 #include "pg/sources/view_calls.hpp"
+#include "pg/worker/progress.hpp"
+#include "pg/worker/serve.hpp"
+#include "pg/worker/settings.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -97,16 +99,17 @@ Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
 
 /// Raises where the rewritten statement calls what is not accepted.
 void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at, int sqlstate) {
-    const char* reason = why_not_accepted(statement, person, at);
+    const char* reason = why_not_accepted(statement, owner_of(source), person, at);
     if (reason != nullptr)
         ereport(
             ERROR,
             (errcode(sqlstate),
              errmsg("source \"%s\" has an expression that is not accepted", get_rel_name(source)),
              errdetail("%s", reason),
-             errhint("Store the value in a column of the table, for example a generated column, or "
-                     "in a materialized view, and declare the source with person_wise => true or, "
-                     "where the budget renews, window_wise => true.")));
+             errhint(
+                 "Use PostgreSQL's functions, or your own if they are declared STABLE or, for the "
+                 "person and the time, IMMUTABLE. Or store the value in a column of the "
+                 "table.")));
 }
 
 /// A date is compared with the timestamp of its midnight.
@@ -239,107 +242,71 @@ void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryCo
 
 // --- who runs it
 
-/// Whether this is a cancel or a timeout of this session, which reveal nothing about the data. One
-/// of a foreign server has the same SQLSTATE.
-bool is_interrupt(const ErrorData* error) {
-    return error->funcname != nullptr && std::strcmp(error->funcname, "ProcessInterrupts") == 0;
-}
-
-/// The last evaluation raised an error that its source's owner alone was told. Static, since the
-/// error leaves nothing else.
-bool has_owners_error = false;
-
-/// Raises the caught error. One with the SQLSTATE of an interrupt that is none gets another, by
-/// which it does not end the tick of other counters.
-[[noreturn]] void raise_to_owner(ErrorData* error) {
-    has_owners_error = !is_interrupt(error);
-    if (has_owners_error && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-        error->sqlerrcode = ERRCODE_FDW_ERROR;
-    ReThrowError(error);
-    pg_unreachable();
-}
-
-/// Raises what roles other than the owner may know of the caught error: that there is one. Its
-/// context, the place where it happened, may depend on a row.
-[[noreturn]] void raise_to_others(Oid source, ErrorData* error) {
-    if (is_interrupt(error)) {
-        error->detail = error->hint = error->context = error->internalquery = nullptr;
-        ReThrowError(error);
-    }
+/// Raises what roles other than the owner may know of an error in the view: that there is one.
+[[noreturn]] void raise_to_others(Oid source) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("could not evaluate source \"%s\"", get_rel_name(source)),
                     errhint("Its owner can run the tick to see why.")));
     pg_unreachable();
 }
 
-/// No accepted expression needs the restricted operation, but foreign-data wrappers and C functions
-/// are not inspected.
+/// Raised for every error in the view; the owner is told which.
 template <class Work>
-void as_owner(Oid source, const SourceRow& row, bool is_own, const Work& work) {
-    as_role(owner_of(source), row.time_zone, !is_own, work);
+void with_hidden_errors(Oid source, bool is_own, const Work& work) {
+    MemoryContext memory = CurrentMemoryContext;
+    PG_TRY();
+    { work(); }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(memory);
+        if (is_own)
+            tell_owner(CopyErrorData());
+        FlushErrorState();
+        raise_to_others(source);
+    }
+    PG_END_TRY();
+}
+
+/// Rewrites as the owner: whose row security holds depends on it.
+Query* rewrite_view(Oid source) {
+    Query* statement = nullptr;
+    as_role(owner_of(source), [&] {
+        const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
+        statement = rewrite(sql, nullptr, 0, source);
+    });
+    return statement;
 }
 
 } // namespace
 
 void check_source_calls(Oid source, const SourceRow& row) {
-    as_owner(source, row, true, [&] {
-        const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
-        check_calls(rewrite(sql, nullptr, 0, source), source, row.person, row.at,
-                    ERRCODE_FEATURE_NOT_SUPPORTED);
-    });
+    check_calls(rewrite_view(source), source, row.person, row.at, ERRCODE_FEATURE_NOT_SUPPORTED);
 }
 
-const Query* expanded_view(Oid source, const SourceRow& row) {
-    const Query* statement = nullptr;
-    as_owner(source, row, true, [&] {
-        const char* sql = psprintf("SELECT * FROM %s", quoted_name(source));
-        statement = rewrite(sql, nullptr, 0, source);
-    });
-    return linitial_node(RangeTblEntry, statement->rtable)->subquery;
-}
-
-bool take_owners_error() {
-    const bool had = has_owners_error;
-    has_owners_error = false;
-    return had;
+const Query* expanded_view(Oid source) {
+    return linitial_node(RangeTblEntry, rewrite_view(source)->rtable)->subquery;
 }
 
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     const bool is_own = is_owner(query.source);
-    if (!is_own && has_temporary_objects())
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("cannot evaluate source \"%s\" in a session with temporary objects",
+    const Oid owner = owner_of(query.source);
+    if (!serves(owner))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                        errmsg("source \"%s\" has got another owner meanwhile",
                                get_rel_name(query.source)),
-                        errhint("Run the tick in a session that has not created any.")));
-    if (!query.row->person_wise) {
-        const char* reason = why_not_person_wise(query.source);
-        if (reason != nullptr)
-            ereport(
-                ERROR,
+                        errhint("Try again.")));
+    const char* reason = query.row->person_wise ? nullptr : why_not_person_wise(query.source);
+    if (reason != nullptr)
+        ereport(ERROR,
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("source \"%s\" is no longer a simple view", get_rel_name(query.source)),
                  is_own ? errdetail("%s", reason) : 0,
                  errhint("Make the view simple again to continue its counters. Or its owner can "
                          "vouch for it, by calling dp_source_create again with person_wise => "
                          "true or, where the budget renews, window_wise => true.")));
-    }
-    MemoryContext memory = CurrentMemoryContext;
-    without_statistics([&] {
-        PG_TRY();
-        {
-            as_owner(query.source, *query.row, is_own,
-                     [&] { evaluate(query, consumer, CurrentMemoryContext); });
-        }
-        PG_CATCH();
-        {
-            MemoryContextSwitchTo(memory);
-            ErrorData* error = CopyErrorData();
-            FlushErrorState();
-            if (is_own)
-                raise_to_owner(error);
-            raise_to_others(query.source, error);
-        }
-        PG_END_TRY();
+    with_hidden_errors(query.source, is_own, [&] {
+        as_owner(owner, query.row->time_zone, is_own,
+                 [&] { evaluate(query, consumer, CurrentMemoryContext); });
     });
 }
 

@@ -1,8 +1,8 @@
 // Evaluates a source's view once, as its owner, ordered by person.
 //
-// It runs in a security-restricted operation, as REFRESH MATERIALIZED VIEW does. Settings that an
-// expression could read, or that would count or log the rows, have fixed values. Statistics stand
-// still. The caller sees no statement, and only the owner sees the details of an error in the view.
+// It runs in a worker of the owner's (src/pg/worker), as REFRESH MATERIALIZED VIEW would, but read
+// only; nothing that the server counts or logs shows the number of rows. Only the owner sees the
+// details of an error in the view.
 #pragma once
 
 #include <cstdint>
@@ -48,21 +48,17 @@ struct PersonConsumer {
     void* context;
 };
 
-/// Raises feature_not_supported if the view, one that it reads or a policy of its tables has an
-/// expression that is not accepted (view_calls.hpp). read_persons checks again.
+/// Raises feature_not_supported if the view calls what is not accepted (view_calls.hpp).
+/// read_persons checks again. Evaluates nothing.
 void check_source_calls(Oid source, const SourceRow& row);
 
 /// The source's view, rewritten as its owner: with all views and policies expanded.
-[[nodiscard]] const Query* expanded_view(Oid source, const SourceRow& row);
+[[nodiscard]] const Query* expanded_view(Oid source);
 
-/// Hands all persons that have a row to the consumer, one after the other, as of the active
-/// snapshot. Raises object_not_in_prerequisite_state if the view is no longer simple, unless its
-/// owner vouches for it; if it has an expression that is not accepted; and for roles other than its
-/// owner in a session with temporary objects.
+/// In a worker of the source's owner: hands all persons that have a row to the consumer, one after
+/// the other, as of the active snapshot. Raises object_not_in_prerequisite_state if the view is no
+/// longer simple, unless its owner vouches for it; if it calls what is not accepted; and for every
+/// error in the view.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
-
-/// Whether read_persons has raised an error in the view to the source's owner, who alone may know
-/// what it was, since this was last asked.
-[[nodiscard]] bool take_owners_error();
 
 } // namespace dp_counter::pg

@@ -1,20 +1,24 @@
 #include "pg/sources/reports.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/count/own_window.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/new_relation.hpp"
-#include "pg/server/progress.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/periods.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/tables/public_view.hpp"
+#include "pg/worker/call.hpp"
+#include "pg/worker/progress.hpp"
+#include "pg/worker/serve.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -27,6 +31,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -55,16 +60,6 @@ EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
     return range;
 }
 
-/// Names the table to create. It is created later; this raises what can be refused before anything
-/// is read.
-void name_table(text* name, Report& report) {
-    const RangeVar* table = parse_new_name(name);
-    report.schema = get_namespace_oid(table->schemaname, false);
-    report.name = table->relname;
-    report.table = quote_qualified_identifier(table->schemaname, table->relname);
-    check_new(report.name, report.schema);
-}
-
 /// The first day that begins at this time or later; infinite times are before and after all.
 std::int64_t day_not_before(Timestamp time) {
     if (TIMESTAMP_NOT_FINITE(time))
@@ -74,13 +69,13 @@ std::int64_t day_not_before(Timestamp time) {
 
 /// The rows with finite times in the range.
 SourceQuery rows_of(const Report& report, AttrNumber column) {
-    return {report.source,
+    return {report.request->source,
             &report.row,
-            report.event,
+            report.request->event,
             column,
             InvalidAttrNumber,
-            std::max(report.range.since, MIN_TIMESTAMP),
-            std::min(report.range.until, END_TIMESTAMP)};
+            std::max(report.request->range.since, MIN_TIMESTAMP),
+            std::min(report.request->range.until, END_TIMESTAMP)};
 }
 
 struct UnitReader {
@@ -140,9 +135,10 @@ void end_person(void* context) {
 
 /// Raises invalid_parameter_value if units are own windows, and none is wholly in the range.
 void check_contains_units(const Report& report) {
-    const WholeDays days = whole_days(report.range);
-    if (report.unit.per_days == 0 || TIMESTAMP_NOT_FINITE(report.range.since) ||
-        TIMESTAMP_NOT_FINITE(report.range.until) || days.end - days.first >= report.unit.per_days)
+    const EntryRange range = report.request->range;
+    const WholeDays days = whole_days(range);
+    if (report.unit.per_days == 0 || TIMESTAMP_NOT_FINITE(range.since) ||
+        TIMESTAMP_NOT_FINITE(range.until) || days.end - days.first >= report.unit.per_days)
         return;
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("there must be at least %d whole days between since and until",
@@ -151,47 +147,93 @@ void check_contains_units(const Report& report) {
                             "budget's per contains one of each person.")));
 }
 
-} // namespace
-
-void keep_text(Argument& argument) {
-    if (!argument.isnull)
-        argument.value = PointerGetDatum(DatumGetTextPCopy(argument.value));
-}
-
-Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
-    check_can_commit(
-        fcinfo, call.procedure,
-        "It commits, since a release that was seen and then rolled back would be drawn again.");
-    PreventCommandIfReadOnly(psprintf("%s()", call.procedure));
-    const Oid source = read_relation(fcinfo->args[call.source], "source");
-    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
-    check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
-    const PrivacyUnit privacy = read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
-    keep_text(fcinfo->args[call.name]);
-    keep_text(fcinfo->args[call.event]);
-
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    next_transaction();
+/// Locks the source, as its owner.
+SourceRow open_source(Oid source) {
     check_owner(source);
     LockRelationOid(source, AccessShareLock); // against DROP
     check_owner(source);
     lock_source(source, false);
-    const SourceRow row = require_source(source);
-    const Oid time_type = column_type(source, row.at);
-    Report report{privacy, epsilon,   source, row,
-                  0,       time_type, {},     read_range(fcinfo, call, time_type, row.time_zone),
-                  0,       nullptr,   nullptr};
-    report.event = read_event_column(source, fcinfo->args[call.event]);
+    return require_source(source);
+}
+
+void make_report(const ReportRequest& request, const char* purpose,
+                 void (*make)(const Report& report)) {
+    next_transaction();
+    const SourceRow row = open_source(request.source);
+    auto* epsilon = reinterpret_cast<Numeric>(const_cast<ReportRequest*>(&request + 1));
+    Report report{
+        &request,
+        read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false}),
+        epsilon,
+        row,
+        column_type(request.source, row.at),
+        {},
+        quote_qualified_identifier(get_namespace_name(request.schema), NameStr(request.name))};
     PushActiveSnapshot(GetTransactionSnapshot());
-    name_table(DatumGetTextPP(fcinfo->args[call.name].value), report);
+    check_new(NameStr(request.name), request.schema);
     check_budget_owned(row.budget);
-    charge_budget(row.budget, epsilon, psprintf("%s in %s", call.purpose, report.table), kNoCounter,
-                  report.range);
+    charge_budget(row.budget, epsilon, psprintf("%s in %s", purpose, report.table), kNoCounter,
+                  request.range);
     check_owner(row.budget); // the owners may have changed while the charge waited
-    check_owner(source);
+    check_owner(request.source);
     report.unit = unit_of_budget(row.budget);
     check_contains_units(report);
-    return report;
+    make(report);
+    PopActiveSnapshot();
+    next_transaction();
+}
+
+} // namespace
+
+ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
+    check_can_commit(
+        fcinfo, call.procedure,
+        "It commits, since a release that was seen and then rolled back would be drawn again.");
+    PreventCommandIfReadOnly(psprintf("%s()", call.procedure));
+    ReportRequest request{};
+    request.source = read_relation(fcinfo->args[call.source], "source");
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
+    (void)read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
+    check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
+    const SourceRow row = open_source(request.source);
+    request.range = read_range(fcinfo, call, column_type(request.source, row.at), row.time_zone);
+    request.event = read_event_column(request.source, fcinfo->args[call.event]);
+    const RangeVar* table = parse_new_name(DatumGetTextPP(fcinfo->args[call.name].value));
+    request.schema = get_namespace_oid(table->schemaname, false);
+    namestrcpy(&request.name, table->relname);
+    check_new(table->relname, request.schema);
+    return request;
+}
+
+void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, const ReportRequest& request) {
+    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
+    const Size size = sizeof request + VARSIZE(epsilon);
+    auto* bytes = static_cast<char*>(palloc(size));
+    std::memcpy(bytes, &request, sizeof request);
+    std::memcpy(bytes + sizeof request, epsilon, VARSIZE(epsilon));
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    ErrorData* failure = nullptr;
+    ErrorData* died = call_worker(
+        {call.worker, fcinfo->flinfo->fn_oid, owner_of(request.source), bytes, size},
+        [](const Answer& answer, void* first) {
+            *static_cast<ErrorData**>(first) =
+                answer.owners_error == nullptr ? answer.error : answer.owners_error;
+        },
+        &failure);
+    if (failure == nullptr)
+        failure = died;
+    if (failure != nullptr)
+        ThrowErrorData(failure);
+    SPI_finish();
+}
+
+void serve_report(const char* request, const char* purpose, void (*make)(const Report& report)) {
+    ErrorData* error = attempt_in_worker(
+        [&] { make_report(*reinterpret_cast<const ReportRequest*>(request), purpose, make); });
+    if (error == nullptr)
+        answer(nullptr, 0);
+    else
+        answer_error(error);
 }
 
 WholeDays whole_days(EntryRange range) {
@@ -204,22 +246,22 @@ void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_
     UnitReader reader{};
     reader.report = &report;
     reader.value_type =
-        column == InvalidAttrNumber ? InvalidOid : column_type(report.source, column);
+        column == InvalidAttrNumber ? InvalidOid : column_type(report.request->source, column);
     reader.add = add;
     reader.context = context;
-    reader.days = whole_days(report.range);
-    with_progress([&] {
-        set_progress_subject(report.source);
-        read_persons(rows_of(report, column), {begin_person, count_event, end_person, &reader});
-    });
+    reader.days = whole_days(report.request->range);
+    set_progress_subject(report.request->source);
+    read_persons(rows_of(report, column), {begin_person, count_event, end_person, &reader});
 }
 
 Oid create_report_table(const Report& report, const char* columns, const Oid* types, int count) {
-    check_new(report.name, report.schema);
+    const char* name = NameStr(report.request->name);
+    const Oid schema = report.request->schema;
+    check_new(name, schema);
     if (SPI_execute(psprintf("CREATE TABLE %s (%s) USING heap", report.table, columns), false, 0) !=
         SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
-    const Oid table = new_relation(report.name, report.schema);
+    const Oid table = new_relation(name, schema);
     Relation relation = table_open(table, NoLock);
     TupleDesc type = RelationGetDescr(relation);
     bool is_same = type->natts == count;
@@ -238,13 +280,6 @@ void insert_report_row(Oid table, Datum* values, bool* nulls) {
     Relation relation = table_open(table, RowExclusiveLock);
     CatalogTupleInsert(relation, heap_form_tuple(RelationGetDescr(relation), values, nulls));
     table_close(relation, RowExclusiveLock);
-}
-
-void end_report() {
-    PopActiveSnapshot();
-    SPI_commit();
-    SPI_start_transaction();
-    SPI_finish();
 }
 
 } // namespace dp_counter::pg

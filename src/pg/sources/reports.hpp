@@ -1,8 +1,9 @@
 // A report: a release about a source into a new table of the caller, to choose a bound from.
 //
-// One transaction charges the budget, reads the rows, draws the noise, stores the result in the
-// table, and is flushed. It commits before anyone sees the result, who could otherwise roll it
-// back: from the draw to the commit no user's code runs, and no message shows a number.
+// One transaction of a worker charges the budget, reads the rows, draws the noise, stores the
+// result in the table, and is flushed. It commits before anyone sees the result, who could
+// otherwise roll it back: from the draw to the commit no user's code runs, and no message shows a
+// number.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +11,57 @@
 #include "core/noise/privacy_unit.hpp"
 #include "pg/budgets/sweep.hpp"
 #include "pg/budgets/unit.hpp"
-#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+}
 
 namespace dp_counter::pg {
 
 /// A call of a procedure that reports. Arguments are places in it.
 struct ReportCall {
     const char* procedure;
-    const char* purpose; ///< of the charge: "purpose in table"
+    const char* worker; ///< its entry point
     int source, name, epsilon, event, since, until;
 };
 
-/// Trivially destructible.
-struct Report {
-    PrivacyUnit privacy; ///< of sensitivity 1
-    Numeric epsilon;     ///< as declared
+/// What is asked of the worker. Trivial; the epsilon, a numeric, follows.
+struct ReportRequest {
     Oid source;
-    SourceRow row;
     AttrNumber event;
-    Oid time_type;
-    BudgetUnit unit;
+    AttrNumber column; ///< of a sum whose upper bound is asked for, or 0
     EntryRange range;
     Oid schema; ///< of the table that it creates
-    const char* name;
+    NameData name;
+    std::int32_t most;
+    double plan_epsilon;
+    Interval every;
+};
+
+/// In the session that calls: checks the arguments, and fills all but the last four of the request.
+/// Raises an error for what can be refused before anything is read. Connects to SPI.
+[[nodiscard]] ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
+
+/// Asks the worker, and raises its error.
+void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, const ReportRequest& request);
+
+/// In the worker. Trivially destructible.
+struct Report {
+    const ReportRequest* request;
+    PrivacyUnit privacy; ///< of sensitivity 1
+    Numeric epsilon;     ///< as declared
+    SourceRow row;
+    Oid time_type;
+    BudgetUnit unit;
     const char* table; ///< qualified and quoted
 };
 
-/// Copies a text argument that is read after the commit of begin_report: toasted, it may be gone.
-void keep_text(Argument& argument);
-
-/// Checks the arguments, begins the transaction, locks the source and charges its budget for the
-/// range of times. Raises an error for what can be refused before anything is read.
-[[nodiscard]] Report begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
+/// Makes the report in one transaction: locks the source, charges its budget for the range of
+/// times, as "purpose in table", calls `make`, which reads and stores, and commits.
+void serve_report(const char* request, const char* purpose, void (*make)(const Report& report));
 
 /// The whole days in a range: from `first` to before `end`, counted from 2000-01-01, of infinite
 /// times before and after all.
@@ -66,8 +84,5 @@ void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_
 
 /// Inserts a row by no statement, whose plan and parameters debug_print_plan and auto_explain show.
 void insert_report_row(Oid table, Datum* values, bool* nulls);
-
-/// Commits.
-void end_report();
 
 } // namespace dp_counter::pg

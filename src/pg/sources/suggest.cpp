@@ -15,6 +15,7 @@
 #include "pg/sources/declare_counter.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reports.hpp"
+#include "pg/worker/serve.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -28,7 +29,7 @@ namespace {
 enum ArgumentIndex { kSource, kName, kEpsilon, kPlanEpsilon, kEvery, kEvent, kSum, kSince, kUntil };
 
 constexpr ReportCall kCall{
-    "dp_source_suggest", "suggestion", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
+    "dp_source_suggest", "dp_suggest_worker", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
 constexpr double kDaysOfMonth = 146097.0 / 4800; // on average, of the calendar's 400 years
 constexpr std::int64_t kMostHorizon = 10000000;
 
@@ -55,22 +56,25 @@ double length_of(const Interval& every) {
 /// The days that the units of a report cover, on average: for each person, of the windows of P days
 /// that are wholly in n days there are (n - P + 1) / P.
 double covered_days(const Report& report) {
-    if (TIMESTAMP_NOT_FINITE(report.range.since) || TIMESTAMP_NOT_FINITE(report.range.until))
+    if (TIMESTAMP_NOT_FINITE(report.request->range.since) ||
+        TIMESTAMP_NOT_FINITE(report.request->range.until))
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("since and until must be finite"),
                  errhint("A bound is worth its noise if there are enough units for the "
                          "number of periods in the range.")));
     if (report.unit.per_days == 0)
-        return static_cast<double>(report.range.until - report.range.since) /
+        return static_cast<double>(report.request->range.until - report.request->range.since) /
                static_cast<double>(USECS_PER_DAY);
-    const WholeDays days = whole_days(report.range);
+    const WholeDays days = whole_days(report.request->range);
     return static_cast<double>(days.end - days.first - report.unit.per_days + 1);
 }
 
 /// How many units are not worth one more of the bound: of a counter that the budget has by default,
-/// with this epsilon and a bound of 1. A running total ends with the range; the change of its
+/// with its plan_epsilon and a bound of 1. A running total ends with the range; the change of its
 /// middle period stands for all.
-std::int64_t enough_units(const Report& report, const Interval& every, double epsilon) {
+std::int64_t enough_units(const Report& report) {
+    const Interval& every = report.request->every;
+    const double epsilon = report.request->plan_epsilon;
     const double periods = covered_days(report) / length_of(every);
     if (report.unit.per_days != 0)
         return run([&] {
@@ -91,8 +95,7 @@ std::int64_t enough_units(const Report& report, const Interval& every, double ep
     });
 }
 
-void store(const Report& report, bool is_sum, std::int64_t bound, const Argument& plan_epsilon,
-           const Argument& every) {
+void store(const Report& report, bool is_sum, std::int64_t bound) {
     const Oid types[] = {is_sum ? Oid{INT8OID} : Oid{INT4OID}, NUMERICOID, FLOAT8OID, INTERVALOID};
     const char* columns = psprintf("%s NOT NULL, epsilon pg_catalog.numeric NOT NULL, plan_epsilon "
                                    "pg_catalog.float8 NOT NULL, every pg_catalog.interval NOT NULL",
@@ -100,9 +103,25 @@ void store(const Report& report, bool is_sum, std::int64_t bound, const Argument
     const Oid table = create_report_table(report, columns, types, lengthof(types));
     Datum values[] = {is_sum ? Int64GetDatum(bound)
                              : Int32GetDatum(static_cast<std::int32_t>(bound)),
-                      NumericGetDatum(report.epsilon), plan_epsilon.value, every.value};
+                      NumericGetDatum(report.epsilon), Float8GetDatum(report.request->plan_epsilon),
+                      IntervalPGetDatum(&report.request->every)};
     bool nulls[] = {false, false, false, false};
     insert_report_row(table, values, nulls);
+}
+
+void suggest(const Report& report) {
+    const bool is_sum = report.request->column != InvalidAttrNumber;
+    const std::int64_t enough = enough_units(report);
+    auto* units =
+        static_cast<UnitsAbove*>(allocate_secret(CurrentMemoryContext, sizeof(UnitsAbove)));
+    read_units(
+        report, report.request->column,
+        [](std::int64_t most, void* above) { static_cast<UnitsAbove*>(above)->add(most); }, units);
+    const Release release = begin_release(report.privacy);
+    const std::int64_t bound = run([&] {
+        return choose_bound(units->up_to(is_sum ? kMostValue : kMostPerPerson), enough, release);
+    });
+    store(report, is_sum, bound);
 }
 
 } // namespace
@@ -118,23 +137,17 @@ DP_FUNCTION(dp_source_suggest) {
     check_not_null(fcinfo->args[kSince], "since",
                    "A bound is worth its noise if there are enough units for the number of periods "
                    "in the range.");
-    const bool is_sum = !PG_ARGISNULL(kSum);
-    keep_text(fcinfo->args[kSum]);
-    const Report report = begin_report(fcinfo, kCall);
-    const AttrNumber column =
-        is_sum ? measured_column(report.source, MeasureKind::sum, fcinfo->args[kSum])
-               : AttrNumber{InvalidAttrNumber};
-    const std::int64_t enough = enough_units(report, *PG_GETARG_INTERVAL_P(kEvery), plan_epsilon);
-    auto* units =
-        static_cast<UnitsAbove*>(allocate_secret(CurrentMemoryContext, sizeof(UnitsAbove)));
-    read_units(
-        report, column,
-        [](std::int64_t most, void* above) { static_cast<UnitsAbove*>(above)->add(most); }, units);
-    const Release release = begin_release(report.privacy);
-    const std::int64_t bound = run([&] {
-        return choose_bound(units->up_to(is_sum ? kMostValue : kMostPerPerson), enough, release);
-    });
-    store(report, is_sum, bound, fcinfo->args[kPlanEpsilon], fcinfo->args[kEvery]);
-    end_report();
+    ReportRequest request = begin_report(fcinfo, kCall);
+    request.plan_epsilon = plan_epsilon;
+    request.every = *PG_GETARG_INTERVAL_P(kEvery);
+    if (!PG_ARGISNULL(kSum))
+        request.column = measured_column(request.source, MeasureKind::sum, fcinfo->args[kSum]);
+    ask_for_report(fcinfo, kCall, request);
     PG_RETURN_VOID();
+}
+
+DP_WORKER(dp_suggest_worker) {
+    using namespace dp_counter::pg;
+    serve(main_argument,
+          [](const char* request, Size /*size*/) { serve_report(request, "suggestion", suggest); });
 }

@@ -1,90 +1,115 @@
 #include "pg/sources/view_calls.hpp"
 
 #include "pg/server/tree_walker.hpp"
-#include "pg/sources/accepted_functions.hpp"
 #include "pg/sources/column_origin.hpp"
-#include "pg/sources/planned_calls.hpp"
+#include "pg/worker/function_owners.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/transam.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
-#include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
-#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
 
-bool find_call(Node* node, void* context);
+/// What find_call looks for, and what it has found.
+struct Search {
+    Oid owner; ///< of the view
+    Oid function;
+};
 
-bool is_domain(Oid type) {
-    return get_typtype(type) == TYPTYPE_DOMAIN;
+/// For check_functions_in_node, which stops at the first one.
+bool is_refused(Oid function, void* context) {
+    auto* search = static_cast<Search*>(context);
+    search->function = function;
+    return func_volatile(function) == PROVOLATILE_VOLATILE ||
+           !is_trusted_by(search->owner, function);
+}
+bool is_mutable(Oid function, void* found) {
+    *static_cast<Oid*>(found) = function;
+    return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/// Reading a foreign table calls input functions and checks domains.
-const char* why_not_foreign(Relation table) {
-    TupleDesc row = RelationGetDescr(table);
-    for (int i = 0; i < row->natts; ++i) {
-        const FormData_pg_attribute* column = TupleDescAttr(row, i);
-        if (!column->attisdropped &&
-            (is_domain(column->atttypid) || is_domain(get_element_type(column->atttypid)) ||
-             !is_accepted_type(column->atttypid)))
-            return psprintf("Column \"%s\" of foreign table \"%s\" is of type %s, which may call "
-                            "functions when it is read.",
-                            NameStr(column->attname), RelationGetRelationName(table),
-                            format_type_be(column->atttypid));
+/// A walker that stops, with the function, at the first one that is refused.
+bool find_call(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+    if (check_functions_in_node(node, is_refused, context))
+        return true;
+    if (IsA(node, Query))
+        return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
+                                 0);
+    return expression_tree_walker(node, tree_walker(find_call), context);
+}
+
+/// Whether the node makes text of values of PostgreSQL's own types whose output functions are
+/// immutable. Functions that do are stable, since others' need not be.
+bool makes_fixed_text(Node* node) {
+    Oid function = InvalidOid;
+    const List* arguments = NIL;
+    if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<FuncExpr*>(node)->funcid;
+        arguments = reinterpret_cast<FuncExpr*>(node)->args;
+    } else if (IsA(node, OpExpr)) {
+        function = get_opcode(reinterpret_cast<OpExpr*>(node)->opno);
+        arguments = reinterpret_cast<OpExpr*>(node)->args;
     }
-    return nullptr;
-}
-
-const char* why_not_table(Oid relation) {
-    const char* reason = nullptr;
+    if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT && function != F_CONCAT &&
+        function != F_CONCAT_WS)
+        return false;
     ListCell* cell = nullptr;
-    foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
-        Relation table = table_open(lfirst_oid(cell), NoLock);
-        if (reason == nullptr)
-            reason = table->rd_rel->relkind == RELKIND_FOREIGN_TABLE ? why_not_foreign(table)
-                                                                     : why_not_planned(table);
-        table_close(table, NoLock);
+    foreach (cell, arguments) {
+        const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
+        Oid output = InvalidOid;
+        bool has_length = false;
+        if (type >= FirstNormalObjectId || OidIsValid(get_element_type(type)))
+            return false;
+        getTypeOutputInfo(type, &output, &has_length);
+        if (func_volatile(output) != PROVOLATILE_IMMUTABLE)
+            return false;
     }
-    return reason;
+    return true;
 }
 
-/// Searches an entry of the range table. Its expressions are searched later, except the columns of
-/// a join: most of these are passed on unchanged.
-bool find_in_entry(const RangeTblEntry* entry, const char** reason) {
-    if (entry->rtekind == RTE_RELATION && entry->relkind != RELKIND_VIEW)
-        *reason = why_not_table(entry->relid);
-    ListCell* cell = nullptr;
-    foreach (cell, entry->joinaliasvars) {
-        auto* column = static_cast<Node*>(lfirst(cell));
-        if (*reason == nullptr && column != nullptr && !IsA(column, Var))
-            (void)find_call(column, reason);
-    }
-    return *reason != nullptr;
+/// The reason in a node of the person or the time, not in those below it; null if there is none.
+const char* why_varies(Node* node) {
+    Oid function = InvalidOid;
+    if (IsA(node, SQLValueFunction))
+        return "the time or the session";
+    if (IsA(node, XmlExpr))
+        return "XML";
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr) && contain_mutable_functions(node))
+        return "SQL/JSON";
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr) && contain_mutable_functions(node))
+        return "SQL/JSON";
+#endif
+    return !makes_fixed_text(node) && check_functions_in_node(node, is_mutable, &function)
+               ? format_procedure(function)
+               : nullptr;
 }
 
-/// Searches a column of a view or subquery. One that is passed on unchanged may have any type.
-bool find_in_column(const TargetEntry* column, const char** reason) {
-    const auto* value = reinterpret_cast<const Var*>(column->expr);
-    return !(IsA(value, Var) && value->varattno > 0 && column->ressortgroupref == 0) &&
-           find_call(reinterpret_cast<Node*>(column->expr), reason);
+const char* why_column_varies(const Query* query, AttrNumber column) {
+    const char* reason = why_not_column(query, column, why_varies);
+    return reason == nullptr
+               ? nullptr
+               : psprintf("Column \"%s\" depends on %s, which is not immutable. The columns of the "
+                          "person and the time must be immutable.",
+                          get_tle_by_resno(query->targetList, column)->resname, reason);
 }
 
 /// Whether the planner casts what an operand of a set operation returns to these types: it does so
-/// without a call in the query.
+/// by no call in the query, which neither this file nor never_fails.cpp could look at.
 bool casts(const Query* query, const Node* operand, const List* types) {
     const auto* operation = reinterpret_cast<const SetOperationStmt*>(operand);
     const Query* leaf =
@@ -105,132 +130,31 @@ bool casts(const Query* query, const Node* operand, const List* types) {
                                casts(query, operation->rarg, operation->colTypes));
 }
 
-bool find_in_query(const Query* query, const char** reason) {
-    check_stack_depth();
-    CHECK_FOR_INTERRUPTS();
-    const auto* operation = reinterpret_cast<const SetOperationStmt*>(query->setOperations);
-    if (operation != nullptr && casts(query, query->setOperations, operation->colTypes)) {
-        *reason = "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
-                  "casts.";
-        return true;
-    }
-    ListCell* cell = nullptr;
-    foreach (cell, query->targetList)
-        if (find_in_column(static_cast<const TargetEntry*>(lfirst(cell)), reason))
-            return true;
-    Query rest = *query;
-    rest.targetList = NIL;
-    return query_tree_walker(&rest, tree_walker(find_call), reason,
-                             QTW_IGNORE_JOINALIASES | QTW_EXAMINE_RTES_BEFORE |
-                                 QTW_EXAMINE_SORTGROUP | QTW_DONT_COPY_QUERY);
-}
-
-const char* of_function(Oid function) {
-    if (!OidIsValid(function))
-        return nullptr;
-    const char volatility = func_volatile(function);
-    return psprintf("It calls %s, which is %s.", format_procedure(function),
-                    volatility == PROVOLATILE_VOLATILE ? "volatile"
-                    : volatility == PROVOLATILE_STABLE
-                        ? "stable, and may read data or settings"
-                        : "neither built in nor a C function of an extension");
-}
-
-/// The reason in what a node, or a sort clause, compares with; null if there is none.
-const char* of_operators(Node* node) {
-    const Oid operation = unaccepted_operator(node);
-    if (OidIsValid(operation))
-        return psprintf("It uses operator %s, which is neither built in nor part of an extension "
-                        "together with its negator and commutator.",
-                        format_operator(operation));
-    return of_function(unaccepted_support(node));
-}
-
-/// Set operations compare whole rows, unless they are ALL.
-const char* of_set_operation(const SetOperationStmt* operation) {
-    ListCell* cell = nullptr;
-    foreach (cell, operation->groupClauses == NIL ? NIL : operation->colTypes)
-        if (!is_accepted_type(lfirst_oid(cell)))
-            return psprintf(
-                "It compares values of type %s, whose comparison functions are not accepted.",
-                format_type_be(lfirst_oid(cell)));
-    return nullptr;
-}
-
-/// JSON and XML expressions may call casts that a type's owner has defined, and check domains;
-/// those of XML read settings.
-bool hides_calls([[maybe_unused]] Node* node) {
-#if PG_VERSION_NUM >= 160000
-    if (IsA(node, JsonConstructorExpr))
-        return true;
-#endif
-#if PG_VERSION_NUM >= 170000
-    if (IsA(node, JsonExpr))
-        return exprType(node) >= FirstNormalObjectId;
-    if (IsA(node, TableFunc))
-        return reinterpret_cast<TableFunc*>(node)->functype != TFT_JSON_TABLE;
-#else
-    if (IsA(node, TableFunc))
-        return true;
-#endif
-    return IsA(node, XmlExpr);
-}
-
-/// Values that depend on the session. Those of the time do not.
-bool is_of_session(const SQLValueFunction* value) {
-    return value->op > SVFOP_LOCALTIMESTAMP_N;
-}
-
-/// The reason in the node itself; null if there is none.
-const char* why_not_node(Node* node) {
-    if (IsA(node, Var) && reinterpret_cast<const Var*>(node)->varattno == 0)
-        return "It uses a whole row as a value.";
-    if (IsA(node, CoerceToDomain))
-        return psprintf("It casts to domain %s, whose constraints may call any function.",
-                        format_type_be(exprType(node)));
-    if (IsA(node, SQLValueFunction) &&
-        is_of_session(reinterpret_cast<const SQLValueFunction*>(node)))
-        return "It uses current_user, session_user or a similar value, which depends on the "
-               "session.";
-    if (IsA(node, SetOperationStmt))
-        return of_set_operation(reinterpret_cast<const SetOperationStmt*>(node));
-    const char* reason = of_function(unaccepted_function(node, Strictness::fixed));
-    if (reason == nullptr)
-        reason = of_operators(node);
-    if (reason != nullptr)
-        return reason;
-    if (hides_calls(node))
-        return "It constructs JSON or XML, or extracts a type from it that is not built in.";
-    if ((IsA(node, Var) || IsA(node, Const) || IsA(node, CoerceViaIO) ||
-         IsA(node, ArrayCoerceExpr) || IsA(node, RowExpr) || IsA(node, ConvertRowtypeExpr)) &&
-        !is_accepted_type(exprType(node)))
-        return psprintf(
-            "It uses values of type %s, which is neither built in nor a base type of an extension.",
-            format_type_be(exprType(node)));
-    return nullptr;
-}
-
-/// The walker stops, with the reason, at the first node that is not accepted.
-bool find_call(Node* node, void* context) {
-    auto* reason = static_cast<const char**>(context);
+bool find_casts(Node* node, void* context) {
     if (node == nullptr)
         return false;
-    if (IsA(node, Query))
-        return find_in_query(reinterpret_cast<const Query*>(node), reason);
-    if (IsA(node, RangeTblEntry))
-        return find_in_entry(reinterpret_cast<const RangeTblEntry*>(node), reason);
-    *reason = why_not_node(node);
-    return *reason != nullptr || expression_tree_walker(node, tree_walker(find_call), context);
+    if (!IsA(node, Query))
+        return expression_tree_walker(node, tree_walker(find_casts), context);
+    auto* query = reinterpret_cast<Query*>(node);
+    const auto* operation = reinterpret_cast<const SetOperationStmt*>(query->setOperations);
+    return (operation != nullptr && casts(query, query->setOperations, operation->colTypes)) ||
+           query_tree_walker(query, tree_walker(find_casts), context, 0);
 }
 
 } // namespace
 
-const char* why_not_accepted(Query* query, AttrNumber person, AttrNumber at) {
-    const char* reason = nullptr;
-    if (find_in_query(query, &reason))
-        return reason;
-    reason = why_not_immutable(query, person);
-    return reason != nullptr ? reason : why_not_immutable(query, at);
+const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
+    Search search{owner, InvalidOid};
+    if (find_call(reinterpret_cast<Node*>(query), &search))
+        return psprintf("It calls %s, which %s.", format_procedure(search.function),
+                        is_trusted_by(owner, search.function)
+                            ? "is volatile"
+                            : "belongs to another role than the view");
+    if (find_casts(reinterpret_cast<Node*>(query), nullptr))
+        return "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
+               "casts.";
+    const char* reason = why_column_varies(query, person);
+    return reason != nullptr ? reason : why_column_varies(query, at);
 }
 
 } // namespace dp_counter::pg

@@ -1,5 +1,5 @@
-// What a view of a source calls: every function, operator, cast, aggregate and comparison in it, in
-// the views that it reads, and in the policies of their tables.
+// What a view of a source may call: PostgreSQL's functions and its owner's, if they are not
+// volatile. The person and the time are immutable.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -11,9 +11,12 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Null if the rewritten query, with all views and policies expanded, calls only what is accepted,
-/// and its columns `person` and `at` are immutable. Otherwise the reason, as the detail of an
-/// error.
-[[nodiscard]] const char* why_not_accepted(Query* query, AttrNumber person, AttrNumber at);
+/// Null if the rewritten query, with all views and policies expanded, calls no volatile function
+/// and none of a role that could not act as `owner`, the view's (a worker refuses those that no
+/// query shows, too); and its columns `person` and `at` are immutable expressions of columns of
+/// tables: if they were not, two ticks could see one person as two, or one row in two periods.
+/// Otherwise the reason, as the detail of an error. What functions are declared to be is believed.
+[[nodiscard]] const char* why_not_accepted(Query* query, Oid owner, AttrNumber person,
+                                           AttrNumber at);
 
 } // namespace dp_counter::pg

@@ -61,7 +61,7 @@ void as_command(Oid role, const char* sql, const Work& work) {
     PG_TRY();
     {
         EventTriggerDDLCommandStart(statement);
-        as_role(role, nullptr, false, [&] { work(statement); });
+        as_role(role, [&] { work(statement); });
         EventTriggerSQLDrop(statement);
         EventTriggerDDLCommandEnd(statement);
     }

@@ -1,13 +1,14 @@
-// dp_tick and dp_source_tick: tick many counters, one after the other, and go on past those that
+// dp_counter_tick, dp_source_tick and dp_tick: tick one counter, or many, and go on past those that
 // fail.
 //
-// Each failure is a WARNING; the error at the end names the counters. A cancel, a timeout or a
-// shutdown ends the procedure at once: what was released until then stays released.
-#include "pg/counters/tick.hpp"
+// Of many, each failure is a WARNING; the error at the end names the counters. A cancel, a timeout
+// or a shutdown ends the procedure at once: what was released until then stays released.
+#include "pg/counters/tick_counters.hpp"
 
 #include "pg/server/commits.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
+#include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 
@@ -31,50 +32,21 @@ struct Outcome {
     StringInfoData names; ///< of those that have failed
 };
 
-/// Error context: which of several counters a cancel has met.
-void name_counter(void* name) {
-    errcontext("tick of counter \"%s\"", static_cast<const char*>(name));
-}
-
 /// A WARNING with the message that a tick of this counter alone would raise.
-void warn(const char* name, ErrorData* error) {
+void warn(Oid counter, ErrorData* error, void* context) {
+    auto& outcome = *static_cast<Outcome*>(context);
+    const char* name = shown_name(counter);
+    appendStringInfo(&outcome.names, "%s%s", outcome.failed == 0 ? "" : ", ", name);
+    ++outcome.failed;
     error->elevel = WARNING;
     error->message = psprintf("%s: %s", name, error->message);
     ThrowErrorData(error);
 }
 
-void tick_one(Oid counter, TimestampTz called, Outcome& outcome) {
-    if (!may_tick(counter))
-        return;
-    char* name = shown_name(counter);
-    ErrorContextCallback context{error_context_stack, name_counter, name};
-    error_context_stack = &context;
-    ErrorData* error = tick_counter(counter, called, false);
-    error_context_stack = context.previous;
-    // Dropped or ended meanwhile, or no longer the caller's.
-    if (error != nullptr && (!may_tick(counter) || has_ended(counter)))
-        return;
-    ++outcome.ticked;
-    if (error == nullptr)
-        return;
-    appendStringInfo(&outcome.names, "%s%s", outcome.failed == 0 ? "" : ", ", name);
-    ++outcome.failed;
-    warn(name, error);
-}
-
-Outcome tick_each(const List* counters, TimestampTz called) {
+Outcome tick_each(Oid procedure, const List* counters, TimestampTz called) {
     Outcome outcome{};
     initStringInfo(&outcome.names);
-    MemoryContext turn =
-        AllocSetContextCreate(CurrentMemoryContext, "dp_counter turn", ALLOCSET_DEFAULT_SIZES);
-    ListCell* cell = nullptr;
-    foreach (cell, counters) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(turn);
-        tick_one(lfirst_oid(cell), called, outcome);
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(turn);
-    }
+    outcome.ticked = tick_counters(procedure, counters, {called, false}, warn, &outcome);
     return outcome;
 }
 
@@ -115,20 +87,45 @@ List* counters_to_tick() {
 } // namespace
 } // namespace dp_counter::pg
 
+DP_FUNCTION(dp_counter_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_counter_tick", kWhyTicksCommit);
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
+    PreventCommandIfReadOnly("dp_counter_tick()");
+    check_counter_privilege(counter, kMayTick);
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    ErrorData* error = nullptr;
+    (void)tick_counters(
+        fcinfo->flinfo->fn_oid, list_make1_oid(counter), {GetCurrentTimestamp(), true},
+        [](Oid /*counter*/, ErrorData* failure, void* first) {
+            *static_cast<ErrorData**>(first) = failure;
+        },
+        &error);
+    if (error != nullptr)
+        ThrowErrorData(error);
+    SPI_finish();
+    PG_RETURN_VOID();
+}
+
 DP_FUNCTION(dp_source_tick) {
     using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_source_tick", kWhyTicksCommit);
     const Oid source = read_relation(fcinfo->args[0], "source");
     PreventCommandIfReadOnly("dp_source_tick()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
-    const List* counters = counters_of_source(source);
-    const Outcome outcome = tick_each(counters, GetCurrentTimestamp());
+    List* all = counters_of_source(source);
+    List* counters = NIL;
+    ListCell* cell = nullptr;
+    foreach (cell, all)
+        if (may_tick(lfirst_oid(cell)))
+            counters = lappend_oid(counters, lfirst_oid(cell));
+    const Outcome outcome = tick_each(fcinfo->flinfo->fn_oid, counters, GetCurrentTimestamp());
     // Only the owner learns whether this is a source: a role that may tick none of its counters
     // must not.
     const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
     if (is_own)
         (void)require_source(source);
-    if (outcome.ticked == 0 && !(is_own && counters == NIL))
+    if (outcome.ticked == 0 && !(is_own && all == NIL))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("permission denied for all counters of the source"),
                         errhint("Ticking a counter requires the UPDATE privilege on it.")));
@@ -143,7 +140,7 @@ DP_FUNCTION(dp_tick) {
     PreventCommandIfReadOnly("dp_tick()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     const TimestampTz called = GetCurrentTimestamp();
-    const Outcome outcome = tick_each(counters_to_tick(), called);
+    const Outcome outcome = tick_each(fcinfo->flinfo->fn_oid, counters_to_tick(), called);
     if (outcome.ticked == 0)
         ereport(WARNING,
                 (errmsg("no counter was ticked"),

@@ -1,0 +1,13 @@
+// What other modules see of the queries of a worker: that they run, not how many rows they have.
+#pragma once
+
+namespace dp_counter::pg {
+
+/// For the rest of the process's life: modules that look into the executor, such as pg_qualstats,
+/// pgaudit or pg_stat_kcache, find counts of 0, in the view's query and in those of functions that
+/// it calls. Their hooks for the start and the end of a query run, since they expect both; those
+/// around its run do not, but in plans of Citus, which needs its own. A debugger or profiler of
+/// PL/pgSQL is not told of its statements.
+void quiet_executor_hooks();
+
+} // namespace dp_counter::pg

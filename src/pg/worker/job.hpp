@@ -1,0 +1,40 @@
+// What a worker is asked, in the shared memory with which it is started, and the messages by which
+// it answers.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// The head of the shared memory; the request and the queue of the answers follow.
+struct Job {
+    std::uint32_t version; ///< first for good: of this layout. A session keeps the library it has
+    std::uint32_t size;    ///< of the request, in bytes
+    Oid database;
+    Oid caller; ///< the role that called, by which privileges are checked
+    Oid owner;  ///< of the sources: the session's user
+    int lock_timeout;
+};
+
+inline constexpr std::uint32_t kJobVersion = 0x64700001;
+inline constexpr Size kQueueBytes = 65536;
+
+inline char* request_of(Job* job) {
+    return reinterpret_cast<char*>(job) + MAXALIGN(sizeof(Job));
+}
+
+/// Where the queue begins, from the beginning of the memory.
+inline Size queue_offset(Size request_size) {
+    return MAXALIGN(sizeof(Job)) + MAXALIGN(request_size);
+}
+
+// Kinds of messages, besides PostgreSQL's 'E' (error) and 'N' (notice).
+inline constexpr char kAnswer = 'A';      ///< ends a part of the request that went well; with bytes
+inline constexpr char kFailed = 'F';      ///< ends one whose error was sent
+inline constexpr char kOwnersError = 'V'; ///< the next error is for the owner of the source alone
+inline constexpr char kPhase = 'P';       ///< a text for pg_stat_activity
+inline constexpr char kDone = 'Z';        ///< all parts are answered
+
+} // namespace dp_counter::pg

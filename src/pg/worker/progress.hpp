@@ -1,0 +1,21 @@
+// Shows what a long call is doing: the phase and when it began, never how much it has read.
+//
+// The worker tells its caller, whose row of pg_stat_activity shows the phase after the statement,
+// to roles that may see this role's statements; state_change is the time when the phase began.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// In the worker: the relation that is shown with the phases from here on.
+void set_progress_subject(Oid relation);
+
+/// In the worker: tells the caller. Does nothing in other sessions.
+void show_phase(const char* phase);
+
+/// In the caller: shows what the worker has told, or the statement as it was.
+void show_phase_of_worker(const char* text);
+void hide_phase();
+
+} // namespace dp_counter::pg

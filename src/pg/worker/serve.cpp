@@ -1,0 +1,166 @@
+#include "pg/worker/serve.hpp"
+
+#include "pg/worker/executor_hooks.hpp"
+#include "pg/worker/function_owners.hpp"
+#include "pg/worker/job.hpp"
+#include "pg/worker/settings.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "libpq/pqformat.h"
+#include "libpq/pqmq.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/dsm.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "storage/shm_mq.h"
+#include "tcop/tcopprot.h"
+#include "utils/portal.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// Null in other processes. For the process's life.
+const Job* served = nullptr;
+
+emit_log_hook_type next_log_hook = nullptr;
+
+/// The caller raises errors and messages again, and logs them as its settings say.
+void leave_to_caller(ErrorData* error) {
+    if (error->elevel != LOG && error->elevel < FATAL)
+        error->output_to_server = false;
+    else if (next_log_hook != nullptr)
+        next_log_hook(error);
+}
+
+/// pg_stat_io has a row for background workers, which is nearly ours alone: its counts would be
+/// those of the pages that were read. Among client backends they do not show.
+void hide_among_clients(int /*code*/, Datum /*argument*/) {
+    MyBackendType = B_BACKEND;
+}
+
+/// Attaches to the memory that the caller has made; null if the caller has gone.
+Job* attach(Datum main_argument) {
+    dsm_segment* segment = dsm_attach(DatumGetUInt32(main_argument));
+    if (segment == nullptr)
+        return nullptr;
+    dsm_pin_mapping(segment);
+    auto* job = static_cast<Job*>(dsm_segment_address(segment));
+    if (job->version != kJobVersion)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("a session has another version of dp_counter's library than its "
+                               "worker"),
+                        errhint("Reconnect: the library was replaced.")));
+    auto* answers =
+        reinterpret_cast<shm_mq*>(reinterpret_cast<char*>(job) + queue_offset(job->size));
+    shm_mq_set_sender(answers, MyProc);
+    pq_redirect_to_shm_mq(segment, shm_mq_attach(answers, segment, nullptr));
+    return job;
+}
+
+/// To the database, as nobody: the owner's right to connect does not matter, as it does not for
+/// REFRESH by others. is_superuser says what the owner is, for the view reads it.
+void connect(const Job& job) {
+    BackgroundWorkerInitializeConnectionByOid(job.database, InvalidOid, 0);
+    (void)SetClientEncoding(GetDatabaseEncoding());
+    fix_settings_of_worker(job.lock_timeout);
+    StartTransactionCommand();
+    const bool is_superuser = superuser_arg(job.owner);
+    SetSessionAuthorization(job.owner, is_superuser);
+    SetCurrentRoleId(job.caller, is_superuser);
+    CommitTransactionCommand();
+}
+
+/// As an ereport would.
+void send_error(ErrorData* error) {
+    error->output_to_client = true; // also where it was raised while the view was not heard
+    PG_TRY();
+    { ReThrowError(error); }
+    PG_CATCH();
+    {
+        EmitErrorReport();
+        FlushErrorState();
+    }
+    PG_END_TRY();
+}
+
+void begin_work() {
+    StartTransactionCommand();
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+}
+
+} // namespace
+
+bool is_worker() {
+    return served != nullptr;
+}
+
+bool serves(Oid owner) {
+    return served != nullptr && served->owner == owner;
+}
+
+void send(char kind, const void* bytes, Size size) {
+    StringInfoData message;
+    pq_beginmessage(&message, kind);
+    pq_sendbytes(&message, static_cast<const char*>(bytes), static_cast<int>(size));
+    pq_endmessage(&message);
+}
+
+void answer(const void* bytes, Size size) {
+    send(kAnswer, bytes, size);
+}
+
+void tell_owner(ErrorData* error) {
+    send(kOwnersError, nullptr, 0);
+    send_error(error);
+}
+
+void answer_error(ErrorData* error) {
+    send_error(error);
+    send(kFailed, nullptr, 0);
+}
+
+ErrorData* recover_in_worker() {
+    ErrorData* error = CopyErrorData();
+    FlushErrorState();
+    HOLD_INTERRUPTS();
+    whereToSendOutput = DestRemote; // an error in the view has left it quiet
+    AbortCurrentTransaction();      // with the SPI levels that the view's functions have opened
+    RESUME_INTERRUPTS();
+    begin_work();
+    return error;
+}
+
+void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
+    pqsignal(SIGTERM, die);
+    BackgroundWorkerUnblockSignals();
+    CurrentResourceOwner = ResourceOwnerCreate(nullptr, "dp_counter worker");
+    MemoryContextSwitchTo(TopMemoryContext);
+    before_shmem_exit(hide_among_clients, 0);
+    next_log_hook = emit_log_hook;
+    emit_log_hook = leave_to_caller;
+    Job* job = attach(main_argument);
+    if (job == nullptr)
+        return;
+    connect(*job);
+    served = job;
+    quiet_executor_hooks();
+    refuse_functions_of_strangers(job->owner);
+    PortalContext = AllocSetContextCreate(TopMemoryContext, "dp_counter worker",
+                                          ALLOCSET_DEFAULT_SIZES); // where SPI keeps what lasts
+    begin_work();
+    work(request_of(job), job->size);
+    SPI_finish();
+    CommitTransactionCommand();
+    PortalContext = nullptr;
+    send(kDone, nullptr, 0);
+}
+
+} // namespace dp_counter::pg
