@@ -82,7 +82,12 @@ Closed close(Oid counter, CounterRow& row, const TickCall& call) {
 struct Published {
     std::int64_t after;
     std::int64_t last;
+    bool is_more_due;
 };
+
+/// How many parts of the steps a call for many counters closes: a counter that has years to catch
+/// up with goes on at the next call, and the others do not wait for it.
+constexpr int kMostParts = 2;
 
 /// Commits. PostgreSQL ends a canceled wait for standbys with a WARNING, and the transaction is
 /// committed; where more counters follow, it ends the call as well.
@@ -98,9 +103,10 @@ void commit(const TickCall& call) {
 Published tick(Oid counter, const TickCall& call) {
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // the last step that this tick has closed; 0 once published
-    Published ticked{-1, -1};
+    Published ticked{-1, -1, false};
     XLogRecPtr closed_at = InvalidXLogRecPtr;
     bool is_over = false;
+    int parts = 0;
     while (!is_over) {
         if (closed_step != 0)
             show_phase("publishing");
@@ -114,7 +120,7 @@ Published tick(Oid counter, const TickCall& call) {
         PushActiveSnapshot(GetTransactionSnapshot());
         const std::int64_t published = published_steps(row.number);
         if (ticked.after < 0)
-            ticked = {published, published};
+            ticked = {published, published, false};
         bool is_published = published >= row.steps;
         if (!is_published) {
             // A step that another tick has closed was committed before the counter's lock was free.
@@ -131,7 +137,8 @@ Published tick(Oid counter, const TickCall& call) {
             closed_step = is_over ? 0 : row.steps;
         }
         if (is_published) {
-            is_over = closed == Closed::all;
+            ticked.is_more_due = closed == Closed::part && ++parts == kMostParts && !call.is_alone;
+            is_over = closed == Closed::all || ticked.is_more_due;
             closed_step = 0;
             closed_at = InvalidXLogRecPtr;
         }
@@ -162,6 +169,7 @@ void announce(Oid counter, const Published& published, const TickCall& call, Tic
         read_counter(counter, row)) { // not dropped meanwhile
         notify(counter, published.last);
         ticked.steps = published.last - published.after;
+        ticked.is_more_due = published.is_more_due;
         OpenPeriod period;
         ticked.has_next = find_open_period(counter, row, call.at, period);
         ticked.next_ends = ticked.has_next ? period.ends : 0;

@@ -14,12 +14,14 @@ namespace dp_counter::pg {
 /// What a procedure was called for. Trivial: workers are handed it.
 struct TickCall {
     TimestampTz at;
-    bool is_alone; ///< for this counter: of an event counter it says why no step is closed
+    bool is_alone; ///< for this counter: it closes all steps that are due, and of an event counter
+                   ///< it says why none is
 };
 
 /// What a tick has done. Trivial.
 struct Ticked {
     std::int64_t steps;    ///< published
+    bool is_more_due;      ///< a call for many counters closes so many only
     bool has_next;         ///< another period of a source follows
     TimestampTz next_ends; ///< when it ends
 };

@@ -45,7 +45,9 @@ void note_failure(Oid counter, const TickCall& call, int sqlstate) {
 void tell(Oid counter, const Ticked& ticked) {
     const bool has_periods = has_source(counter);
     const char* next = "";
-    if (has_periods)
+    if (ticked.is_more_due)
+        next = ", more are due; the next call goes on";
+    else if (has_periods)
         next = ticked.has_next
                    ? psprintf(", the next one ends %s",
                               DatumGetCString(DirectFunctionCall1(
