@@ -752,9 +752,9 @@ AS 'MODULE_PATHNAME', 'dp_tick';
 
 COMMENT ON PROCEDURE dp_tick()
 IS 'Does what dp_counter_tick does for each counter of the database that has a source or an every '
-   'and on which the caller has the UPDATE privilege. It goes on past a counter that fails, and '
-   'raises an error at the end that names those. It commits, so it cannot run inside a transaction '
-   'block.';
+   'and on which the caller has the UPDATE privilege, up to 200,000 cells of each; the next call '
+   'goes on. It goes on past a counter that fails, and raises an error at the end that names those. '
+   'It commits, so it cannot run inside a transaction block.';
 
 CREATE FUNCTION dp_source_create(
     source pg_catalog.regclass,
@@ -835,9 +835,9 @@ AS 'MODULE_PATHNAME', 'dp_source_tick';
 
 COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
 IS 'Closes the periods that are over, of each counter of the source on which the caller has the '
-   'UPDATE privilege, and publishes their releases. It goes on past a counter that fails, and '
-   'raises an error at the end that names those. It commits, so it cannot run inside a transaction '
-   'block.';
+   'UPDATE privilege, and publishes their releases: up to 200,000 cells of each counter; the next '
+   'call goes on. It goes on past a counter that fails, and raises an error at the end that names '
+   'those. It commits, so it cannot run inside a transaction block.';
 
 CREATE FUNCTION dp_counter_add_groups(
     counter pg_catalog.regclass,
