@@ -483,8 +483,6 @@ SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
 WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=) p.steps;
 
-GRANT SELECT ON dp_counter_private.published TO PUBLIC;
-
 COMMENT ON VIEW dp_counter_private.published
 IS 'dp_counter: the published releases, which the views of counters read';
 
@@ -561,8 +559,6 @@ SELECT e.budget,
 FROM dp_counter_private.budget_entries AS e
      LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number
      LEFT JOIN dp_counter_private.budgets AS b ON b.number OPERATOR(pg_catalog.=) e.number;
-
-GRANT SELECT ON dp_counter_private.spendings TO PUBLIC;
 
 COMMENT ON VIEW dp_counter_private.spendings
 IS 'dp_counter: the entries of budgets, which the views of budgets read';
@@ -644,8 +640,6 @@ IS 'dp_counter: how many events of each person each counter over a source has co
 CREATE FUNCTION dp_counter_private.kept_in_dumps() RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_kept_in_dumps';
-
-REVOKE ALL ON FUNCTION dp_counter_private.kept_in_dumps() FROM PUBLIC;
 
 COMMENT ON FUNCTION dp_counter_private.kept_in_dumps()
 IS 'Internal: returns true, and includes the rows of counters and budgets in dumps from now on.';
@@ -996,8 +990,6 @@ WHERE r.may_tick
       OR pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT')
       OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 
-GRANT SELECT ON dp_counters TO PUBLIC;
-
 COMMENT ON VIEW dp_counters
 IS 'The counters whose views the current user may read or that it may tick, or all of them for '
    'members of pg_monitor; public values only. stddev and released_at are those of the last '
@@ -1037,8 +1029,6 @@ WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
                       WHERE c.source OPERATOR(pg_catalog.=) s.source
                             AND pg_catalog.has_table_privilege(c.counter::pg_catalog.oid,
                                                                'UPDATE')));
-
-GRANT SELECT ON dp_sources TO PUBLIC;
 
 COMMENT ON VIEW dp_sources
 IS 'The sources that the current user, or a role of which the user is a member, owns or has the '
@@ -1202,8 +1192,6 @@ FROM dp_counter_private.budgets AS b
                          AS x (s, begins, epsilon)
                     WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS t) AS w
 WHERE pg_catalog.has_table_privilege(b.budget::pg_catalog.oid, 'SELECT');
-
-GRANT SELECT ON dp_budgets TO PUBLIC;
 
 COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
@@ -1399,3 +1387,24 @@ COMMENT ON FUNCTION dp_gaussian_stddev(
 IS 'Returns the standard deviation of Gaussian noise that is (epsilon, delta)-DP for values of '
    'this l2 sensitivity: the least one (analytic, Balle and Wang 2018), or sqrt(2 '
    'ln(1.25/delta))/epsilon, which is proved for epsilon below 1 (classic).';
+
+-- Privileges --------------------------------------------------------------------------------------
+--
+-- At the end, so that they are these whatever ALTER DEFAULT PRIVILEGES says: the function gives each
+-- object of the extension the privileges of one that is made where nothing was altered. It is not
+-- kept.
+
+CREATE FUNCTION dp_counter_private.reset_privileges()
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'dp_counter_reset_privileges';
+
+SELECT dp_counter_private.reset_privileges();
+
+DROP FUNCTION dp_counter_private.reset_privileges();
+
+REVOKE ALL ON FUNCTION dp_counter_private.kept_in_dumps() FROM PUBLIC;
+
+GRANT SELECT ON dp_counter_private.published, dp_counter_private.spendings,
+                dp_counters, dp_sources, dp_budgets TO PUBLIC;

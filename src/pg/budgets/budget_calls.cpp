@@ -10,6 +10,7 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/default_privileges.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -198,6 +199,7 @@ DP_FUNCTION(dp_budget_create) {
         range = read_range_within(fcinfo, kSince, within);
     const std::int32_t number = next_counter_number();
     const Oid budget = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings", number);
+    revoke_default_privileges(budget); // INSERT would spend it
     if (OidIsValid(within)) {
         insert_budget_within(budget, number, epsilon, within, range, limits);
         check_owner(within); // it may have changed while the charge waited
