@@ -659,7 +659,7 @@ CREATE FUNCTION dp_counter_create(
     source pg_catalog.regclass DEFAULT NULL,
     epsilon numeric DEFAULT NULL,
     every interval DEFAULT NULL,
-    since "any" DEFAULT NULL,
+    since timestamp DEFAULT NULL,
     horizon bigint DEFAULT NULL,
     event pg_catalog.text DEFAULT NULL,
     per_person integer DEFAULT NULL,
@@ -683,7 +683,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
-    pg_catalog.text, pg_catalog.regclass, numeric, interval, "any", bigint, pg_catalog.text,
+    pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
     pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, interval, boolean,
     integer, pg_catalog.text, pg_catalog.regclass)
@@ -784,14 +784,14 @@ CREATE PROCEDURE dp_source_contributions(
     epsilon numeric,
     event pg_catalog.text DEFAULT NULL,
     most integer DEFAULT 20,
-    since "any" DEFAULT NULL,
-    until "any" DEFAULT NULL
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL
 )
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_contributions';
 
 COMMENT ON PROCEDURE dp_source_contributions(
-    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, "any", "any")
+    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, timestamp, timestamp)
 IS 'Releases how many persons of a source have 1, 2, ..., most events, or more, and the greatest '
    'share of all events that each bound keeps (NULL where too many persons have more), into a '
    'new table. Under a budget that renews it counts own windows of persons, those that are wholly '
@@ -807,15 +807,15 @@ CREATE PROCEDURE dp_source_suggest(
     every interval,
     event pg_catalog.text DEFAULT NULL,
     sum pg_catalog.text DEFAULT NULL,
-    since "any" DEFAULT NULL,
-    until "any" DEFAULT NULL
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL
 )
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_source_suggest';
 
 COMMENT ON PROCEDURE dp_source_suggest(
     pg_catalog.regclass, pg_catalog.text, numeric, double precision, interval, pg_catalog.text,
-    pg_catalog.text, "any", "any")
+    pg_catalog.text, timestamp, timestamp)
 IS 'Chooses per_person for a counter with epsilon plan_epsilon and periods of length every, or, '
    'where sum names a column, its upper, into a new table. One more of it would cost as much noise '
    'as it saves. Under a budget that renews it looks at the own windows that are wholly in the '
@@ -1040,8 +1040,8 @@ IS 'The sources that the current user, or a role of which the user is a member, 
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,
     lag bigint,
-    since "any" DEFAULT NULL,
-    until "any" DEFAULT NULL,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL,
     OUT period timestamp,
     OUT group_value pg_catalog.text,
     OUT step bigint,
@@ -1058,7 +1058,7 @@ SET search_path = pg_catalog, pg_temp
 SET enable_indexscan = off
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
-COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, "any", "any")
+COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, timestamp, timestamp)
 IS 'Returns for the steps and groups of a counter the events of the last lag periods, with the '
    'standard deviation and the 95 % interval of that difference. Steps before lag, which have '
    'fewer periods behind them, are left out; since and until choose the steps whose period begins '
@@ -1098,8 +1098,8 @@ CREATE FUNCTION dp_budget_create(
     epsilon numeric,
     per interval DEFAULT NULL,
     within pg_catalog.regclass DEFAULT NULL,
-    since "any" DEFAULT NULL,
-    until "any" DEFAULT NULL,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL,
     least_epsilon numeric DEFAULT NULL,
     most_cells bigint DEFAULT NULL
 )
@@ -1108,7 +1108,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_create';
 
 COMMENT ON FUNCTION dp_budget_create(
-    pg_catalog.text, numeric, interval, pg_catalog.regclass, "any", "any", numeric, bigint)
+    pg_catalog.text, numeric, interval, pg_catalog.regclass, timestamp, timestamp, numeric,
+    bigint)
 IS 'Creates a budget, the epsilon that all releases about a population may spend together, and a '
    'view of what has spent it, which the caller owns. It is for all rows of one person or, with '
    'per, for those in one of the person''s own windows of so many days. With within, it is a share '
@@ -1120,14 +1121,14 @@ CREATE PROCEDURE dp_budget_spend(
     budget pg_catalog.regclass,
     epsilon numeric,
     purpose pg_catalog.text,
-    since "any" DEFAULT NULL,
-    until "any" DEFAULT NULL
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL
 )
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_budget_spend';
 
 COMMENT ON PROCEDURE dp_budget_spend(
-    pg_catalog.regclass, numeric, pg_catalog.text, "any", "any")
+    pg_catalog.regclass, numeric, pg_catalog.text, timestamp, timestamp)
 IS 'Charges a budget with an epsilon that its owner is about to spend by a query, and raises an '
    'error if less is left. A budget that renews is charged for the rows from since to before '
    'until, in the time that their column shows (timestamptz: in UTC). It commits, so it cannot run '

@@ -19,13 +19,13 @@ SELECT set_eq(
     $$ SELECT oid::regprocedure::text, prokind::text, prorettype::regtype::text,
               regexp_replace(pg_get_function_arguments(oid), '(^|, )IN ', '\1', 'g') FROM functions $$, -- 13 leaves IN out
     $$ VALUES
-        ('dp_budget_create(text,numeric,interval,regclass,"any","any",numeric,bigint)', 'f', 'regclass', 'name text, epsilon numeric, per interval DEFAULT NULL::interval, within regclass DEFAULT NULL::regclass, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown, least_epsilon numeric DEFAULT NULL::numeric, most_cells bigint DEFAULT NULL::bigint'),
-        ('dp_budget_spend(regclass,numeric,text,"any","any")', 'p', 'void',
-         'budget regclass, epsilon numeric, purpose text, since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
+        ('dp_budget_create(text,numeric,interval,regclass,timestamp without time zone,timestamp without time zone,numeric,bigint)', 'f', 'regclass', 'name text, epsilon numeric, per interval DEFAULT NULL::interval, within regclass DEFAULT NULL::regclass, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone, least_epsilon numeric DEFAULT NULL::numeric, most_cells bigint DEFAULT NULL::bigint'),
+        ('dp_budget_spend(regclass,numeric,text,timestamp without time zone,timestamp without time zone)', 'p', 'void',
+         'budget regclass, epsilon numeric, purpose text, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,regclass,numeric,interval,"any",bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,interval,boolean,integer,text,regclass)', 'f', 'regclass',
+        ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,interval,boolean,integer,text,regclass)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
-         || 'since "any" DEFAULT NULL::unknown, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
+         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
          || 'persons boolean DEFAULT false, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
          || 'lower bigint DEFAULT NULL::bigint, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
          || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass'),
@@ -36,12 +36,12 @@ SELECT set_eq(
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
         ('dp_tick()', 'p', 'void', ''),
-        ('dp_source_contributions(regclass,text,numeric,text,integer,"any","any")', 'p', 'void',
+        ('dp_source_contributions(regclass,text,numeric,text,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
-         || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
-        ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,"any","any")', 'p', 'void',
+         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
+        ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'source regclass, name text, epsilon numeric, plan_epsilon double precision, every interval, event text DEFAULT NULL::text, sum text DEFAULT NULL::text, '
-         || 'since "any" DEFAULT NULL::unknown, until "any" DEFAULT NULL::unknown'),
+         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),

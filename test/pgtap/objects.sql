@@ -56,20 +56,20 @@ SELECT set_eq(
         ('dp_laplace_scale(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_laplace_epsilon(double precision, double precision, double precision, double precision)', 'f', 'double precision'),
         ('dp_gaussian_stddev(double precision, double precision, double precision, boolean)', 'f', 'double precision'),
-        ('dp_budget_create(text, numeric, interval, regclass, "any", "any", numeric, bigint)', 'f', 'regclass'),
-        ('dp_budget_spend(regclass, numeric, text, "any", "any")', 'p', 'void'),
+        ('dp_budget_create(text, numeric, interval, regclass, timestamp without time zone, timestamp without time zone, numeric, bigint)', 'f', 'regclass'),
+        ('dp_budget_spend(regclass, numeric, text, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
-        ('dp_counter_create(text, regclass, numeric, interval, "any", bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], regclass, text, interval, boolean, integer, text, regclass)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], regclass, text, interval, boolean, integer, text, regclass)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_source_tick(regclass)', 'p', 'void'),
         ('dp_tick()', 'p', 'void'),
         ('next_step(bigint, bigint, interval, timestamp with time zone, oid, text, timestamp without time zone, interval, timestamp with time zone)', 'f', 'record'),
-        ('dp_source_contributions(regclass, text, numeric, text, integer, "any", "any")', 'p', 'void'),
-        ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, "any", "any")', 'p', 'void'),
-        ('dp_counter_changes(regclass, bigint, "any", "any")', 'f', 'record'),
+        ('dp_source_contributions(regclass, text, numeric, text, integer, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
+        ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
+        ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_tick(regclass)', 'p', 'void'),
@@ -123,7 +123,7 @@ SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_coun
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
-SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, "any", "any")'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
+SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

@@ -68,8 +68,7 @@ constexpr const char* kTimesHint =
 
 /// The arguments since and until, NULL or not. A budget for life takes none.
 Times read_times(FunctionCallInfo fcinfo, int since_index, Oid budget, bool renews) {
-    const Times times{read_local_time(fcinfo, since_index, "since", kTimesHint),
-                      read_local_time(fcinfo, since_index + 1, "until", kTimesHint)};
+    const Times times{fcinfo->args[since_index], fcinfo->args[since_index + 1]};
     if (!renews && (!times.since.isnull || !times.until.isnull))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("budget \"%s\" does not renew: it takes no since and until",

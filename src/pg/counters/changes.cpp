@@ -77,10 +77,8 @@ Asked read_asked(FunctionCallInfo fcinfo) {
                         errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
                                static_cast<long long>(asked.lag)),
                         errhint("%s", kHint)));
-    constexpr const char* kLocal = "Periods are local to the source's time zone: write since => "
-                                   "'2026-01-01', or now() AT TIME ZONE 'Europe/Berlin'.";
-    const Argument since = read_local_time(fcinfo, 2, "since", kLocal);
-    const Argument until = read_local_time(fcinfo, 3, "until", kLocal);
+    const Argument since = fcinfo->args[2];
+    const Argument until = fcinfo->args[3];
     check_counter_privilege(asked.counter, ACL_SELECT);
     if (!read_counter(asked.counter, asked.row))
         raise_dropped();

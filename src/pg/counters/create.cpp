@@ -56,10 +56,6 @@ enum ArgumentIndex {
 
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
-    const Argument since = read_local_time(
-        fcinfo, kSince, "since",
-        "Periods are local to the source's time zone: write since => '2026-01-01', or now() AT "
-        "TIME ZONE 'Europe/Berlin'.");
     return {args[kSource],
             args[kEvent],
             {args[kPersons], args[kSum], args[kAvg], args[kShare], args[kLower], args[kUpper]},
@@ -67,7 +63,7 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
             args[kBy],
             read_written_groups(args[kGroups], args[kGroupsFrom], args[kGroupsColumn]),
             args[kEvery],
-            since,
+            args[kSince],
             args[kGrace],
             args[kCumulative],
             args[kBudget]};

@@ -6,7 +6,6 @@
 #include "pg/server/wall.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -56,24 +55,6 @@ void check_every(const Interval& every) {
 int128 length_of(const Interval& interval, int days_in_month) {
     const int128 days = int128{interval.month} * days_in_month + interval.day;
     return days * USECS_PER_DAY + interval.time;
-}
-
-Argument read_local_time(FunctionCallInfo fcinfo, int index, const char* parameter,
-                         const char* hint) {
-    const Argument time = fcinfo->args[index];
-    const Oid type = get_fn_expr_argtype(fcinfo->flinfo, index);
-    if (type != UNKNOWNOID && type != TIMESTAMPOID && type != DATEOID)
-        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                        errmsg("%s must be of type timestamp or date, not %s", parameter,
-                               format_type_be(type)),
-                        errhint("%s", hint)));
-    if (time.isnull || type == TIMESTAMPOID)
-        return time;
-    if (type == DATEOID)
-        return {DirectFunctionCall1(date_timestamp, time.value), false};
-    return {DirectFunctionCall3(timestamp_in, time.value, ObjectIdGetDatum(InvalidOid),
-                                Int32GetDatum(-1)),
-            false};
 }
 
 Oid read_relation(const Argument& argument, const char* parameter) {

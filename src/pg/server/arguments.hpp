@@ -39,11 +39,6 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
                                     const Argument& sensitivity = RequestArguments{}.sensitivity);
 [[nodiscard]] Request read_request(const RequestArguments& arguments);
 
-/// A timestamp without time zone, which may be NULL, of an argument that is declared "any", so that
-/// a timestamptz raises this error, with this hint, and not the parser's. A date is its midnight.
-[[nodiscard]] Argument read_local_time(FunctionCallInfo fcinfo, int index, const char* parameter,
-                                       const char* hint);
-
 /// Raises invalid_parameter_value unless `every` is one positive unit: months, days or a time.
 void check_every(const Interval& every);
 

@@ -44,11 +44,8 @@ namespace {
 /// From the arguments, which are local to the source's time zone: by default all times up to now.
 EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
                       const char* time_zone) {
-    constexpr const char* kHint =
-        "Ranges are local to the source's time zone: write until => '2026-01-01', or now() AT TIME "
-        "ZONE 'Europe/Berlin'.";
-    const Argument since = read_local_time(fcinfo, call.since, "since", kHint);
-    const Argument until = read_local_time(fcinfo, call.until, "until", kHint);
+    const Argument since = fcinfo->args[call.since];
+    const Argument until = fcinfo->args[call.until];
     const auto face = [&](const Argument& local, Timestamp otherwise) {
         return local.isnull ? otherwise
                             : face_of_local(type, time_zone, DatumGetTimestamp(local.value));
