@@ -552,8 +552,8 @@ CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
        COALESCE(c.counter::pg_catalog.text, b.budget::pg_catalog.text, e.purpose) AS purpose,
        e.epsilon,
-       e.since,
-       e.until,
+       CASE WHEN pg_catalog.isfinite(e.since) THEN e.since END AS since,
+       CASE WHEN pg_catalog.isfinite(e.until) THEN e.until END AS until,
        e.role,
        e.spent_at
 FROM dp_counter_private.budget_entries AS e
@@ -1166,8 +1166,8 @@ SELECT b.budget,
        w.spent,
        b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining,
        a.budget AS within,
-       b.since,
-       b.until,
+       CASE WHEN pg_catalog.isfinite(b.since) THEN b.since END AS since,
+       CASE WHEN pg_catalog.isfinite(b.until) THEN b.until END AS until,
        b.least_epsilon,
        b.most_cells
 FROM dp_counter_private.budgets AS b
@@ -1200,7 +1200,7 @@ IS 'The budgets whose views the current user may read: the epsilon of each, how 
    'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
    'that an earlier window has lost; once until is past, spent is the most that any window loses. '
    'within is the budget of which it is a share, and since and until are the times of the rows for '
-   'which it may be charged.';
+   'which it may be charged, NULL where they have no beginning or no end.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

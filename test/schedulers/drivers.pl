@@ -125,6 +125,26 @@ for my $driver (qw(psycopg psycopg2))
 	ticks("$driver, again and again through PgBouncer", 10, $pooled, @python, $again);
 }
 
+# A driver reads what the views show, which have no infinite times, and binds parameters without types.
+my $reads = <<'PYTHON';
+import psycopg
+with psycopg.connect("dbname=hospital user=postgres", autocommit=True) as connection:
+    for view in ("dp_budgets", "dp_counters", "dp_sources", "budget", "share", "by_day"):
+        print(view, len(connection.execute(f"SELECT * FROM {view}").fetchall()))
+    connection.execute("CALL dp_budget_spend('budget', 1, 'a query', since => %s, until => %s)", ("2026-01-01", "infinity"))
+    print(connection.execute("SELECT count(*) FROM dp_counter_changes('by_day', 1, since => %s, until => %s)", (None, "2026-01-01")).fetchall())
+PYTHON
+sql($_)
+  for 'CREATE TABLE visits (person integer, at timestamp)', 'CREATE VIEW visits_dp AS TABLE visits',
+  q{SELECT dp_budget_create('budget', 10, per => '7 days')}, q{SELECT dp_budget_create('share', 1, within => 'budget')},
+  q{SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC')},
+  q{SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 1, every => '1 day', since => '2025-01-01')},
+  q{SELECT dp_event_counter_create('unticked', epsilon => 1, every => '1 hour')};
+my ($read, $status) = run({}, '/usr/bin/python3', '-c', $reads);
+is($read, "dp_budgets 2\ndp_counters 3\ndp_sources 1\nbudget 2\nshare 0\nby_day 0\n[(0,)]\n", 'psycopg reads all views');
+is($status, 0, 'without an error');
+sql('DROP TABLE visits CASCADE');
+
 # The extended protocol, as JDBC and most other drivers speak it.
 my $script = File::Temp->new;
 print $script "CALL dp_tick();\n";

@@ -87,7 +87,7 @@ sub state_query
 {
 	my ($schema) = @_;
 	return qq{
-		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int, public.day(since), public.day(until), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
+		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int, coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
 		FROM dp_budgets JOIN pg_class AS c ON c.oid = budget WHERE relnamespace = '$schema'::regnamespace;
 		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
 		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace;

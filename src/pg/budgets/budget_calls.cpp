@@ -176,9 +176,10 @@ void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
                             "about %s.%s",
                             text_of(epsilon), whom, share));
     AttrNumber column = 0;
-    for (const char* text : {"What was charged: a counter, a budget or a query",
-                             "Epsilon of the charge", "Rows from this time on, as they show it",
-                             "Rows before this time", "Role that made it", "When it was made"})
+    for (const char* text :
+         {"What was charged: a counter, a budget or a query", "Epsilon of the charge",
+          "Rows from this time on, as they show it; NULL: all earlier ones",
+          "Rows before this time; NULL: all later ones", "Role that made it", "When it was made"})
         CreateComments(budget, RelationRelationId, ++column, text);
 }
 

@@ -43,7 +43,8 @@ void show_event_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep&
         next_step_due(steps, PG_ARGISNULL(kReleasedAt) ? 0 : PG_GETARG_TIMESTAMPTZ(kReleasedAt),
                       *PG_GETARG_INTERVAL_P(kEvery));
     shown.nulls[0] = due == DT_NOEND;
-    shown.values[0] = TimestampTzGetDatum(due);
+    // Drivers cannot read an infinite time.
+    shown.values[0] = TimestampTzGetDatum(due == DT_NOBEGIN ? SetEpochTimestamp() : due);
 }
 
 /// Its source is gone where type or zone are NULL; period and grace never are.
