@@ -597,6 +597,7 @@ CREATE TABLE dp_counter_private.source_counters (
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
     ended      pg_catalog.timestamptz,
+    offsets    pg_catalog.int8 NOT NULL,
     key        pg_catalog.bytea NOT NULL,
     analyst    pg_catalog.bool NOT NULL,
     begun      pg_catalog.bool NOT NULL
@@ -608,8 +609,9 @@ ALTER TABLE dp_counter_private.source_counters
 REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.source_counters
-IS 'dp_counter: what each counter over a source counts, and the secret key of its tallies; of one '
-   'that an analyst declared, whether a tick has begun to read rows';
+IS 'dp_counter: what each counter over a source counts, a digest of its time zone''s offsets, and '
+   'the secret key of its tallies; of one that an analyst declared, whether a tick has begun to read '
+   'rows';
 
 -- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
 -- for new versions of its rows.
@@ -768,7 +770,8 @@ COMMENT ON FUNCTION dp_source_create(
     boolean, boolean, pg_catalog.text[])
 IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
    'is and when it happened. Periods of its counters are local to time_zone, by default the '
-   'current one. Called again with person_wise, window_wise or never_fails, it adds that.';
+   'current one. Called again with person_wise, window_wise or never_fails, it adds that; person '
+   'may then be another column of the same plain type, time_zone another name of the same zone.';
 
 CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
 RETURNS void

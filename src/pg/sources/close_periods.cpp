@@ -23,6 +23,7 @@
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
+#include "pg/sources/time_zones.hpp"
 #include "pg/steps/closing.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -256,7 +257,8 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, declared.measure.streams(),
                           collector.cells, least_of(declared.measure), due.shown, called});
-    mark_ended(counter, due.ended);
+    mark_ended(counter, due.ended,
+               digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days));
     if (type_is_enum(collector.groups.type))
         rename_groups(row.number, names_of(collector.groups), collector.groups.count);
     return row.steps == last && last != row.horizon ? Closed::part : Closed::all;

@@ -8,6 +8,7 @@
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
 #include "pg/sources/tallies.hpp"
+#include "pg/sources/time_zones.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -165,6 +166,8 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     row.key = new_tally_key(CurrentMemoryContext);
     declaration.unit = unit_of_budget(declaration.source.budget);
+    row.offsets =
+        digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
                                                          : DatumGetBool(arguments.cumulative.value);
     declaration.sensitivity = sensitivity_of(declaration, periods);

@@ -8,10 +8,10 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/guarantee.hpp"
-#include "pg/sources/periods.hpp"
 #include "pg/sources/person_wise.hpp"
 #include "pg/sources/plain_value.hpp"
 #include "pg/sources/reader.hpp"
+#include "pg/sources/time_zones.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -20,7 +20,6 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/comment.h"
 #include "miscadmin.h"
-#include "pgtime.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -117,26 +116,6 @@ List* read_columns(Oid source, const Argument& argument) {
     return columns;
 }
 
-/// Adds what the owner vouches for to a source that is there, and is declared again in the same
-/// way; false if this is not such a declaration.
-bool add_words(Oid source, const SourceRow& existing, const SourceRow& row, bool has_time_zone) {
-    const SourceRow sum{existing.budget,
-                        existing.person,
-                        existing.at,
-                        existing.time_zone,
-                        existing.person_wise || row.person_wise,
-                        existing.window_wise || row.window_wise,
-                        list_union_int(existing.never_fails, row.never_fails)};
-    if (row.budget != existing.budget || row.person != existing.person || row.at != existing.at ||
-        (has_time_zone && std::strcmp(row.time_zone, existing.time_zone) != 0) ||
-        (sum.person_wise == existing.person_wise && sum.window_wise == existing.window_wise &&
-         list_length(sum.never_fails) == list_length(existing.never_fails)))
-        return false;
-    update_source_words(source, sum);
-    restate_guarantees(source, sum);
-    return true;
-}
-
 constexpr const char* kOwnComment = "Source of private counters. ";
 
 /// Locks the view against DROP, and as COMMENT does, and then the source: in the order of all.
@@ -147,10 +126,13 @@ void lock_declaration(Oid source) {
     lock_source(source, true);
 }
 
-/// Says what the view is, unless its owner has.
+bool has_own_comment(Oid source) {
+    const char* comment = GetComment(source, RelationRelationId, 0);
+    return comment != nullptr && std::strncmp(comment, kOwnComment, std::strlen(kOwnComment)) == 0;
+}
+
+/// Says what the view is.
 void comment_on_source(Oid source, const SourceRow& row) {
-    if (GetComment(source, RelationRelationId, 0) != nullptr)
-        return;
     CreateComments(source, RelationRelationId, 0,
                    psprintf("%sA row is an event of the person in column %s at the time in column "
                             "%s; periods are those of time zone %s. Counters charge budget %s.",
@@ -159,10 +141,65 @@ void comment_on_source(Oid source, const SourceRow& row) {
                             quoted_name(row.budget)));
 }
 
-void remove_own_comment(Oid source) {
-    const char* comment = GetComment(source, RelationRelationId, 0);
-    if (comment != nullptr && std::strncmp(comment, kOwnComment, std::strlen(kOwnComment)) == 0)
-        CreateComments(source, RelationRelationId, 0, nullptr);
+/// Raises invalid_parameter_value where a running counter of the source would get other offsets
+/// from UTC by the new name of the time zone. Those of a name that has gone are the ones that the
+/// counter's last tick had, or its declaration.
+void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
+    const std::int32_t days = unit_of_budget(row.budget).per_days;
+    ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(source)) {
+        SourceCounterRow counter;
+        if (!read_source_counter(lfirst_oid(cell), counter))
+            continue; // dropped meanwhile
+        const std::int64_t offsets = pg_tzset(row.time_zone) == nullptr
+                                         ? counter.offsets
+                                         : digest_of_offsets(row.time_zone, counter.since, days);
+        if (digest_of_offsets(renamed, counter.since, days) != offsets)
+            ereport(ERROR,
+                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                     errmsg("time zone \"%s\" has other offsets from UTC than \"%s\"", renamed,
+                            row.time_zone),
+                     errdetail("The periods of counter %s are those of the latter.",
+                               quoted_name(lfirst_oid(cell))),
+                     errhint("Give another name of the same zone, or install the time zone data "
+                             "that have the old name.")));
+    }
+}
+
+/// Declares a source in the same way again. It adds what the owner vouches for; persons may move to
+/// a column whose values have the same plain form, and the time zone may have another name.
+void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) {
+    const SourceRow sum{existing.budget,
+                        row.person,
+                        existing.at,
+                        row.time_zone,
+                        existing.person_wise || row.person_wise,
+                        existing.window_wise || row.window_wise,
+                        list_union_int(existing.never_fails, row.never_fails)};
+    const bool moves = row.person != existing.person;
+    const bool renames = std::strcmp(row.time_zone, existing.time_zone) != 0;
+    const auto type = [&](AttrNumber column) { return plain_type(column_type(source, column)); };
+    if (row.budget != existing.budget || row.at != existing.at ||
+        type(row.person) != type(existing.person) ||
+        (!moves && !renames && sum.person_wise == existing.person_wise &&
+         sum.window_wise == existing.window_wise &&
+         list_length(sum.never_fails) == list_length(existing.never_fails)))
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                        errmsg("\"%s\" is already a source", get_rel_name(source)),
+                        errhint("To change it, drop its counters and then use dp_source_drop.")));
+    if (renames)
+        check_same_offsets(source, existing, row.time_zone);
+    update_source(source, sum);
+    restate_guarantees(source, sum);
+    if (has_own_comment(source))
+        comment_on_source(source, sum);
+    if (moves)
+        ereport(NOTICE,
+                (errmsg("the persons of source \"%s\" are in column \"%s\" from now on",
+                        get_rel_name(source), get_attname(source, row.person, false)),
+                 errhint("Its counters go on: each person must have the same value there as in "
+                         "column \"%s\".",
+                         get_attname(source, existing.person, false))));
 }
 
 } // namespace
@@ -181,24 +218,25 @@ DP_FUNCTION(dp_source_create) {
     row.budget = budget;
     row.person = person_column(source, fcinfo->args[kPerson]);
     row.at = time_column(source, fcinfo->args[kAt]);
-    row.time_zone = PG_ARGISNULL(kTimeZone) ? pstrdup(pg_get_timezone_name(session_timezone))
-                                            : text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone));
+    SourceRow existing{};
+    const bool is_source = read_source(source, existing);
+    row.time_zone = existing.time_zone;
+    if (is_source && PG_ARGISNULL(kTimeZone))
+        (void)find_zone(existing.time_zone);
+    else
+        row.time_zone = read_time_zone(fcinfo->args[kTimeZone]);
     row.never_fails = read_columns(source, fcinfo->args[kNeverFails]);
-    check_time_zone(row.time_zone);
     check_source_calls(source, row); // first: there the other check's hint would not help
     read_words(fcinfo, source, unit_of_budget(budget).per_days != 0, row);
-    SourceRow existing;
-    if (read_source(source, existing)) {
-        if (add_words(source, existing, row, !PG_ARGISNULL(kTimeZone)))
-            PG_RETURN_VOID();
-        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-                        errmsg("\"%s\" is already a source", get_rel_name(source)),
-                        errhint("To change it, drop its counters and then use dp_source_drop.")));
+    if (is_source) {
+        declare_again(source, existing, row);
+        PG_RETURN_VOID();
     }
     take_source_types(budget, plain_type(column_type(source, row.person)),
                       column_type(source, row.at));
     insert_source(source, row);
-    comment_on_source(source, row);
+    if (GetComment(source, RelationRelationId, 0) == nullptr) // else its owner has said it
+        comment_on_source(source, row);
     PG_RETURN_VOID();
 }
 
@@ -221,6 +259,7 @@ DP_FUNCTION(dp_source_drop) {
                          "releases. The epsilon of these stays spent.")));
     delete_source(source);
     forget_source(source); // of counters that have ended
-    remove_own_comment(source);
+    if (has_own_comment(source))
+        CreateComments(source, RelationRelationId, 0, nullptr);
     PG_RETURN_VOID();
 }

@@ -7,12 +7,12 @@
 #include "core/count/own_window.hpp"
 
 #include "pg/server/arguments.hpp"
+#include "pg/sources/time_zones.hpp"
 
 extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
@@ -29,15 +29,6 @@ namespace {
                     errmsg("the counter's periods are out of range"),
                     errhint("Choose a later since, a smaller horizon or a shorter every.")));
     pg_unreachable();
-}
-
-pg_tz* find_zone(const char* name) {
-    pg_tz* zone = pg_tzset(name);
-    if (zone == nullptr)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("time zone \"%s\" not recognized", name),
-                        errhint("pg_timezone_names lists the full names.")));
-    return zone;
 }
 
 Interval times(const Interval& interval, std::int64_t n) {
@@ -164,12 +155,6 @@ std::int64_t last_midnight(std::int64_t boundary) {
 
 } // namespace
 
-void check_time_zone(const char* name) {
-    if (!pg_tz_acceptable(find_zone(name))) // as SET TimeZone, which a tick does
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("time zone \"%s\" appears to use leap seconds", name)));
-}
-
 void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     const bool is_date = schedule.type == DATEOID;
     check_every(schedule.every);
@@ -232,8 +217,10 @@ DuePeriods due_periods(const Schedule& schedule, std::int64_t steps, std::int64_
 bool find_open_period(const Schedule& schedule, std::int64_t steps, std::int64_t horizon,
                       TimestampTz ended, TimestampTz now, OpenPeriod& period) {
     pg_tz* zone = pg_tzset(schedule.time_zone);
+    if (zone == nullptr)
+        zone = pg_tzset("GMT");
     const auto shortest = static_cast<std::int64_t>(length_of(schedule.every, 28));
-    if (zone == nullptr || (horizon != kUnbounded && steps >= horizon) || shortest <= 0 ||
+    if ((horizon != kUnbounded && steps >= horizon) || shortest <= 0 ||
         TIMESTAMP_NOT_FINITE(schedule.since) || !is_in_range(schedule, steps + 1))
         return false;
     const TimestampTz before = steps == 0 ? instant(schedule.since, zone) : ended;

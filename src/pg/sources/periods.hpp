@@ -36,9 +36,6 @@ struct DuePeriods {
     TimestampTz ended; ///< the instant at which the last one ended
 };
 
-/// Raises invalid_parameter_value where the zone is unknown.
-void check_time_zone(const char* name);
-
 /// Raises invalid_parameter_value unless `every` is one positive unit, whole days for a date,
 /// `grace` is not negative and `since` is finite, and at midnight for a date; and
 /// datetime_field_overflow where the last period would end out of range.
@@ -67,7 +64,7 @@ struct OpenPeriod {
 };
 
 /// The period after step `steps`; `ended` is as above. False if there is none: the horizon is
-/// reached, the zone is unknown, or the period ends out of range. Never raises an error.
+/// reached, or the period ends out of range. Never raises an error: without the zone it takes UTC.
 /// In the hours after clocks go forward, `behind` may count periods that a tick closes only when
 /// these hours are over.
 [[nodiscard]] bool find_open_period(const Schedule& schedule, std::int64_t steps,

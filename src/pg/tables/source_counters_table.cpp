@@ -28,6 +28,7 @@ enum Column {
     kSince,
     kGrace,
     kEnded,
+    kOffsets,
     kKey,
     kAnalyst,
     kBegun
@@ -62,6 +63,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.since = DatumGetTimestamp(values[kSince]);
             row.grace = *DatumGetIntervalP(values[kGrace]);
             row.ended = nulls[kEnded] ? 0 : DatumGetTimestampTz(values[kEnded]);
+            row.offsets = DatumGetInt64(values[kOffsets]);
             row.key = DatumGetByteaPCopy(values[kKey]);
             row.analyst = DatumGetBool(values[kAnalyst]);
             row.begun = DatumGetBool(values[kBegun]);
@@ -92,6 +94,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},
+                       {kOffsets, Int64GetDatum(row.offsets)},
                        {kKey, PointerGetDatum(row.key)},
                        {kAnalyst, BoolGetDatum(row.analyst)},
                        {kBegun, BoolGetDatum(row.begun)}});
@@ -102,9 +105,10 @@ void mark_begun(Oid counter) {
         raise_dropped();
 }
 
-void mark_ended(Oid counter, TimestampTz ended) {
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
-                               {{kEnded, TimestampTzGetDatum(ended)}}))
+void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets) {
+    if (!replace_in_secret_row(
+            kSourceCounters, {oid_key(counter)},
+            {{kEnded, TimestampTzGetDatum(ended)}, {kOffsets, Int64GetDatum(offsets)}}))
         raise_dropped();
 }
 

@@ -25,10 +25,11 @@ struct SourceCounterRow {
     Interval every;
     Timestamp since; ///< local to the source's time zone
     Interval grace;
-    TimestampTz ended; ///< the instant at which the last closed period ended; else 0
-    bytea* key;        ///< of its tallies
-    bool analyst;      ///< declared by a role that does not own the source
-    bool begun;        ///< of an analyst's: a tick may have read rows
+    TimestampTz ended;    ///< the instant at which the last closed period ended; else 0
+    std::int64_t offsets; ///< digest_of_offsets of the time zone, as the last tick had it
+    bytea* key;           ///< of its tallies
+    bool analyst;         ///< declared by a role that does not own the source
+    bool begun;           ///< of an analyst's: a tick may have read rows
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
@@ -42,8 +43,8 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row);
 /// Stores that a tick of an analyst's counter begins to read rows.
 void mark_begun(Oid counter);
 
-/// Stores when the last closed period ended.
-void mark_ended(Oid counter, TimestampTz ended);
+/// Stores when the last closed period ended, and the offsets with which that was computed.
+void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets);
 
 /// Stores how many groups there are.
 void update_groups(Oid counter, std::int32_t groups);

@@ -67,9 +67,11 @@ void insert_source(Oid source, const SourceRow& row) {
                                  {kNeverFails, array_of(row.never_fails)}});
 }
 
-void update_source_words(Oid source, const SourceRow& row) {
+void update_source(Oid source, const SourceRow& row) {
     (void)replace_in_secret_row(kSources, {oid_key(source)},
-                                {{kPersonWise, BoolGetDatum(row.person_wise)},
+                                {{kPerson, Int16GetDatum(row.person)},
+                                 {kTimeZone, CStringGetTextDatum(row.time_zone)},
+                                 {kPersonWise, BoolGetDatum(row.person_wise)},
                                  {kWindowWise, BoolGetDatum(row.window_wise)},
                                  {kNeverFails, array_of(row.never_fails)}});
 }

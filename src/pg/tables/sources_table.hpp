@@ -26,8 +26,9 @@ struct SourceRow {
 void lock_source(Oid source, bool exclusive);
 
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
-/// Stores for what its owner vouches.
-void update_source_words(Oid source, const SourceRow& row);
+/// Stores what a declaration can change: the person's column, the name of the time zone, and for
+/// what the owner vouches.
+void update_source(Oid source, const SourceRow& row);
 
 void insert_source(Oid source, const SourceRow& row);
 

@@ -1,0 +1,28 @@
+// The time zones of sources, by name: what a zone is may change with the operating system's data,
+// and a name may go.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "pgtime.h"
+}
+
+namespace dp_counter::pg {
+
+/// The name that the argument means, as pg_timezone_names has it: for NULL the session's zone.
+/// Raises invalid_parameter_value for any other name, also for one that SET TimeZone would take as
+/// a number of hours or as a rule.
+[[nodiscard]] char* read_time_zone(const Argument& argument);
+
+/// The zone that a source has. Raises invalid_parameter_value where its name has gone.
+[[nodiscard]] pg_tz* find_zone(const char* name);
+
+/// A digest of the zone's offsets from UTC in the times that a counter can see: from so many days
+/// before `since` to the year 2100. Equal where the offsets are.
+[[nodiscard]] std::int64_t digest_of_offsets(const char* name, Timestamp since, std::int32_t days);
+
+} // namespace dp_counter::pg
