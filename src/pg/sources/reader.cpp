@@ -107,9 +107,9 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
              errmsg("source \"%s\" has an expression that is not accepted", get_rel_name(source)),
              errdetail("%s", reason),
              errhint(
-                 "Use PostgreSQL's functions, or your own if they are declared STABLE or, for the "
-                 "person and the time, IMMUTABLE. Or store the value in a column of the "
-                 "table.")));
+                 "A view may call PostgreSQL's functions, and its owner's if they are declared "
+                 "STABLE or, for the person and the time, IMMUTABLE. What it cannot call can be "
+                 "stored in a column of the table.")));
 }
 
 /// A date is compared with the timestamp of its midnight.

@@ -86,13 +86,17 @@ const char* library_of(Oid procedure) {
 
 /// Shared memory for the job, which lasts over commits.
 void create_segment(const WorkerCall& call, Worker& worker) {
-    const Size queue = queue_offset(call.size);
+    const Size queue = MAXALIGN(sizeof(Job)) + MAXALIGN(call.size);
     worker.segment = dsm_create(queue + kQueueBytes, 0);
     dsm_pin_mapping(worker.segment);
     auto* job = static_cast<Job*>(dsm_segment_address(worker.segment));
-    *job = {kJobVersion,  static_cast<std::uint32_t>(call.size),
-            MyDatabaseId, GetUserId(),
-            call.owner,   LockTimeout};
+    *job = {kJobVersion,
+            static_cast<std::uint32_t>(queue),
+            static_cast<std::uint32_t>(call.size),
+            MyDatabaseId,
+            GetUserId(),
+            call.owner,
+            LockTimeout};
     std::memcpy(request_of(job), call.request, call.size);
     shm_mq* answers = shm_mq_create(reinterpret_cast<char*>(job) + queue, kQueueBytes);
     shm_mq_set_receiver(answers, MyProc);

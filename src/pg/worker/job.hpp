@@ -8,9 +8,10 @@
 
 namespace dp_counter::pg {
 
-/// The head of the shared memory; the request and the queue of the answers follow.
+/// The head of the shared memory; the request follows, and then the queue of the answers.
 struct Job {
-    std::uint32_t version; ///< first for good: of this layout. A session keeps the library it has
+    std::uint32_t version; ///< of this layout: a session keeps the library that it has loaded
+    std::uint32_t queue;   ///< where it begins. These two come first in every version
     std::uint32_t size;    ///< of the request, in bytes
     Oid database;
     Oid caller; ///< the role that called, by which privileges are checked
@@ -18,16 +19,11 @@ struct Job {
     int lock_timeout;
 };
 
-inline constexpr std::uint32_t kJobVersion = 0x64700001;
+inline constexpr std::uint32_t kJobVersion = 1;
 inline constexpr Size kQueueBytes = 65536;
 
 inline char* request_of(Job* job) {
     return reinterpret_cast<char*>(job) + MAXALIGN(sizeof(Job));
-}
-
-/// Where the queue begins, from the beginning of the memory.
-inline Size queue_offset(Size request_size) {
-    return MAXALIGN(sizeof(Job)) + MAXALIGN(request_size);
 }
 
 // Kinds of messages, besides PostgreSQL's 'E' (error) and 'N' (notice).

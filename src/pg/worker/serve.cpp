@@ -53,15 +53,14 @@ Job* attach(Datum main_argument) {
         return nullptr;
     dsm_pin_mapping(segment);
     auto* job = static_cast<Job*>(dsm_segment_address(segment));
-    if (job->version != kJobVersion)
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("a session has another version of dp_counter's library than its "
-                               "worker"),
-                        errhint("Reconnect: the library was replaced.")));
-    auto* answers =
-        reinterpret_cast<shm_mq*>(reinterpret_cast<char*>(job) + queue_offset(job->size));
+    auto* answers = reinterpret_cast<shm_mq*>(reinterpret_cast<char*>(job) + job->queue);
     shm_mq_set_sender(answers, MyProc);
     pq_redirect_to_shm_mq(segment, shm_mq_attach(answers, segment, nullptr));
+    if (job->version != kJobVersion)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("this session has another version of dp_counter's library than the "
+                               "server"),
+                        errhint("Reconnect: the library was replaced.")));
     return job;
 }
 
