@@ -1,21 +1,38 @@
 # Roots: minimal Debian and Ubuntu releases to build and test in, so that nothing is installed on this machine. Sourced by
-# test/majors/run, test/packages/run and test/arm64/run; needs root, debootstrap, curl and the network.
+# test/majors/run, test/packages/run, test/arm64/run and test/upgrade/majors; needs root, debootstrap, apt-get and the network.
+# Packages come from where this machine's own apt takes its own; a release that is not there has no root.
 # shellcheck shell=bash
-
-debian=http://deb.debian.org/debian
-ubuntu=http://archive.ubuntu.com/ubuntu
-
-# Debian has no package with Ubuntu's keys, so they come from Ubuntu, pinned.
-keyring_deb=ubuntu-keyring_2021.03.26_all.deb
-keyring_sha256=0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f
 
 say() { printf '==> %s\n' "$*"; }
 
+# fetch ADDRESS FILE [HASH]: as apt-get would.
+fetch() { /usr/lib/apt/apt-helper download-file "$@" >/dev/null 2>&1; }
+
+# find_mirror RELEASE: sets mirror, and origin to Debian or Ubuntu; or says that there is none.
+find_mirror() {
+	local release=$1 folder
+	folder=$(mktemp -d)
+	while read -r mirror; do
+		# Others than the distribution name their packages after its releases, too.
+		if fetch "$mirror/dists/$release/InRelease" "$folder/InRelease" &&
+			origin=$(grep -oPm1 '^Origin: \K(Debian|Ubuntu)$' "$folder/InRelease"); then
+			rm -r "$folder"
+			return
+		fi
+	done < <(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++ { sub("/$", ""); print }')
+	rm -r "$folder"
+	say "no mirror in this machine's apt configuration has $release"
+	return 1
+}
+
+# Debian 12 has no package with Ubuntu's keys, so they come from Ubuntu, pinned.
+keyring_deb=ubuntu-keyring_2021.03.26_all.deb
+keyring_sha256=0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f
+
 ubuntu_keyring() {
-	local base=$1 keyring=$1/ubuntu-archive-keyring.gpg
+	local base=$1 mirror=$2 keyring=$1/ubuntu-archive-keyring.gpg
 	if [ ! -e "$keyring" ]; then
-		curl -fsS -o "$base/$keyring_deb" "$ubuntu/pool/main/u/ubuntu-keyring/$keyring_deb"
-		sha256sum --quiet -c <<<"$keyring_sha256  $base/$keyring_deb" >&2
+		fetch "$mirror/pool/main/u/ubuntu-keyring/$keyring_deb" "$base/$keyring_deb" "SHA256:$keyring_sha256" || return 1
 		dpkg-deb --fsys-tarfile "$base/$keyring_deb" |
 			tar -xO ./usr/share/keyrings/ubuntu-archive-keyring.gpg >"$keyring.unfinished"
 		mv "$keyring.unfinished" "$keyring"
@@ -31,23 +48,23 @@ prepare_root() {
 	echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90mirror"
 }
 
-# make_root RELEASE MIRROR LOG: makes the root RELEASE in the folder of LOG.
+# make_root RELEASE LOG: makes the root RELEASE in the folder of LOG, from where find_mirror found it.
 make_root() {
-	local release=$1 mirror=$2 log=$3 root components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg script=sid
+	local release=$1 log=$2 root components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg script=sid above=
 	root=$(dirname "$log")/$release
-	if [ "$mirror" = "$ubuntu" ]; then
+	case $origin/$release in
+	Ubuntu/*)
 		components=main,universe
-		keyring=$(ubuntu_keyring "$(dirname "$log")") || return 1
+		keyring=$(ubuntu_keyring "$(dirname "$log")" "$mirror") || return 1
 		script=gutsy # how all of Ubuntu's releases are made; debootstrap may not know the newest by name
-	fi
+		above=$release-updates # minor releases, which Debian's release has itself
+		;;
+	esac
 	rm -rf "$root" "$root.unfinished"
 	debootstrap --variant=minbase --components="$components" --keyring="$keyring" \
 		"$release" "$root.unfinished" "$mirror" "/usr/share/debootstrap/scripts/$script" >"$log" 2>&1 || return 1
 	prepare_root "$root.unfinished"
-	# Ubuntu's minor releases come beside the release; Debian's are part of it.
-	if [ "$mirror" = "$ubuntu" ]; then
-		echo "deb $ubuntu $release-updates ${components//,/ }" >>"$root.unfinished/etc/apt/sources.list"
-	fi
+	[ -z "$above" ] || echo "deb $mirror $above ${components//,/ }" >>"$root.unfinished/etc/apt/sources.list"
 	mv "$root.unfinished" "$root"
 }
 
