@@ -48,7 +48,8 @@ prepare_root() {
 	echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90mirror"
 }
 
-# make_root RELEASE LOG: makes the root RELEASE in the folder of LOG, from where find_mirror found it.
+# make_root RELEASE LOG: makes the root RELEASE in the folder of LOG, from where find_mirror found it. Experimental is no
+# whole release: its root is sid, whose packages stay first.
 make_root() {
 	local release=$1 log=$2 root components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg script=sid above=
 	root=$(dirname "$log")/$release
@@ -59,6 +60,7 @@ make_root() {
 		script=gutsy # how all of Ubuntu's releases are made; debootstrap may not know the newest by name
 		above=$release-updates # minor releases, which Debian's release has itself
 		;;
+	Debian/experimental) release=sid above=experimental ;;
 	esac
 	rm -rf "$root" "$root.unfinished"
 	debootstrap --variant=minbase --components="$components" --keyring="$keyring" \
