@@ -19,7 +19,7 @@ find_mirror() {
 			rm -r "$folder"
 			return
 		fi
-	done < <(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++ { sub("/$", ""); print }')
+	done < <(apt-get --print-uris update | sed -nE "s|^'(https?://.*)/dists/.*|\1|p" | awk '!seen[$0]++')
 	rm -r "$folder"
 	say "no mirror in this machine's apt configuration has $release"
 	return 1
