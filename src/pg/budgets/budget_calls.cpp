@@ -72,7 +72,7 @@ Times read_times(FunctionCallInfo fcinfo, int since_index, Oid budget, bool rene
     if (!renews && (!times.since.isnull || !times.until.isnull))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("budget \"%s\" does not renew: it takes no since and until",
-                               get_rel_name(budget)),
+                               name_of_relation(budget)),
                         errhint("A charge to it is for all rows of a person, whenever they are.")));
     return times;
 }

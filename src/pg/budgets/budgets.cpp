@@ -53,7 +53,7 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
     if (range.since < row.range.since || range.until > row.range.until)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("budget \"%s\" is for rows from %s", get_rel_name(row.budget),
+                 errmsg("budget \"%s\" is for rows from %s", name_of_relation(row.budget),
                         text_of(row.range, time_type)),
                  errdetail("The charge is for rows from %s.", text_of(range, time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
@@ -74,7 +74,7 @@ void check_is_budget(Oid budget) {
     if (!has_secret_row(kBudgets, {oid_key(budget)}))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("\"%s\" is not a budget", get_rel_name(budget)),
+                 errmsg("\"%s\" is not a budget", name_of_relation(budget)),
                  errhint("The view dp_budgets lists the budgets; dp_budget_create creates one.")));
 }
 
@@ -157,7 +157,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
             DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(rest.least))))
         ereport(ERROR,
                 (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", get_rel_name(budget),
+                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", name_of_relation(budget),
                         text_of(rest.least), text_of(epsilon)),
                  root.per_days != 0 ? errdetail("%s", detail_of(rest, range, root.time_type)) : 0,
                  errhint("The view %s lists what has spent it. Dropping a counter that never "

@@ -23,13 +23,13 @@ void lock_with_above(const BudgetRow& row) {
 
 [[noreturn]] void raise_in_use(Oid budget, const char* what, const char* detail, const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                    errmsg("cannot drop budget %s because %s", get_rel_name(budget), what),
+                    errmsg("cannot drop budget %s because %s", name_of_relation(budget), what),
                     errdetail("%s", detail), errhint("%s", hint)));
     pg_unreachable();
 }
 
 void check_not_in_use(const BudgetRow& row) {
-    check_charges_no_source(row.budget, get_rel_name(row.budget));
+    check_charges_no_source(row.budget, name_of_relation(row.budget));
     const Oid within = any_budget_within(row.number);
     if (OidIsValid(within))
         raise_in_use(row.budget, "a budget is within it",

@@ -8,6 +8,7 @@
 
 #include "pg/budgets/budget_rows.hpp"
 #include "pg/server/backend_random.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -43,7 +44,7 @@ void check_type(Oid budget, const char* column, Oid type, Oid expected) {
         ereport(ERROR,
                 (errcode(ERRCODE_DATATYPE_MISMATCH),
                  errmsg("%s must be of type %s, not %s, in all sources of budget \"%s\"", column,
-                        format_type_be(expected), format_type_be(type), get_rel_name(budget)),
+                        format_type_be(expected), format_type_be(type), name_of_relation(budget)),
                  errhint("A person's windows follow from the value and its type. Cast the column "
                          "in the view.")));
 }

@@ -12,6 +12,7 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/sources/periods.hpp"
@@ -88,7 +89,7 @@ Asked read_asked(FunctionCallInfo fcinfo) {
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("%s requires a counter with periods", since.isnull ? "until" : "since"),
                  errdetail("Counter \"%s\" counts events that are recorded.",
-                           get_rel_name(asked.counter)),
+                           name_of_relation(asked.counter)),
                  errhint("Choose its steps by a condition on the column step.")));
     const EntryRange range{since.isnull ? DT_NOBEGIN : DatumGetTimestamp(since.value),
                            until.isnull ? DT_NOEND : DatumGetTimestamp(until.value)};
@@ -350,7 +351,7 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, Result& result, std::int64_
             if (is_null || step < from || step > last)
                 ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
                                 errmsg("view \"%s\" does not show the steps that it was asked for",
-                                       get_rel_name(asked.counter))));
+                                       name_of_relation(asked.counter))));
             return places[step - from];
         };
         for (std::uint64_t i = 0; i < count; ++i)

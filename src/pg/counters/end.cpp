@@ -2,6 +2,7 @@
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -23,13 +24,13 @@ namespace {
 void check_released(Oid counter, const CounterRow& row) {
     if (row.steps == 0)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("counter \"%s\" has released nothing", get_rel_name(counter)),
+                        errmsg("counter \"%s\" has released nothing", name_of_relation(counter)),
                         errhint("Use dp_counter_drop to drop it.")));
     if (published_steps(row.number) < row.steps)
         ereport(ERROR,
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("step %lld of counter \"%s\" is closed, but not published",
-                        static_cast<long long>(row.steps), get_rel_name(counter)),
+                        static_cast<long long>(row.steps), name_of_relation(counter)),
                  errhint("Call dp_counter_tick, which publishes it, and end the counter then.")));
 }
 

@@ -1,6 +1,7 @@
 #include "pg/events/event_counter.hpp"
 
 #include "pg/events/events_table.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
@@ -52,7 +53,7 @@ Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     if (row.has_every && called < next_step_due(row.steps, row.released_at, row.every)) {
         ereport(NOTICE,
                 (errmsg("counter \"%s\" closes no step: the last one was closed less than %s ago",
-                        get_rel_name(counter),
+                        name_of_relation(counter),
                         DatumGetCString(
                             DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));
         return Closed::nothing;

@@ -4,6 +4,7 @@
 #include "pg/events/pending_events.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
@@ -27,7 +28,7 @@ void check_is_recorded(Oid counter) {
     const bool has_ended = check_is_counter(counter);
     if (has_source(counter))
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("counter \"%s\" has a source", get_rel_name(counter)),
+                        errmsg("counter \"%s\" has a source", name_of_relation(counter)),
                         errhint("It counts the rows of its source. To record events, use a counter "
                                 "of dp_event_counter_create.")));
     if (has_ended)

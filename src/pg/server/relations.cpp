@@ -37,7 +37,7 @@ void check_privilege(Oid relation, AclMode privilege) {
 
 void raise_denied(Oid relation) {
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relation)),
-                   get_rel_name(relation));
+                   name_of_relation(relation));
     pg_unreachable();
 }
 
@@ -53,7 +53,7 @@ void check_owner(Oid relation) {
     check_exists(relation);
     if (!is_owner(relation))
         aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
-                       get_rel_name(relation));
+                       name_of_relation(relation));
 }
 
 void check_owner_or_privilege(Oid relation, AclMode privilege) {
@@ -81,6 +81,13 @@ Oid owner_of(Oid relation) {
     const Oid owner = reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relowner;
     ReleaseSysCache(tuple);
     return owner;
+}
+
+char* name_of_relation(Oid relation) {
+    char* name = get_rel_name(relation);
+    if (name == nullptr)
+        raise_no_relation(relation);
+    return name;
 }
 
 char* quoted_name(Oid relation) {

@@ -36,6 +36,10 @@ void check_owner_or_privilege(Oid relation, AclMode privilege);
 /// Who owns it. Raises undefined_table.
 [[nodiscard]] Oid owner_of(Oid relation);
 
+/// Its name, for a message. Raises undefined_table: a relation that was there may have been dropped
+/// when anything that waits, or looks up another one, has been called since.
+[[nodiscard]] char* name_of_relation(Oid relation);
+
 /// schema.relation, quoted. Raises undefined_table.
 [[nodiscard]] char* quoted_name(Oid relation);
 

@@ -1,5 +1,6 @@
 #include "pg/sources/add_groups.hpp"
 
+#include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/declare_counter.hpp"
 #include "pg/sources/groups.hpp"
@@ -22,13 +23,14 @@ SourceCounterRow require_groups(Oid counter) {
     SourceCounterRow declared;
     if (!read_source_counter(counter, declared) || declared.by == InvalidAttrNumber)
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("counter \"%s\" has no groups", get_rel_name(counter)),
+                        errmsg("counter \"%s\" has no groups", name_of_relation(counter)),
                         errhint("Groups can be added to a counter that was created with by and "
                                 "groups.")));
     if (!OidIsValid(declared.source))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                        errmsg("the source of counter \"%s\" was dropped", get_rel_name(counter)),
-                        errhint("Its releases remain, but it cannot count anything else.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_OBJECT),
+                 errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
+                 errhint("Its releases remain, but it cannot count anything else.")));
     return declared;
 }
 

@@ -75,10 +75,11 @@ void check_cells(std::int64_t groups, std::int64_t periods, std::int64_t most, c
 
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
     if (arguments.budget.isnull && !is_owner_or_may(budget, ACL_INSERT))
-        ereport(ERROR,
-                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                 errmsg("permission denied for the budget of source \"%s\"", get_rel_name(source)),
-                 errhint("Name a budget within it that you may charge: budget => 'research'.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("permission denied for the budget of source \"%s\"", name_of_relation(source)),
+             errhint("Name a budget within it that you may charge: budget => 'research'.")));
     check_budget_chargeable(budget);
 }
 
@@ -99,7 +100,7 @@ Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source) 
     if (!is_within(budget, budget_of_source))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("budget \"%s\" is neither that of source \"%s\" nor within it",
-                               get_rel_name(budget), get_rel_name(source)),
+                               name_of_relation(budget), name_of_relation(source)),
                         errhint("The view dp_budgets lists the budgets.")));
     return budget;
 }
@@ -112,7 +113,7 @@ void check_never_fails(const SourceCounterRow& row, const SourceRow& source, int
     if (reason != nullptr)
         ereport(ERROR,
                 (errcode(sqlstate),
-                 errmsg("source \"%s\" may fail for some rows", get_rel_name(row.source)),
+                 errmsg("source \"%s\" may fail for some rows", name_of_relation(row.source)),
                  errdetail("%s", reason),
                  errhint("Its owner can vouch for the column, by calling dp_source_create again "
                          "with never_fails.")));
@@ -122,7 +123,7 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
     const SourceCounterRow& row = declaration.row;
     if (!row.analyst)
         return;
-    const char* budget = get_rel_name(declaration.budget);
+    const char* budget = name_of_relation(declaration.budget);
     const BudgetLimits limits = limits_of_budget(declaration.budget);
     if (DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(epsilon),
                                          NumericGetDatum(limits.least_epsilon))))

@@ -14,6 +14,7 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/columns.hpp"
@@ -214,9 +215,10 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         raise_dropped();
     SourceRow source;
     if (!read_source(declared.source, source))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                        errmsg("the source of counter \"%s\" was dropped", get_rel_name(counter)),
-                        errhint("Its releases remain, but it cannot close further steps.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_OBJECT),
+                 errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
+                 errhint("Its releases remain, but it cannot close further steps.")));
     const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
                             declared.since, declared.every, declared.grace};
     std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));

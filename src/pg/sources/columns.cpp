@@ -1,5 +1,7 @@
 #include "pg/sources/columns.hpp"
 
+#include "pg/server/relations.hpp"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -11,9 +13,9 @@ namespace dp_counter::pg {
 Oid column_type(Oid view, AttrNumber column) {
     const Oid type = get_atttype(view, column);
     if (!OidIsValid(type))
-        ereport(ERROR,
-                (errcode(ERRCODE_UNDEFINED_COLUMN),
-                 errmsg("column %d of source \"%s\" does not exist", column, get_rel_name(view))));
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                        errmsg("column %d of source \"%s\" does not exist", column,
+                               name_of_relation(view))));
     return type;
 }
 
@@ -27,7 +29,7 @@ Oid column_collation(Oid view, AttrNumber column) {
 
 AttrNumber read_column(Oid relation, const Argument& argument, const char* parameter) {
     check_not_null(argument, parameter,
-                   psprintf("Name a column of \"%s\".", get_rel_name(relation)));
+                   psprintf("Name a column of \"%s\".", name_of_relation(relation)));
     const char* name = TextDatumGetCString(argument.value);
     const AttrNumber column = get_attnum(relation, name);
     if (column <= 0)
@@ -35,7 +37,7 @@ AttrNumber read_column(Oid relation, const Argument& argument, const char* param
             ERROR,
             (errcode(ERRCODE_UNDEFINED_COLUMN),
              errmsg("%s: column \"%s\" of \"%s\" does not exist", parameter, name,
-                    get_rel_name(relation)),
+                    name_of_relation(relation)),
              errhint("Name a column of the view. For an expression, add a column to the view.")));
     return column;
 }
@@ -57,7 +59,7 @@ SourceRow require_source(Oid relation) {
     if (!read_source(relation, row))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("\"%s\" is not a source", get_rel_name(relation)),
+                 errmsg("\"%s\" is not a source", name_of_relation(relation)),
                  errhint("The view dp_sources lists the sources; dp_source_create declares one.")));
     return row;
 }

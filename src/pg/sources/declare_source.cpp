@@ -45,11 +45,11 @@ void check_view(Oid source) {
         ereport(
             ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-             errmsg("\"%s\" is not a view", get_rel_name(source)),
+             errmsg("\"%s\" is not a view", name_of_relation(source)),
              errhint("Create a view with the columns that may be counted, and name that view.")));
     if (get_rel_persistence(source) == RELPERSISTENCE_TEMP)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("source \"%s\" cannot be temporary", get_rel_name(source))));
+                        errmsg("source \"%s\" cannot be temporary", name_of_relation(source))));
 }
 
 AttrNumber person_column(Oid source, const Argument& argument) {
@@ -97,7 +97,7 @@ void read_words(FunctionCallInfo fcinfo, Oid source, bool renews, SourceRow& row
     const char* reason = row.person_wise ? nullptr : why_not_person_wise(source);
     if (reason != nullptr)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("source \"%s\" is not a simple view", get_rel_name(source)),
+                        errmsg("source \"%s\" is not a simple view", name_of_relation(source)),
                         errdetail("%s", reason), errhint("%s", hint)));
 }
 
@@ -185,7 +185,7 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
          sum.window_wise == existing.window_wise &&
          list_length(sum.never_fails) == list_length(existing.never_fails)))
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-                        errmsg("\"%s\" is already a source", get_rel_name(source)),
+                        errmsg("\"%s\" is already a source", name_of_relation(source)),
                         errhint("To change it, drop its counters and then use dp_source_drop.")));
     if (renames)
         check_same_offsets(source, existing, row.time_zone);
@@ -196,7 +196,7 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
     if (moves)
         ereport(NOTICE,
                 (errmsg("the persons of source \"%s\" are in column \"%s\" from now on",
-                        get_rel_name(source), get_attname(source, row.person, false)),
+                        name_of_relation(source), get_attname(source, row.person, false)),
                  errhint("Its counters go on: each person must have the same value there as in "
                          "column \"%s\".",
                          get_attname(source, existing.person, false))));
@@ -253,7 +253,7 @@ DP_FUNCTION(dp_source_drop) {
         ereport(ERROR,
                 (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                  errmsg("cannot drop source \"%s\" because counters depend on it",
-                        get_rel_name(source)),
+                        name_of_relation(source)),
                  errdetail("Counter %s depends on it.", quoted_name(linitial_oid(counters))),
                  errhint("Drop the counters first, or end them (dp_counter_end) to keep their "
                          "releases. The epsilon of these stays spent.")));

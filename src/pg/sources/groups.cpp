@@ -5,6 +5,7 @@
 #include "pg/sources/groups.hpp"
 
 #include "pg/server/arguments.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/public_view.hpp"
@@ -87,7 +88,7 @@ Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_
     }
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("view \"%s\" no longer contains its groups", get_rel_name(counter)),
+             errmsg("view \"%s\" no longer contains its groups", name_of_relation(counter)),
              errdetail("The view was replaced. The counter reads the labels of an enum from it."),
              errhint("Restore the view from a backup, or drop the counter.")));
     pg_unreachable();

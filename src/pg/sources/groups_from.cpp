@@ -44,7 +44,7 @@ void check_table(Oid table) {
     const char kind = get_rel_relkind(table);
     if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("groups_from: \"%s\" is not a table", get_rel_name(table)),
+                        errmsg("groups_from: \"%s\" is not a table", name_of_relation(table)),
                         errhint("It is read once. Store the groups in a table.")));
 }
 
@@ -53,7 +53,7 @@ Datum read_table(Oid table, const char* column) {
     if (get_attnum(table, column) <= InvalidAttrNumber)
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("groups_column: column \"%s\" of \"%s\" does not exist", column,
-                               get_rel_name(table))));
+                               name_of_relation(table))));
     SPI_connect();
     const char* sql =
         psprintf("SELECT pg_catalog.array_agg(g.name::pg_catalog.text ORDER BY g.name) FROM "
@@ -61,7 +61,7 @@ Datum read_table(Oid table, const char* column) {
                  quote_identifier(column), quoted_name(table), kMostGroups + 1);
     // Not read-only: by a snapshot of its own, after it has waited for the table.
     if (SPI_execute(sql, false, 1) != SPI_OK_SELECT)
-        elog(ERROR, "could not read \"%s\"", get_rel_name(table));
+        elog(ERROR, "could not read \"%s\"", name_of_relation(table));
     bool is_empty = false;
     const Datum texts = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_empty);
     const Datum array = SPI_datumTransfer(
@@ -96,14 +96,14 @@ void check_not_read(const WrittenGroups& groups, Oid source) {
     Datum values[] = {ObjectIdGetDatum(source), ObjectIdGetDatum(groups.table)};
     SPI_connect();
     if (SPI_execute_with_args(kReads, 2, types, values, nullptr, false, 1) != SPI_OK_SELECT)
-        elog(ERROR, "could not read what \"%s\" depends on", get_rel_name(source));
+        elog(ERROR, "could not read what \"%s\" depends on", name_of_relation(source));
     const bool is_read = SPI_processed != 0;
     SPI_finish();
     if (is_read)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("groups_from: source \"%s\" reads \"%s\"", get_rel_name(source),
-                        get_rel_name(groups.table)),
+                 errmsg("groups_from: source \"%s\" reads \"%s\"", name_of_relation(source),
+                        name_of_relation(groups.table)),
                  errdetail("The groups are public, and the rows of a source are secret."),
                  errhint("Store the groups in another table, which is known without the rows.")));
 }

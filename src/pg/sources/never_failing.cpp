@@ -5,6 +5,8 @@
 
 #include "pg/sources/never_failing.hpp"
 
+#include "pg/server/relations.hpp"
+
 extern "C" {
 #include "access/transam.h"
 #include "catalog/pg_class.h"
@@ -330,7 +332,7 @@ const char* why_entry_may_fail(const RangeTblEntry* entry) {
                        ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                        : NIL)
         if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-            return psprintf("foreign table \"%s\"", get_rel_name(lfirst_oid(cell)));
+            return psprintf("foreign table \"%s\"", name_of_relation(lfirst_oid(cell)));
     return nullptr;
 }
 

@@ -34,12 +34,12 @@ BudgetUnit read_unit(Oid budget) {
     const BudgetUnit unit = unit_of_budget(budget);
     if (unit.per_days == 0)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("budget \"%s\" does not renew", get_rel_name(budget)),
+                        errmsg("budget \"%s\" does not renew", name_of_relation(budget)),
                         errhint("Its unit is a person's life: group by the person alone.")));
     if (!OidIsValid(unit.time_type))
         ereport(ERROR,
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                 errmsg("budget \"%s\" has no source yet", get_rel_name(budget)),
+                 errmsg("budget \"%s\" has no source yet", name_of_relation(budget)),
                  errhint("The first source determines the types of person and time: declare it "
                          "with dp_source_create.")));
     return unit;

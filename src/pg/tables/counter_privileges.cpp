@@ -1,5 +1,6 @@
 #include "pg/tables/counter_privileges.hpp"
 
+#include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
 
 extern "C" {
@@ -14,7 +15,7 @@ bool check_is_counter(Oid counter) {
         ereport(
             ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-             errmsg("\"%s\" is not a counter", get_rel_name(counter)),
+             errmsg("\"%s\" is not a counter", name_of_relation(counter)),
              errhint("The view dp_counters lists the counters; dp_counter_create creates one.")));
     return *ended;
 }

@@ -3,6 +3,7 @@
 #include "core/accuracy/independent_error.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/dumps.hpp"
 #include "pg/tables/secret_tables.hpp"
 
@@ -200,7 +201,7 @@ void read_running_counter(Oid counter, CounterRow& row) {
 void raise_ended(Oid counter, const char* hint) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("counter \"%s\" has ended", get_rel_name(counter)), errhint("%s", hint)));
+             errmsg("counter \"%s\" has ended", name_of_relation(counter)), errhint("%s", hint)));
     pg_unreachable();
 }
 
@@ -209,7 +210,7 @@ void check_is_here(Oid counter, const CounterRow& row) {
         ereport(
             ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("counter \"%s\" is in a copy of its database", get_rel_name(counter)),
+             errmsg("counter \"%s\" is in a copy of its database", name_of_relation(counter)),
              errdetail("Since its last step the database was restored, copied or upgraded, or a "
                        "standby was promoted. A step that was closed before is published."),
              errhint("If the original releases nothing more, and nobody has seen a step that is "

@@ -83,7 +83,7 @@ void grant_select(Oid view, Oid owner, Oid role) {
     as_command(owner, sql, [&](Node* statement) {
         execute(statement, sql);
         if (!may_read())
-            raise_renamed(get_rel_name(view));
+            raise_renamed(name_of_relation(view));
     });
 }
 
@@ -272,7 +272,7 @@ void forget_source_of_view(Oid view) {
 }
 
 void drop_view(Oid view) {
-    char* name = get_rel_name(view);
+    char* name = name_of_relation(view);
     const char* sql = psprintf("DROP VIEW %s", quoted_name(view));
     as_command(is_owner(view) ? GetUserId() : owner_of(view), sql, [&](Node* statement) {
         execute(statement, sql);

@@ -2,6 +2,7 @@
 
 #include "pg/tables/sources_table.hpp"
 
+#include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -87,7 +88,7 @@ void check_charges_no_source(Oid budget, const char* name) {
                     (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                      errmsg("cannot drop budget %s because a source depends on it", name),
                      errdetail("Source \"%s\" charges it.",
-                               get_rel_name(DatumGetObjectId(values[kSource]))),
+                               name_of_relation(DatumGetObjectId(values[kSource]))),
                      errhint("Use dp_source_drop to make the source an ordinary view again.")));
         });
 }
