@@ -1,10 +1,12 @@
 #include "core/count/counter_state.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -234,6 +236,30 @@ TEST(ReleaseInterval, IsThatOfTheNoiseItself) {
     EXPECT_EQ(release_width(errors, {1, 500, 100}), 196);
     StreamError without_a_horizon(counter_request(kUnbounded, 1));
     EXPECT_GT(release_width(without_a_horizon, {2000, 500, 15}), 0);
+}
+
+// Against all values of the count of both, at each of which the share has a normal interval.
+TEST(ReleaseInterval, OfAShareThatIsNotPlannedIsTheNormalApproximation) {
+    for (const auto& [above, below] : {std::pair(500, 500), {300, 700}, {990, 10}, {0, 1000}}) {
+        constexpr double kStddev = 30;
+        // By the greater of both.
+        const ShareInterval share = normal_share({7, above, kStddev}, {7, below, kStddev / 2});
+        const ShareInterval other = normal_share({7, above, kStddev / 2}, {7, below, kStddev});
+        EXPECT_EQ(std::pair(share.low, share.high), std::pair(other.low, other.high));
+        const auto is_in = [&](double p) {
+            return std::abs((1 - p) * above - p * below) <=
+                   1.959963984540054 * kStddev * std::hypot(1 - p, p);
+        };
+        double low = 1;
+        double high = 0;
+        for (int part = 0; part <= 100000; ++part)
+            if (const double p = part / 1e5; is_in(p)) {
+                low = std::min(low, p);
+                high = std::max(high, p);
+            }
+        EXPECT_NEAR(share.low, low, 5e-4) << above; // quantiles between the nodes are chords
+        EXPECT_NEAR(share.high, high, 5e-4) << above;
+    }
 }
 
 TEST(ReleaseInterval, StaysWithinWhatACountCanBe) {

@@ -166,6 +166,40 @@ TEST(PersonBound, CountsWhatTheDefinitionCounts) {
     }
 }
 
+// The tally has the newest window of a person: the bound of an earlier one is used up.
+TEST(PersonBound, AnEventOfAnEarlierWindowDoesNotCount) {
+    const Story story{10, 0, 10, {2, false}, {}};
+    for (const bool once : {false, true}) {
+        Counted counted;
+        Tick tick(story, counted);
+        PersonBound bound({2, once});
+        bound.begin({5, 0});
+        bound.add({40, 4, 4, 0, 0}, tick);
+        bound.add({50, 5, 5, 0, 0}, tick);
+        const Tally tally = bound.end(tick);
+        EXPECT_EQ(counted, (Counted{{{5, 0, 0}, 1}})) << once;
+        EXPECT_EQ(tally.window, 5);
+        EXPECT_EQ(tally.used, 1);
+    }
+}
+
+// A person inherits nothing from the one before.
+TEST(PersonBound, EachPersonBeginsAfresh) {
+    const Story story{10, 0, 10, {1, true}, {}};
+    for (const std::int64_t per_person : {0, 1}) {
+        Counted counted;
+        Tick tick(story, counted);
+        PersonBound bound({per_person, true});
+        for (int person = 0; person < 3; ++person) {
+            bound.begin({-1, 0});
+            for (const std::int64_t time : {7, 8})
+                bound.add({time, 0, story.step(time), 0, 0}, tick);
+            (void)bound.end(tick);
+        }
+        EXPECT_EQ(counted, (Counted{{{0, 0, 0}, 3}}));
+    }
+}
+
 TEST(PersonBound, AWindowChangesAtMostItsBound) {
     std::mt19937_64 random(2);
     int tight = 0;
