@@ -88,6 +88,36 @@ SELECT DISTINCT count, share FROM flu_by_week;
 SELECT DISTINCT count, avg, low, high FROM dp_counter_changes('flu_by_week', 3);
 ROLLBACK;
 
+-- Near epsilon 1, where the noise shows: the error bars of each release, and of the last periods, are those of the counter's own
+-- parameters, whichever was ticked before it in the same session; and a number of events is rounded.
+SELECT dp_counter_create(name, 'stays_dp', epsilon, '7 days', timestamp '2025-01-01', horizon => horizon, per_person => per_person, cumulative => cumulative, sum => sum, avg => avg, share => share, lower => lower, upper => upper) AS near_1
+FROM (VALUES ('a_share', 0.5, 9, 4, true, NULL, NULL, 'flu', NULL, NULL), ('b_share', 0.05, 16, 3, true, NULL, NULL, 'flu', NULL, NULL), ('c_average', 1, 20, 2, true, NULL, 'days', NULL, -5, 30), ('d_sum', 0.75, 14, 4, true, 'cents', NULL, NULL, -100, 30),
+             ('e_count', 1.5, 9, 4, true, NULL, NULL, NULL, NULL, NULL), ('f_share', 1, 9, 4, false, NULL, NULL, 'flu', NULL, NULL), ('g_average', 0.25, 16, 2, false, NULL, 'days', NULL, 0, 30), ('h_sum', 2, 9, 4, false, 'cents', NULL, NULL, 0, 30),
+             ('i_share', 2, 12, 1, false, NULL, NULL, 'flu', NULL, NULL)) AS c (name, epsilon, horizon, per_person, cumulative, sum, avg, share, lower, upper);
+CALL dp_source_tick('stays_dp');
+-- what dp_counters says is of the last step
+SELECT (SELECT stddev FROM dp_counters WHERE counter = 'e_count'::regclass) = (SELECT stddev FROM e_count ORDER BY step DESC LIMIT 1) AS last_count, (SELECT stddev FROM dp_counters WHERE counter = 'd_sum'::regclass) = (SELECT stddev FROM d_sum ORDER BY step DESC LIMIT 1) AS last_sum,
+       (SELECT count(DISTINCT stddev) FROM e_count) > 1 AS that_changes;
+-- the released numbers of the last `lag` periods, with their bars; 0: those of the view itself
+CREATE FUNCTION released(c dp_counters, lag integer) RETURNS TABLE (step bigint, one bigint, other bigint, count bigint, low float8, high float8) LANGUAGE plpgsql AS $$
+DECLARE
+    last constant text := CASE WHEN lag = 0 THEN '%1$s' WHEN c.cumulative THEN '%1$s - lag(%1$s, %2$s, 0::bigint) OVER (ORDER BY step)' ELSE '(sum(%1$s) OVER (ORDER BY step ROWS %2$s - 1 PRECEDING))::bigint' END;
+    bars constant text := CASE WHEN lag = 0 THEN format('SELECT step, %s AS count, low, high FROM %s', CASE WHEN c.measure <> 'sum' THEN 'count' ELSE 'NULL::bigint' END, c.counter) ELSE format('dp_counter_changes(%L, %s)', c.counter, lag) END;
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT step, one, other, d.count, d.low::float8, d.high::float8 FROM (SELECT step, %s AS one, %s AS other FROM %s) AS v JOIN (SELECT * FROM %s) AS d USING (step)',
+                                format(last, CASE c.measure WHEN 'count' THEN 'count' WHEN 'sum' THEN 'sum' ELSE 'above' END, lag), CASE WHEN c.measure IN ('avg', 'share') THEN format(last, 'below', lag) ELSE 'NULL::bigint' END,
+                                c.counter, CASE WHEN lag = 0 THEN format('(%s) AS b', bars) ELSE bars END);
+END $$;
+CREATE FUNCTION planned(c dp_counters, lag integer, step bigint, one bigint, other bigint) RETURNS numrange LANGUAGE sql AS $$
+    SELECT CASE WHEN other IS NULL THEN (SELECT numrange(lower(i), upper(i) - 1, '[]') FROM dp_interval(one, steps, c.horizon, c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, since, CASE WHEN c.lower < 0 THEN NULL ELSE int8range '[0,)' END) AS i)
+           ELSE dp_avg_interval(one, other, steps, c.horizon, c.epsilon::float8, coalesce(c.lower, 0), coalesce(c.upper, 1), 0.95, c.k, c.mechanism, c.sensitivity, since) END
+    FROM (SELECT CASE WHEN c.cumulative THEN step ELSE greatest(lag, 1) END, CASE WHEN c.cumulative AND lag > 0 THEN step - lag ELSE 0 END) AS s (steps, since)
+$$;
+SELECT c.counter, lag, count(*) AS rows,
+       count(*) FILTER (WHERE NOT i @> low::numeric OR NOT i @> high::numeric OR low - lower(i) > (high - low) / 50 OR upper(i) - high > (high - low) / 50) AS other_bars, -- i is rounded outwards
+       count(*) FILTER (WHERE other IS NOT NULL AND r.count <> round((one::numeric + other) / (coalesce(c.upper, 1) - coalesce(c.lower, 0)))) AS other_counts
+FROM dp_counters AS c, unnest('{0,1,3}'::integer[]) AS lag, released(c, lag) AS r, planned(c, lag, step, one, other) AS i WHERE c.counter::text ~ '^[a-i]_' GROUP BY 1, 2 ORDER BY c.counter::text, lag;
+
 -- a group without events: nothing can be said
 DELETE FROM stays;
 SELECT dp_counter_create('none', 'stays_dp', 1e9, '7 days', timestamp '2025-01-01', horizon => 1, per_person => 4, avg => 'days', lower => 3, upper => 8);

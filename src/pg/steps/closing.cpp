@@ -20,10 +20,10 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The steps of one stream; totals holds what was counted in each of them. Returns the mechanism.
-MechanismSpec close_stream(MemoryContext context, const CounterRow& row, SecretRowsInOrder& streams,
-                           std::int32_t stream, int128* totals, std::int64_t steps,
-                           ClosedRelease* closed) {
+/// The steps of one stream; totals holds what was counted in each of them.
+StoredState close_stream(MemoryContext context, const CounterRow& row, SecretRowsInOrder& streams,
+                         std::int32_t stream, int128* totals, std::int64_t steps,
+                         ClosedRelease* closed) {
     StreamRow stored;
     next_stream(streams, stream, stored);
     for (std::int64_t s = 0; s < steps; ++s)
@@ -31,14 +31,14 @@ MechanismSpec close_stream(MemoryContext context, const CounterRow& row, SecretR
     const StoredState next = close_steps(context, stored.state, row.steps, totals, steps, closed);
     stored.state = next.bytes;
     update_stream(streams, stored);
-    return next.spec;
+    return next;
 }
 
-/// From the releases of its two numbers at one step.
-ClosedAverage average_of(const CounterRow& row, const CounterRelease& above,
+/// From the releases of its two numbers at one step; of totals, with what was asked for.
+ClosedAverage average_of(const std::optional<StoredState>& totals, const CounterRelease& above,
                          const CounterRelease& below) {
-    return {below.count, row.cumulative ? share_of_totals(above, below)
-                                        : share_of_cells(above.count, below.count)};
+    return {below.count, totals ? share_of_totals(totals->request, above, below)
+                                : share_of_cells(above.count, below.count)};
 }
 
 } // namespace
@@ -58,7 +58,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     const TimestampTz released_at = std::max(counted.called, row.released_at);
     const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
                                        {Int64GetDatum(row.sensitivity), false});
-    std::optional<MechanismSpec> spec;
+    std::optional<StoredState> next; // of totals
     MemoryContext caller = MemoryContextSwitchTo(context);
     const NewSecretRows releases = begin_releases();
     SecretRowsInOrder streams{};
@@ -74,13 +74,13 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
                 counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];
         ClosedRelease* const of_number = closed + number * steps;
         if (row.cumulative)
-            spec = close_stream(stream_context, row, streams, stream, totals, counted.steps,
+            next = close_stream(stream_context, row, streams, stream, totals, counted.steps,
                                 of_number);
         else
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
         if (number + 1 == numbers) {
             for (std::size_t s = 0; numbers == 2 && s < steps; ++s)
-                averages[s] = average_of(row, closed[s].release, closed[steps + s].release);
+                averages[s] = average_of(next, closed[s].release, closed[steps + s].release);
             insert_releases(releases, row.number, released_at,
                             {static_cast<std::int32_t>(cell / numbers) + 1, counted.steps, closed,
                              numbers == 2 ? averages : nullptr, counted.periods, counted.least});
@@ -94,7 +94,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     row.steps += counted.steps;
     row.released_at = released_at;
     row.stddev = closed[steps - 1].release.stddev;
-    update_counter(counter, spec ? &*spec : nullptr, row);
+    update_counter(counter, next ? &next->spec : nullptr, row);
     MemoryContextDelete(context);
 }
 

@@ -18,11 +18,10 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Mechanisms and the last counter's request, public values alone. They outlive the functions
-/// below, since errors that PostgreSQL raises in them would pass over destructors.
+/// Mechanisms, public values alone. They outlive the functions below, since errors that PostgreSQL
+/// raises in them would pass over destructors.
 std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
 constinit MechanismCache plans;
-std::optional<Request> last;
 
 /// Prepared, unless the stream before had the same. The reference is good until the next call.
 const PreparedMechanism& prepare(const MechanismSpec& spec) {
@@ -41,7 +40,7 @@ StoredState store(MemoryContext context, CounterState* state) {
     auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
     SET_VARSIZE(stored, size);
     StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
-    return {stored, state->spec()};
+    return {stored, state->spec(), state->request()};
 }
 
 /// The release of a step. Where `closed` holds that of another stream of the same counter at the
@@ -51,7 +50,6 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
     const CounterRelease release = noise.release(total);
     const bool is_known =
         closed.release.step == release.step && closed.release.stddev == release.stddev;
-    last = request;
     const std::int64_t width =
         is_known ? closed.width : release_width(counter_forecast.errors(request), release);
     closed = {release, width};
@@ -115,10 +113,11 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
     return store(context, state);
 }
 
-ShareInterval share_of_totals(const CounterRelease& above, const CounterRelease& below) {
+ShareInterval share_of_totals(const Request& request, const CounterRelease& above,
+                              const CounterRelease& below) {
     return run([&] {
-        if (is_planned(counter_forecast.errors(*last), above))
-            return counter_forecast.share_interval(*last, above.count, below.count, above.step,
+        if (is_planned(counter_forecast.errors(request), above))
+            return counter_forecast.share_interval(request, above.count, below.count, above.step,
                                                    kReleaseConfidence);
         return normal_share(above, below);
     });

@@ -14,10 +14,11 @@ namespace dp_counter::pg {
 /// The errors of counters, remembered by this backend.
 extern Forecast counter_forecast;
 
-/// A state as a bytea, in secret memory, with the mechanism of its epoch.
+/// A state as a bytea, in secret memory, with the mechanism of its epoch and what was asked for.
 struct StoredState {
     struct varlena* bytes;
     MechanismSpec spec;
+    Request request;
 };
 
 /// A stream at step 0. Raises invalid_parameter_value.
@@ -37,9 +38,8 @@ struct StoredState {
                                       std::int64_t steps, const int128* totals, std::int64_t count,
                                       ClosedRelease* releases);
 
-/// The 95 % interval of the share that `above` has of both, releases of two streams at one step, of
-/// the counter whose steps were closed last.
-[[nodiscard]] ShareInterval share_of_totals(const CounterRelease& above,
+/// The 95 % interval of the share that `above` has of both, releases of two streams at one step.
+[[nodiscard]] ShareInterval share_of_totals(const Request& request, const CounterRelease& above,
                                             const CounterRelease& below);
 
 } // namespace dp_counter::pg
