@@ -255,6 +255,10 @@ sql(q{
 	CREATE TABLE hospital.listed (LIKE hospital.facts) PARTITION BY LIST (p); CREATE TABLE hospital.list1 PARTITION OF hospital.listed FOR VALUES IN ('(1,2)'); CREATE TABLE hospital.list2 PARTITION OF hospital.listed FOR VALUES IN ('(2,2)');
 	INSERT INTO hospital.indexed TABLE hospital.facts; INSERT INTO hospital.partial TABLE hospital.facts; INSERT INTO hospital.measured TABLE hospital.facts; INSERT INTO hospital.checked TABLE hospital.facts; INSERT INTO hospital.listed TABLE hospital.facts;
 	ANALYZE hospital.facts;
+	-- a function that asks for parallel workers, processes of their own
+	CREATE FUNCTION hospital.parallel() RETURNS bigint LANGUAGE plpgsql STABLE SET max_parallel_workers_per_gather = 2 SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET min_parallel_table_scan_size = 0
+		SET parallel_leader_participation = off AS $$ BEGIN RETURN (SELECT count(*) FROM hospital.many WHERE 'x' || m = 'xglad'); END $$;
+	CREATE TABLE hospital.many AS SELECT 'glad'::odd.mood AS m FROM generate_series(1, 2000); ANALYZE hospital.many;
 	-- the owner's own functions, one of which the owner casts with; and one of a superuser's, which both owners call
 	CREATE FUNCTION hospital.helper(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text := note; BEGIN RAISE LOG 'MARK own as %', current_user; RETURN v; END $$;
 	CREATE FUNCTION hospital.given(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN note; END $$;
@@ -266,7 +270,7 @@ sql(q{
 # What the sources over hospital.facts read, and whether a stranger's code would run.
 my %cases = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts") } (
 	q{'x' || m}, q{m || 'x'}, q{'x' || sm}, q{'x' || dm}, q{to_json(m)}, q{to_jsonb(m)}, q{to_jsonb(ms)}, q{array_to_json(ms)}, q{row_to_json(ROW(m))}, q{to_jsonb(facts)}, q{json_build_array(m)}, q{jsonb_build_object('k', m)},
-	q{n::odd.small}, q{jsonb_populate_record(NULL::odd.row, '{"x": 1}')}, q{('(' || n || ')')::odd.row}, q{hospital.given(note)},
+	q{n::odd.small}, q{jsonb_populate_record(NULL::odd.row, '{"x": 1}')}, q{('(' || n || ')')::odd.row}, q{hospital.given(note)}, q{hospital.parallel()},
 	q{NOT note OPERATOR(odd.====) 'flu'}, q{NOT note OPERATOR(odd.====) ANY (ARRAY['flu'])}, q{ps = ps}, q{facts < facts}, q{greatest(p, p)}, q{s @> p}, q{array_position(ps, p)}, q{facts IN (SELECT g FROM hospital.facts AS g)},
 	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)', 'jsonb_agg(m)', q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2', 'WINDOW w AS (PARTITION BY p)', 'JOIN (SELECT ps FROM hospital.facts) AS g USING (ps)'),
@@ -289,7 +293,7 @@ sql(join('', map { source($number{$_}, $cases{$_} // $harmless{$_}) } @names), '
 sql(q{GRANT CREATE ON SCHEMA hospital TO stranger; ALTER FUNCTION hospital.given(text) OWNER TO stranger; SET ROLE stranger;
 	CREATE OR REPLACE FUNCTION hospital.given(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN note; END $$;
 	RESET ROLE; REVOKE CREATE ON SCHEMA hospital FROM stranger});
-sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}) . marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'}) . marking('stranger', 'odd.differs(text, text) RETURNS boolean', '$1 <> $2')
+sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTABLE PARALLEL SAFE') . marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'}) . marking('stranger', 'odd.differs(text, text) RETURNS boolean', '$1 <> $2')
 	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET work_mem = 64') . marking('stranger', 'odd.definers_text_of(odd.definers_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SECURITY DEFINER')
 	. marking('stranger', 'odd.small(integer) RETURNS boolean', '$1 < 10') . q{
 	CREATE CAST (odd.set_mood AS text) WITH FUNCTION odd.set_text_of; CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;

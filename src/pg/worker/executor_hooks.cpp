@@ -58,6 +58,7 @@ static void run(QueryDesc* query, ScanDirection direction, uint64 count, bool on
 #endif
 
 static void start(QueryDesc* query, int flags) {
+    query->plannedstmt->parallelModeNeeded = false;
     forget_usage();
     (next_start == nullptr ? standard_ExecutorStart : next_start)(query, flags);
 }

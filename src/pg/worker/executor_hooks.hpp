@@ -7,7 +7,8 @@ namespace dp_counter::pg {
 /// pgaudit or pg_stat_kcache, find counts of 0, in the view's query and in those of functions that
 /// it calls. Their hooks for the start and the end of a query run, since they expect both; those
 /// around its run do not, but in plans of Citus, which needs its own. A debugger or profiler of
-/// PL/pgSQL is not told of its statements.
+/// PL/pgSQL is not told of its statements. No parallel worker is started, whatever the settings of
+/// a function: it would have neither these hooks nor those of function_owners.hpp.
 void quiet_executor_hooks();
 
 } // namespace dp_counter::pg

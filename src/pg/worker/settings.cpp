@@ -53,7 +53,6 @@ void fix_settings_of_worker(int lock_timeout) {
 }
 
 void fix_settings_of_view(const char* time_zone) {
-    // By settings, which the parallel workers of an owner's function would inherit.
     for (const Setting& setting : {Setting{"track_counts", "off"}, Setting{"TimeZone", time_zone}})
         (void)set_config_option(setting.name, setting.value, PGC_SUSET, PGC_S_SESSION,
                                 GUC_ACTION_SAVE, true, 0, false);
