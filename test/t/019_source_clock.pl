@@ -170,6 +170,38 @@ for my $report ('contributions', 'suggest')
 	is(session('postgres', @hostile, 'SET ROLE steward', 'SET client_min_messages = warning', "CALL public.dp_source_$report('hospital.seen', 'public.$report', 1e9, $every event => 'event')"), '', "dp_source_$report");
 	is(differences($hostile, seen()), '', 'shows it the same');
 }
+# A report creates a table, for which event triggers run: as the owner, like the rest, and without a way to another role.
+sql(q{
+	CREATE FUNCTION hospital.on_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		BEGIN
+			PERFORM pg_catalog.set_config('session_authorization', 'postgres', false);
+		EXCEPTION WHEN insufficient_privilege THEN NULL;
+		END;
+		RAISE LOG 'MARK own as %', current_user;
+	END $$}, 'steward');
+sql(q{CREATE FUNCTION odd.on_table() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; END $$}, 'stranger');
+logged();
+for my $schema ('hospital', 'odd')
+{
+	sql("CREATE EVENT TRIGGER on_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION $schema.on_table()");
+	my $spent = sql('SELECT sum(epsilon) FROM hospital.b');
+	my $told = session('steward', "CALL dp_source_contributions('hospital.seen', 'public.$schema', 1)");
+	if ($schema eq 'hospital')
+	{
+		is(marks(), 'own as steward', 'an event trigger by a function of the owner\'s runs as the owner');
+		is(sql('SELECT count(*) > 0 FROM public.hospital'), 't', 'and the report is made');
+	}
+	else
+	{
+		like($told, qr/function odd\.on_table\(\) belongs to another role than the source/, 'one by a stranger\'s function is refused');
+		is(marks(), '', 'and has not run');
+		is(sql(q{SELECT to_regclass('public.odd') IS NULL, sum(epsilon) FROM hospital.b}), "t|$spent", 'nothing is created or spent');
+		session('steward', 'CREATE TABLE public.plain ()');
+		is(marks(), 'stranger as steward', 'as it does for the owner\'s own CREATE TABLE');
+	}
+	sql('DROP EVENT TRIGGER on_table');
+}
 # What the comparison can see: the session itself, by its own call.
 session('clock', @hostile, 'SET ROLE nurse', 'SELECT hospital.tell()');
 my $own = seen();

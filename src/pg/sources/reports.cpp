@@ -7,6 +7,7 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/as_role.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/new_relation.hpp"
@@ -255,8 +256,13 @@ Oid create_report_table(const Report& report, const char* columns, const Oid* ty
     const char* name = NameStr(report.request->name);
     const Oid schema = report.request->schema;
     check_new(name, schema);
-    if (SPI_execute(psprintf("CREATE TABLE %s (%s) USING heap", report.table, columns), false, 0) !=
-        SPI_OK_UTILITY)
+    int created = 0;
+    // Restricted: event triggers run, in a session that a superuser began.
+    as_role(GetUserId(), [&] {
+        created = SPI_execute(psprintf("CREATE TABLE %s (%s) USING heap", report.table, columns),
+                              false, 0);
+    });
+    if (created != SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
     const Oid table = new_relation(name, schema);
     Relation relation = table_open(table, NoLock);
