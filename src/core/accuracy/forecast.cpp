@@ -1,10 +1,10 @@
 #include "core/accuracy/forecast.hpp"
 
+#include <bit>
 #include <cmath>
 #include <new>
 
 #include "core/accuracy/noise_distribution.hpp"
-#include "core/base/bit_copy.hpp"
 
 namespace dp_counter {
 
@@ -13,8 +13,9 @@ namespace {
 std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
     for (const std::uint64_t word :
-         {bit_copy<std::uint64_t>(noise.epsilon), static_cast<std::uint64_t>(noise.sensitivity),
-          bit_copy<std::uint64_t>(confidence), noise.family, noise.height}) {
+         {std::bit_cast<std::uint64_t>(noise.epsilon),
+          static_cast<std::uint64_t>(noise.sensitivity), std::bit_cast<std::uint64_t>(confidence),
+          noise.family, noise.height}) {
         h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }

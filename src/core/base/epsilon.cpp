@@ -1,11 +1,11 @@
 #include "core/base/epsilon.hpp"
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
 
-#include "core/base/bit_copy.hpp"
 #include "core/base/error.hpp"
 
 namespace dp_counter {
@@ -32,7 +32,7 @@ Epsilon::Epsilon(double value) : value_(value) {
                     "Small values protect more and add more noise; 0.1 to 1 is usual.");
     }
     static_assert(std::numeric_limits<double>::is_iec559);
-    const auto bits = bit_copy<std::uint64_t>(value); // positive and normal
+    const auto bits = std::bit_cast<std::uint64_t>(value); // positive and normal
     mantissa_ = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
     exponent_ = static_cast<int>(bits >> 52) - 1075;
 }

@@ -1,6 +1,7 @@
 #include "core/count/state_codec.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -8,7 +9,6 @@
 
 #include <sodium.h>
 
-#include "core/base/bit_copy.hpp"
 #include "core/count/epochs.hpp"
 
 namespace dp_counter {
@@ -81,7 +81,7 @@ public:
         }
         size_ += sizeof(Int);
     }
-    void real(double value) { integer(bit_copy<std::uint64_t>(value)); }
+    void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
     void raw(std::span<const unsigned char> bytes) {
         for (const unsigned char value : bytes)
             integer(value);
@@ -128,7 +128,7 @@ public:
         return value;
     }
     [[nodiscard]] double real(double low, double high) {
-        const auto value = bit_copy<double>(integer<std::uint64_t>());
+        const auto value = std::bit_cast<double>(integer<std::uint64_t>());
         require(value >= low && value <= high); // false for NaN
         return value;
     }

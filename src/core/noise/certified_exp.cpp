@@ -15,11 +15,7 @@ BigInt ceil_div(const BigInt& numerator, const BigInt& denominator) {
 }
 
 Enclosure multiply(const Enclosure& a, const Enclosure& b, unsigned bits) {
-    Enclosure product; // member by member: GCC 10 forgets the first one if the second one throws
-    product.low = a.low * b.low;
-    product.low >>= bits;
-    product.high = ceil_shift(a.high * b.high, bits);
-    return product;
+    return {(a.low * b.low) >> bits, ceil_shift(a.high * b.high, bits)};
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // A release that has begun: its unit of privacy is stated, so its noise may be drawn.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
-#include "core/base/bit_copy.hpp"
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/privacy_unit.hpp"
 #include "core/noise/random_source.hpp"
@@ -31,7 +31,9 @@ public:
 
 private:
     [[nodiscard]] bool covers(const LaplaceScale& scale) const noexcept {
-        const auto epsilon = [](const Epsilon& e) { return bit_copy<std::uint64_t>(e.value()); };
+        const auto epsilon = [](const Epsilon& e) {
+            return std::bit_cast<std::uint64_t>(e.value());
+        };
         const uint128 least = static_cast<uint128>(unit_.sensitivity) * scale.divisor;
         const bool less = scale.sensitivity < least;
         return ((epsilon(scale.epsilon) ^ epsilon(unit_.epsilon)) | (less ? 1U : 0U)) == 0;
