@@ -27,12 +27,6 @@ SHLIB_LINK  = -lsodium -Wl,--version-script=src/pg/exports.map
 override with_llvm = no
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
-
-# PostgreSQL 13 does not install what runs isolation tests.
-ifeq ($(wildcard $(dir $(PGXS))../../src/test/isolation/pg_isolation_regress),)
-override ISOLATION =
-endif
-
 include $(PGXS)
 
 override COMPILER = $(CXX) $(CXXFLAGS)

@@ -35,10 +35,6 @@ void _PG_init(void) {
     dp_counter::pg::initialize_random();
     // The extension has no settings, above all no seed. The reserved prefix makes any SET of one
     // fail.
-#if PG_VERSION_NUM >= 150000
     MarkGUCPrefixReserved("dp_counter");
-#else
-    EmitWarningsOnPlaceholders("dp_counter");
-#endif
     dp_counter::pg::initialize_pending_events(); // last: callbacks may be registered once only
 }

@@ -1,8 +1,5 @@
 -- Memory: constant however long a stream is and however many partitions there are, of the size that
 -- the paper promises, and given back after an error, a cancel, a timeout, a LIMIT, a closed cursor.
---
--- Measured with pg_backend_memory_contexts, which PostgreSQL 13 does not have: there the measure is
--- 0 and the tests show only that the session goes on.
 BEGIN;
 SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -11,11 +8,9 @@ RESET client_min_messages;
 SELECT plan(25);
 
 -- all the memory of this backend
-CREATE FUNCTION pg_temp.memory() RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-    IF current_setting('server_version_num')::integer < 140000 THEN RETURN 0; END IF;
-    RETURN (SELECT sum(total_bytes) FROM pg_backend_memory_contexts);
-END $$;
+CREATE FUNCTION pg_temp.memory() RETURNS bigint LANGUAGE sql AS $$
+    SELECT sum(total_bytes) FROM pg_backend_memory_contexts
+$$;
 
 -- Within one query ----------------------------------------------------------------------------------
 
@@ -72,7 +67,7 @@ BEGIN
     RETURN memory[4] - memory[3];
 END $$;
 SELECT cmp_ok(pg_temp.state(65535, 'subtraction'), '<=', 4 * 65534 / 2 * 8 + 8192::bigint, 'h = 4, k = 65535: state of at most h(k-1)/2 numbers');
-SELECT ok(pg_temp.state(65535, 'subtraction') >= 700000 OR current_setting('server_version_num')::integer < 140000, 'which the measure sees');
+SELECT ok(pg_temp.state(65535, 'subtraction') >= 700000, 'which the measure sees');
 SELECT cmp_ok(pg_temp.state(1001, 'subtraction'), '<=', 7 * 1000 / 2 * 8 + 8192::bigint, 'h = 7, k = 1001: state of at most h(k-1)/2 numbers');
 SELECT cmp_ok(pg_temp.state(65535, 'plain'), '<=', 8192::bigint, 'plain, k = 65535: a state of few numbers');
 
@@ -118,7 +113,7 @@ CREATE TEMP TABLE hashed AS
     FROM (SELECT pg_temp.memory() AS before OFFSET 0) b,
          LATERAL (SELECT dp_count(bit, 1), dp_running_count(bit, 1, 3, 3) FROM many WHERE before IS NOT NULL GROUP BY p LIMIT 1) s;
 SELECT cmp_ok(bytes, '<=', 1200::bigint, 'hash table of 100,000 groups: at most 600 bytes a state') FROM hashed;
-SELECT ok(bytes >= 100 OR current_setting('server_version_num')::integer < 140000, 'which the measure sees') FROM hashed;
+SELECT ok(bytes >= 100, 'which the measure sees') FROM hashed;
 RESET work_mem;
 RESET enable_sort;
 

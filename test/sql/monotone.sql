@@ -35,7 +35,7 @@ CREATE TEMP TABLE stored AS SELECT t, dp_running_sum(1, 0.1, 1) OVER (ORDER BY t
 SELECT bool_and(a = b) AS same FROM (SELECT dp_monotone(n) OVER (ORDER BY t) AS a, dp_monotone(n) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING) AS b FROM stored) s;
 -- The path is found at the first row, and can be canceled there.
 SELECT dp_monotone(CASE t WHEN 5 THEN pg_cancel_backend(pg_backend_pid())::integer WHEN 1000 THEN 1 / (t - 1000) ELSE t END) OVER (ORDER BY t) FROM generate_series(1, 2000) t;
--- An operator calls it outside a window: PostgreSQL 13 to 18 do not forbid that to anybody, nor for their own (ntile).
+-- An operator calls it outside a window: PostgreSQL 15 to 19 do not forbid that to anybody, nor for their own (ntile).
 CREATE OPERATOR @- (FUNCTION = dp_monotone, RIGHTARG = bigint);
 SELECT @- 7::bigint;
 \echo SQLSTATE :LAST_ERROR_SQLSTATE

@@ -13,7 +13,6 @@ my $coordinator = new_node('coordinator');
 sub sql { return $coordinator->safe_psql('postgres', $_[0]); }
 
 my %shard = map { $_ => new_node($_, conf => "log_statement = all\n") } qw(north south);
-my $server_version = sql('SHOW server_version_num');
 my $every = 3;    # every third visit has the flu
 sql('CREATE EXTENSION postgres_fdw; CREATE TABLE visits (ward text, id integer, at timestamp, flu boolean) PARTITION BY LIST (ward)');
 for my $ward (sort keys %shard)
@@ -23,12 +22,11 @@ for my $ward (sort keys %shard)
 		CREATE TABLE visits AS SELECT '$ward'::text AS ward, id, timestamp '2026-01-01' + id * interval '1 hour' AS at, id % $every = 0 AS flu
 		FROM generate_series(0, 24 * 30 - 1) AS id;
 	});
-	$node->safe_psql('postgres', ($server_version >= 140000 ? 'CREATE STATISTICS days ON (at::date) FROM visits' : 'CREATE INDEX days ON visits ((at::date))') . '; ANALYZE visits');
+	$node->safe_psql('postgres', 'CREATE STATISTICS days ON (at::date) FROM visits; ANALYZE visits');
 	my ($host, $port) = ($node->host, $node->port);
-	my $async = $server_version >= 140000 ? ", async_capable 'true'" : '';
 	sql(qq{
 		CREATE SERVER $ward FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'dp_counter', use_remote_estimate 'true'$async);
+		OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'dp_counter', use_remote_estimate 'true', async_capable 'true');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER $ward;
 		CREATE FOREIGN TABLE visits_$ward PARTITION OF visits FOR VALUES IN ('$ward') SERVER $ward OPTIONS (table_name 'visits')});
 }

@@ -43,14 +43,14 @@ like(failure($node, q{SELECT dp_counter_record('"A clinic".flu')}), qr/source/, 
 my $statistics = q{SELECT string_agg(concat_ws(' ', relname, seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_live_tup), ', ' ORDER BY relname)
 	FROM pg_stat_all_tables WHERE relname IN ('visits', 'tallies')};
 sql('CALL over(4)');
-sql('SELECT pg_stat_force_next_flush()') if sql('SHOW server_version_num') >= 150000;
+sql('SELECT pg_stat_force_next_flush()');
 my $before = $node->safe_psql('postgres', $statistics, extra_params => [ '-U', 'stranger' ]);
 my ($out, $shown);
 $node->psql('postgres', q{SET client_min_messages = debug5; SET debug_print_plan = on; SET debug_print_rewritten = on; SET debug_print_parse = on; CALL dp_counter_tick('"A clinic".noisy')},
 	stdout => \$out, stderr => \$shown, extra_params => [ '-U', 'clock' ]);
 unlike($shown, qr/ERROR/, 'a clock that wants to know all ticks');
 unlike($shown, qr/visits|person|SORTGROUPCLAUSE|SORT\b/, 'and is shown neither the query nor its plan');
-sql('SELECT pg_stat_force_next_flush()') if sql('SHOW server_version_num') >= 150000;
+sql('SELECT pg_stat_force_next_flush()');
 is($node->safe_psql('postgres', $statistics, extra_params => [ '-U', 'stranger' ]), $before, 'statistics stand still');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private'}, extra_params => [ '-U', 'stranger' ]), 0, 'and say nothing of what is counted');
 

@@ -11,7 +11,6 @@ use Test::More;
 my $node = new_node('leaks', conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
 	. "track_functions = all\nautovacuum = off\nlog_statement = none\nlog_temp_files = 0\n"
 	. "auto_explain.log_min_duration = 0\nauto_explain.log_analyze = on\nauto_explain.log_nested_statements = on\n");
-my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 $node->safe_psql('postgres', q{
 	CREATE ROLE clock LOGIN;
@@ -33,7 +32,7 @@ sql(q{
 }, 'steward');
 sql('ANALYZE visits');
 
-my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : 'SELECT pg_sleep(2);';
+my $flush = 'SELECT pg_stat_force_next_flush();';
 my $watch = $flush . q{
 	SELECT relname, seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup
 	FROM pg_stat_all_tables WHERE relname IN ('visits', 'tallies') ORDER BY 1;

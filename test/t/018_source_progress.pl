@@ -9,8 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('progress', conf => "autovacuum = off\n");
-my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
-$node->append_conf('postgresql.conf', 'compute_query_id = on') if $major >= 14;
+$node->append_conf('postgresql.conf', 'compute_query_id = on');
 $node->reload;
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 
@@ -91,7 +90,7 @@ sub canceled
 	is($message, 'ERROR:  canceling statement due to user request', 'it stops at a cancel, in this phase');
 	is($afterwards, "idle: CALL dp_counter_tick('c')", 'and then the statement is shown as it was');
 	is($shown_id, $id, 'with its identifier');
-	ok($major < 14 || $id, 'which it has');
+	ok($id, 'which it has');
 	return;
 }
 my $none = 'SET TRANSACTION READ ONLY';

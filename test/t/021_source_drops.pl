@@ -9,7 +9,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('drops', conf => "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\n");
-my $major = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
 my $persons = 5000;
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_stat_statements;
@@ -22,7 +21,7 @@ $node->safe_psql('postgres', qq{
 	CREATE VIEW visits_dp AS SELECT patient, at FROM visits;
 	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at', 'UTC');
 });
-my $flush = $major >= 15 ? 'SELECT pg_stat_force_next_flush();' : 'SELECT pg_sleep(2);';
+my $flush = 'SELECT pg_stat_force_next_flush();';
 my $watch = q{
 	SELECT seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup
 	FROM pg_stat_all_tables WHERE relname = 'tallies';
@@ -42,7 +41,6 @@ for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DR
 		ALTER VIEW c OWNER TO counting;
 		SELECT pg_stat_statements_reset();});
 	is($node->safe_psql('postgres', $tallies), $persons, 'a counter has tallies');
-	$node->safe_psql('postgres', $flush); # up to 14 statistics are half a second old
 	all_reported($node);
 	my $before = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'stranger' ]);
 	$node->safe_psql('postgres', "$drop; $flush");

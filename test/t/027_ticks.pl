@@ -9,7 +9,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('ticks', allows_streaming => 1, conf => "autovacuum = off\n");
-my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 sub waits_for { my ($event, $name) = @_; ok($node->poll_query_until('postgres', qq{SELECT count(*) = 1 FROM pg_stat_activity WHERE $event AND query ~ '^CALL dp_tick'}), $name) }
 

@@ -8,7 +8,6 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes 'usleep';
 
 our @EXPORT = qw(new_node resume_all failure releases is_gapless start_program all_reported);
 
@@ -63,9 +62,7 @@ sub is_gapless
 sub all_reported
 {
 	my ($node) = @_;
-	my $is_stale = $node->safe_psql('postgres', 'SHOW server_version_num') < 150000; # by up to half a second
 	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}) or die 'sessions stay';
-	usleep(600_000) if $is_stale;
 	return;
 }
 

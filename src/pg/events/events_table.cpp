@@ -104,11 +104,7 @@ void insert_index_entries(Relation table, HeapTuple tuple) {
         if (!info->ii_ReadyForInserts)
             continue;
         Relation index = indexes->ri_IndexRelationDescs[i];
-#if PG_VERSION_NUM >= 140000
         index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
-#else
-        index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, info);
-#endif
     }
     CatalogCloseIndexes(indexes);
 }

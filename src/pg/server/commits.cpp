@@ -49,11 +49,7 @@ bool standbys_have(XLogRecPtr end) {
 }
 
 bool await_standbys() {
-#if PG_VERSION_NUM >= 150000
     const XLogRecPtr end = GetFlushRecPtr(nullptr);
-#else
-    const XLogRecPtr end = GetFlushRecPtr();
-#endif
     HOLD_INTERRUPTS(); // as at a commit
     SyncRepWaitForLSN(end, true);
     RESUME_INTERRUPTS();

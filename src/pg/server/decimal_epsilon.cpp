@@ -16,11 +16,7 @@ constexpr int kMostPlaces = 100;       // one entry of a budget sets how many it
 constexpr const char* kMost = "1e100"; // a longer number is only slow
 
 bool is_finite(Numeric number) {
-#if PG_VERSION_NUM >= 140000
     return !numeric_is_nan(number) && !numeric_is_inf(number);
-#else
-    return !numeric_is_nan(number);
-#endif
 }
 
 bool is_above(Numeric number, const char* limit) {

@@ -8,12 +8,7 @@ extern "C" {
 namespace dp_counter::pg {
 
 Place this_place() {
-#if PG_VERSION_NUM >= 150000
     const TimeLineID timeline = GetWALInsertionTimeLine();
-#else
-    (void)RecoveryInProgress(); // sets it
-    const TimeLineID timeline = ThisTimeLineID;
-#endif
     return {static_cast<std::int64_t>(GetSystemIdentifier()), MyDatabaseId,
             static_cast<std::int32_t>(timeline)};
 }

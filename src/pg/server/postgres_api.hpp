@@ -9,7 +9,7 @@
 //   3. guarded() must not call a PostgreSQL function that can ereport.
 #pragma once
 
-// PostgreSQL up to 15 leaves this empty, and -fvisibility=hidden would hide the entry points.
+// PostgreSQL 15 leaves this empty, and -fvisibility=hidden would hide the entry points.
 #define PGDLLEXPORT __attribute__((visibility("default")))
 
 extern "C" {
@@ -21,6 +21,10 @@ extern "C" {
 #include "varatt.h"
 #endif
 }
+
+#if PG_VERSION_NUM < 150000
+#error "dp_counter needs PostgreSQL 15 or newer"
+#endif
 
 /// Declares and registers an SQL-callable function.
 #define DP_FUNCTION(name)                                                                          \

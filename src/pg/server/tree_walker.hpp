@@ -5,7 +5,7 @@
 
 namespace dp_counter::pg {
 
-/// A walker or mutator as expression_tree_walker and its like take it: up to PostgreSQL 15 they are
+/// A walker or mutator as expression_tree_walker and its like take it: in PostgreSQL 15 they are
 /// declared for functions without arguments, which in C++ has none.
 template <class Result, class... Arguments>
 auto tree_walker(Result (*walker)(Arguments...)) {

@@ -85,11 +85,7 @@ QueryText text_of(const SourceQuery& query) {
 /// another relation in its place.
 Query* rewrite(const char* sql, Oid* types, int count, Oid source) {
     RawStmt* raw = linitial_node(RawStmt, pg_parse_query(sql));
-#if PG_VERSION_NUM >= 150000
     Query* statement = parse_analyze_fixedparams(raw, sql, types, count, nullptr);
-#else
-    Query* statement = parse_analyze(raw, sql, types, count, nullptr);
-#endif
     if (linitial_node(RangeTblEntry, statement->rtable)->relid != source)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
                         errmsg("source \"%s\" was moved while it was read", get_rel_name(source)),

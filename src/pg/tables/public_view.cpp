@@ -43,11 +43,8 @@ void execute(Node* statement, const char* sql) {
     PlannedStmt* planned = makeNode(PlannedStmt);
     planned->commandType = CMD_UTILITY;
     planned->utilityStmt = statement;
-    ProcessUtility(planned, sql,
-#if PG_VERSION_NUM >= 140000
-                   false,
-#endif
-                   PROCESS_UTILITY_SUBCOMMAND, nullptr, nullptr, None_Receiver, nullptr);
+    ProcessUtility(planned, sql, false, PROCESS_UTILITY_SUBCOMMAND, nullptr, nullptr, None_Receiver,
+                   nullptr);
     CommandCounterIncrement();
 }
 
@@ -125,11 +122,7 @@ SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns,
     appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) %d",
                      quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rows), 0)->attname)),
                      number);
-#if PG_VERSION_NUM >= 140000
     List* statements = raw_parser(sql.data, RAW_PARSE_DEFAULT);
-#else
-    List* statements = raw_parser(sql.data);
-#endif
     return reinterpret_cast<SelectStmt*>(linitial_node(RawStmt, statements)->stmt);
 }
 
