@@ -91,7 +91,7 @@ postgres-regress:
 # --- every supported PostgreSQL ---------------------------------------------------------------------
 
 .PHONY: test-all-majors
-# Root, debootstrap and the network: roots with PostgreSQL 13 to 18, every suite in each.
+# Root, debootstrap and the network: roots with PostgreSQL 15 to 19, every suite in each.
 test-all-majors:
 	test/majors/run
 
