@@ -238,5 +238,66 @@ TEST(PersonBound, AWindowChangesAtMostItsBound) {
     EXPECT_GT(tight, 1000);
 }
 
+/// How many days have 0, 1 or 2 events; bit pairs of a number.
+std::vector<Row> rows_of(int pattern, int days) {
+    std::vector<Row> rows;
+    for (int day = 0; day < days; ++day, pattern /= 3)
+        rows.insert(rows.end(), static_cast<std::size_t>(pattern % 3), Row{day, 0, 0});
+    return rows;
+}
+
+/// What dp_source_contributions releases, without noise: windows by their number of events.
+std::map<std::int64_t, std::int64_t> contributions(const Story& story,
+                                                   const std::vector<Row>& rows) {
+    std::map<std::int64_t, std::int64_t> events;
+    for (const Row& row : rows)
+        ++events[story.window(row.time)];
+    std::map<std::int64_t, std::int64_t> windows;
+    for (const auto& [window, n] : events)
+        ++windows[n];
+    return windows;
+}
+
+template <class Cells>
+std::int64_t l1_of(Cells a, const Cells& b) {
+    std::int64_t l1 = 0;
+    for (const auto& [cell, n] : b)
+        a[cell] -= n;
+    for (const auto& [cell, n] : a)
+        l1 += std::abs(n);
+    return l1;
+}
+
+// All rows of any n windows' length, all histories, all phases: a counter pays n + 2, as a window
+// that loses its end pays 1; contributions, which put each window into one cell, n + 3.
+TEST(PersonBound, RowsOfAnyDaysCostWhatTheGuideSays) {
+    constexpr int kDays = 8;
+    constexpr int kPatterns = 3 * 3 * 3 * 3 * 3 * 3 * 3 * 3;
+    for (const std::int64_t per : {std::int64_t{2}, std::int64_t{3}})
+        for (const std::int64_t bound : {1, 2})
+            for (std::int64_t n = 1; n * per <= 4; ++n) {
+                std::int64_t counter = 0;
+                std::int64_t histogram = 0;
+                for (std::int64_t phase = 0; phase < per; ++phase)
+                    for (int pattern = 0; pattern < kPatterns; ++pattern) {
+                        const Story story{per, phase, 1, {bound, false}, {kDays}};
+                        const std::vector<Row> rows = rows_of(pattern, kDays);
+                        const Counted counted = count(story, rows);
+                        const auto windows = contributions(story, rows);
+                        for (std::int64_t from = 0; from + n * per <= kDays; ++from) {
+                            std::vector<Row> rest = rows;
+                            std::erase_if(rest, [&](const Row& row) {
+                                return row.time >= from && row.time < from + n * per;
+                            });
+                            counter = std::max(counter, l1_of(counted, count(story, rest)));
+                            histogram =
+                                std::max(histogram, l1_of(windows, contributions(story, rest)));
+                        }
+                    }
+                EXPECT_EQ(counter, (n + 2) * bound) << "per " << per << " bound " << bound;
+                EXPECT_EQ(histogram, n + 3) << "per " << per;
+            }
+}
+
 } // namespace
 } // namespace dp_counter

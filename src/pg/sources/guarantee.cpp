@@ -49,7 +49,7 @@ const char* cost(Numeric epsilon, std::int64_t times, std::int64_t by = 1) {
 
 /// The most that a change of one unit's rows can change the cells, as times / by epsilon.
 struct Costs {
-    std::int64_t row; ///< one row more or less, divided by `by`
+    std::int64_t row; ///< one row of the view more or less, divided by `by`
     std::int64_t by;
     std::int64_t other; ///< any other change of the unit's rows
     std::int64_t next;  ///< all rows of any n windows' length: n + next
@@ -95,17 +95,17 @@ void append_costs(StringInfo text, const Promise& promise) {
     const Costs costs = costs_of(promise);
     Numeric epsilon = promise.epsilon;
     const int days = promise.unit->per_days;
-    appendStringInfo(text, " One row more or less costs at most %s, any other change %s %s",
-                     cost(epsilon, costs.row, costs.by),
-                     days != 0 ? "within one window" : "of the rows of one person",
-                     cost(epsilon, costs.other));
+    appendStringInfo(
+        text, " One row of the view more or less costs at most %s, any other change %s %s",
+        cost(epsilon, costs.row, costs.by),
+        days != 0 ? "within one window" : "of the rows of one person", cost(epsilon, costs.other));
     if (days != 0)
-        appendStringInfo(text,
-                         "; all rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
-                         "row moved to another window %s",
-                         days, plural(days), cost(epsilon, 1 + costs.next),
-                         static_cast<long long>(costs.next), text_of(epsilon),
-                         cost(epsilon, 2 * costs.row, costs.by));
+        appendStringInfo(
+            text,
+            "; all its rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
+            "row moved to another window %s",
+            days, plural(days), cost(epsilon, 1 + costs.next), static_cast<long long>(costs.next),
+            text_of(epsilon), cost(epsilon, 2 * costs.row, costs.by));
     appendStringInfoChar(text, '.');
 }
 
