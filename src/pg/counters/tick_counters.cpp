@@ -29,8 +29,8 @@ struct Round {
     void (*failed)(Oid counter, ErrorData* error, void* context);
     void* context;
     int ticked;
-    char* name;                  ///< of the counter whose turn it is
-    ErrorContextCallback* outer; ///< the error context of the call
+    char name[4 * NAMEDATALEN + 4]; ///< of the counter whose turn it is; may be empty
+    ErrorContextCallback* outer;    ///< the error context of the call
 };
 
 /// Stores that the tick failed, for those who may tick the counter.
@@ -83,12 +83,13 @@ void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error
 /// Error context: which of several counters a cancel has met.
 void name_counter(void* round) {
     const char* name = static_cast<const Round*>(round)->name;
-    if (name != nullptr)
+    if (name[0] != '\0')
         errcontext("tick of counter \"%s\"", name);
 }
 
 void begin_turn(Round& round, Oid counter) {
-    round.name = round.call.is_alone || !may_tick(counter) ? nullptr : shown_name(counter);
+    const bool is_named = !round.call.is_alone && may_tick(counter);
+    strlcpy(round.name, is_named ? shown_name(counter) : "", sizeof round.name);
 }
 
 void tick_here(Round& round, Oid counter) {
@@ -154,7 +155,7 @@ bool may_tick(Oid counter) {
 
 int tick_counters(Oid procedure, const List* counters, const TickCall& call,
                   void (*failed)(Oid counter, ErrorData* error, void* context), void* context) {
-    Round round{procedure, call, failed, context, 0, nullptr, error_context_stack};
+    Round round{procedure, call, failed, context, 0, {}, error_context_stack};
     ErrorContextCallback naming{error_context_stack, name_counter, &round};
     error_context_stack = &naming;
     List* all_owners = NIL; // of each counter's source
