@@ -137,7 +137,11 @@ bool add_to_row(Relation table, HeapTuple row, std::int32_t events) {
     HeapTuple updated = heap_modify_tuple(row, description, values, nulls, replaces);
     ItemPointerData old = row->t_self;
     TM_FailureData failure;
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+    TU_UpdateIndexes indexes;
+    const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true), 0,
+                                         InvalidSnapshot, true, &failure, &lock, &indexes);
+#elif PG_VERSION_NUM >= 160000
     TU_UpdateIndexes indexes;
     const TM_Result result = heap_update(table, &old, updated, GetCurrentCommandId(true),
                                          InvalidSnapshot, true, &failure, &lock, &indexes);
@@ -192,15 +196,22 @@ void tidy(Relation table) {
         return;
     const auto first =
         static_cast<BlockNumber>(static_cast<std::uint64_t>(GetCurrentTimestamp()) % pages);
+    Buffer visibility = InvalidBuffer; // the page of the visibility map that 19 keeps at hand
     for (BlockNumber i = 0; i < std::min(pages, kMost); ++i) {
         const BlockNumber page = (first + i) % pages;
         Buffer buffer = ReadBuffer(table, page);
+#if PG_VERSION_NUM >= 190000
+        heap_page_prune_opt(table, buffer, &visibility, false);
+#else
         heap_page_prune_opt(table, buffer);
+#endif
         LockBuffer(buffer, BUFFER_LOCK_SHARE);
         const Size space = PageGetHeapFreeSpace(BufferGetPage(buffer));
         UnlockReleaseBuffer(buffer);
         RecordPageWithFreeSpace(table, page, space);
     }
+    if (BufferIsValid(visibility))
+        ReleaseBuffer(visibility);
     FreeSpaceMapVacuum(table);
 }
 

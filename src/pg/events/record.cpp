@@ -136,5 +136,5 @@ DP_FUNCTION(dp_counter_record_trigger) {
     const Oid counter = counter_of_trigger(fcinfo);
     const bool is_row = TRIGGER_FIRED_FOR_ROW(data->tg_event);
     add_pending_events(counter, is_row ? 1 : tuplestore_tuple_count(data->tg_newtable));
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_DATUM(0);
 }

@@ -196,5 +196,5 @@ DP_FUNCTION(dp_laplace_support) {
         if (request->root != nullptr)
             check_not_repeated(request->root->parse, request->funcid);
     }
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_DATUM(0);
 }

@@ -103,5 +103,5 @@ DP_FUNCTION(dp_running_count_support) {
 #endif
     if (IsA(question, SupportRequestCost))
         answer_cost(reinterpret_cast<SupportRequestCost*>(question), fcinfo->flinfo->fn_oid);
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_DATUM(0);
 }

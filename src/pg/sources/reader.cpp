@@ -122,7 +122,11 @@ PlannedStmt* plan(const SourceQuery& query, const QueryText& text, ParamListInfo
     check_calls(statement, query.source, static_cast<AttrNumber>(text.person),
                 static_cast<AttrNumber>(text.at), ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
     statement->queryId = 0; // pg_stat_statements would show everybody the number of rows
+#if PG_VERSION_NUM >= 190000
+    return pg_plan_query(statement, text.sql.data, 0, bounds, nullptr);
+#else
     return pg_plan_query(statement, text.sql.data, 0, bounds);
+#endif
 }
 
 ParamListInfo bounds_of(const SourceQuery& query) {

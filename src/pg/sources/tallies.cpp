@@ -86,7 +86,10 @@ void open_tallies(Tallies& tallies, std::int32_t number, std::int32_t first_wind
     tallies.slot = table_slot_create(tallies.table, nullptr);
     // Under the counter's lock: the last committed tallies, and those that this tick has stored,
     // for persons who share a digest.
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+    tallies.scan =
+        index_beginscan(tallies.table, tallies.index, SnapshotSelf, nullptr, 2, 0, SO_NONE);
+#elif PG_VERSION_NUM >= 180000
     tallies.scan = index_beginscan(tallies.table, tallies.index, SnapshotSelf, nullptr, 2, 0);
 #else
     tallies.scan = index_beginscan(tallies.table, tallies.index, SnapshotSelf, 2, 0);

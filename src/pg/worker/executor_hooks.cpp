@@ -74,8 +74,13 @@ static void end(QueryDesc* query) {
 #if PG_VERSION_NUM >= 160000
     query->estate->es_total_processed = 0;
 #endif
-    if (query->totaltime != nullptr)
-        std::memset(static_cast<void*>(query->totaltime), 0, sizeof(*query->totaltime));
+#if PG_VERSION_NUM >= 190000
+    Instrumentation* totals = query->query_instr;
+#else
+    Instrumentation* totals = query->totaltime;
+#endif
+    if (totals != nullptr)
+        std::memset(static_cast<void*>(totals), 0, sizeof(*totals));
     forget_usage();
     (next_end == nullptr ? standard_ExecutorEnd : next_end)(query);
 }
