@@ -5,26 +5,104 @@
 #include "pg/worker/function_owners.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
 
-/// What find_call looks for, and what it has found.
+/// What find_call looks for, and what it has found: a function or a domain.
 struct Search {
     Oid owner; ///< of the view
     Oid function;
+    Oid domain;
 };
+
+/// The first domain of a role that could not act as `owner` whose checks run where a value of this
+/// type is made; invalid if there is none. They can call any of PostgreSQL's own functions.
+Oid strangers_domain(Oid type, Oid owner) {
+    check_stack_depth();
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return InvalidOid; // a column that was dropped
+    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
+    ReleaseSysCache(tuple);
+    Oid found = InvalidOid;
+    switch (row.typtype) {
+    case TYPTYPE_DOMAIN:
+        return has_privs_of_role(row.typowner, owner) ? strangers_domain(row.typbasetype, owner)
+                                                      : type;
+    case TYPTYPE_COMPOSITE: {
+        TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
+        for (int i = 0; i < columns->natts && !OidIsValid(found); ++i)
+            found = strangers_domain(TupleDescAttr(columns, i)->atttypid, owner);
+        ReleaseTupleDesc(columns);
+        return found;
+    }
+    case TYPTYPE_RANGE:
+        return strangers_domain(get_range_subtype(type), owner);
+    case TYPTYPE_MULTIRANGE:
+        return strangers_domain(get_multirange_range(type), owner);
+    default:
+        return IsTrueArrayType(&row) ? strangers_domain(row.typelem, owner) : InvalidOid;
+    }
+}
+
+Oid strangers_domain(const List* types, Oid owner) {
+    Oid found = InvalidOid;
+    ListCell* cell = nullptr;
+    foreach (cell, types)
+        if (!OidIsValid(found))
+            found = strangers_domain(lfirst_oid(cell), owner);
+    return found;
+}
+
+/// Of the values that the node makes. Those of tables are there already; those of foreign tables
+/// are made of text.
+Oid strangers_domain(const Node* node, Oid owner) {
+    switch (nodeTag(node)) {
+    case T_CoerceToDomain:
+    case T_CoerceViaIO:
+    case T_FuncExpr:
+    case T_OpExpr:
+#if PG_VERSION_NUM >= 170000
+    case T_JsonExpr:
+#endif
+        return strangers_domain(exprType(node), owner);
+    case T_RangeTblFunction:
+        return strangers_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes,
+                                owner);
+    case T_TableFunc:
+        return strangers_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, owner);
+    case T_RangeTblEntry: {
+        const auto* entry = reinterpret_cast<const RangeTblEntry*>(node);
+        const bool may_be_foreign =
+            entry->rtekind == RTE_RELATION &&
+            (entry->relkind == RELKIND_FOREIGN_TABLE || has_subclass(entry->relid));
+        return may_be_foreign ? strangers_domain(get_rel_type_id(entry->relid), owner) : InvalidOid;
+    }
+    default:
+        return InvalidOid;
+    }
+}
 
 /// For check_functions_in_node, which stops at the first one.
 bool is_refused(Oid function, void* context) {
@@ -38,16 +116,21 @@ bool is_mutable(Oid function, void* found) {
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/// A walker that stops, with the function, at the first one that is refused.
+/// A walker that stops, with the function or the domain, at the first one that is refused.
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
+    auto* search = static_cast<Search*>(context);
     if (check_functions_in_node(node, is_refused, context))
+        return true;
+    search->domain = strangers_domain(node, search->owner);
+    if (OidIsValid(search->domain))
         return true;
     if (IsA(node, Query))
         return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
-                                 0);
-    return expression_tree_walker(node, tree_walker(find_call), context);
+                                 QTW_EXAMINE_RTES_BEFORE);
+    return !IsA(node, RangeTblEntry) &&
+           expression_tree_walker(node, tree_walker(find_call), context);
 }
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
@@ -144,8 +227,13 @@ bool find_casts(Node* node, void* context) {
 } // namespace
 
 const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    Search search{owner, InvalidOid};
-    if (find_call(reinterpret_cast<Node*>(query), &search))
+    Search search{owner, InvalidOid, InvalidOid};
+    const bool is_found = find_call(reinterpret_cast<Node*>(query), &search);
+    if (OidIsValid(search.domain))
+        return psprintf("It makes values of domain %s, which belongs to another role than the "
+                        "view.",
+                        format_type_be(search.domain));
+    if (is_found)
         return psprintf("It calls %s, which %s.", format_procedure(search.function),
                         is_trusted_by(owner, search.function)
                             ? "is volatile"
