@@ -61,5 +61,48 @@ my $type = enum_with_cast('PARALLEL SAFE');
 sql(qq{CREATE TABLE hospital.big AS SELECT 'sad'::$type AS mood, n FROM generate_series(1, 50000) AS n; ANALYZE hospital.big;
 	CREATE FUNCTION hospital.casts() RETURNS boolean LANGUAGE plpgsql STABLE $parallel AS \$\$ BEGIN RETURN (SELECT count(*) = 5 FROM hospital.big WHERE n % 10000 = 0 AND to_json(mood) IS NOT NULL); END \$\$;}, 'steward');
 like(tick(counter('hospital.casts()')), $refused, 'in a parallel plan of an owner\'s function too');
+
+# --- many who wait for one lock: 2^n ways from the last one to the first
+my $counter = counter('true');
+my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'writer', '-c', 'BEGIN; LOCK TABLE hospital.visits IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600)') } 1 .. 24;
+$node->poll_query_until('postgres', q{SELECT count(*) = 24 FROM pg_locks WHERE relation = 'hospital.visits'::regclass AND mode = 'AccessExclusiveLock'}) or die 'no locks';
+my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock', '-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_counter_tick('$counter')");
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'}) or die 'no worker';
+sql('SELECT pg_sleep(10)');
+is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}), 0, 'a caller whose worker waits behind 24 sessions ends at its timeout');
+die 'it does not end' if sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}) > 0;
+sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'writer'});
+$_->finish for $tick, @lockers;
+
+# --- a caller that does not read, so that the worker's messages fill the queue
+sql(q{CREATE TABLE hospital.most AS SELECT 1000000 AS n;
+	CREATE FUNCTION hospital.talk() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
+		PERFORM set_config('application_name', 'ready', false), pg_sleep(5);
+		FOR i IN 1 .. (SELECT n FROM hospital.most) LOOP RAISE NOTICE 'x'; PERFORM set_config('application_name', 'told ' || i, false); END LOOP;
+		PERFORM pg_sleep(600); RETURN true; END $$}, 'steward');
+$counter = counter('hospital.talk()');
+my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
+sub wait_until { $node->poll_query_until('postgres', "SELECT count(*) = 1 $worker AND $_[0]") or die "not: $_[0]"; return }
+sub fill_queue # until this holds; then the caller is terminated. How many messages the worker has sent.
+{
+	my ($condition) = @_;
+	my $deaf = start_program("$PostgreSQL::Test::Utils::tmp_check/deaf", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'steward', '-c', "CALL dp_counter_tick('$counter')");
+	wait_until(q{application_name = 'ready'});
+	my $caller = sql(q{SELECT pid FROM pg_stat_activity WHERE usename = 'steward'});
+	kill 'STOP', $caller;
+	wait_until($condition);
+	my $count = sql("SELECT substr(application_name, 6)::integer $worker");
+	kill 'TERM', $caller;
+	kill 'CONT', $caller;
+	sql('SELECT pg_sleep(3)');
+	is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'steward' OR backend_type = 'dp_counter worker'}), 0, 'and both end with the caller');
+	sql("SELECT pg_terminate_backend(pid) $worker"); # where they have not
+	$deaf->finish;
+	return $count;
+}
+my $full = fill_queue(q{wait_event = 'MessageQueuePutMessage'});
+cmp_ok($full, '>', 100, 'a worker waits for room in the queue');
+sql("UPDATE hospital.most SET n = $full");
+is(fill_queue("wait_event = 'PgSleep' AND application_name LIKE 'told %'"), $full, 'a worker has not room for its last words');
 $node->stop;
 done_testing();

@@ -33,10 +33,9 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr long kTurn = 1000;      // ms between two looks at what the worker waits for
-constexpr long kSlotTurn = 100;   // ms between two tries to start it
-constexpr int kSlotTurns = 100;   // ten seconds
-constexpr int kLongestChain = 16; // of sessions that wait for each other
+constexpr long kTurn = 1000;    // ms between two looks at what the worker waits for
+constexpr long kSlotTurn = 100; // ms between two tries to start it
+constexpr int kSlotTurns = 100; // ten seconds
 
 /// A worker that was started. Trivial.
 struct Worker {
@@ -46,19 +45,21 @@ struct Worker {
 };
 
 /// Ends the worker, and waits until it is gone: what it would still do would surprise. Interrupts
-/// wait for that, as they do for parallel workers.
+/// wait for that, as they do for parallel workers. Nobody reads the queue any more: a worker whose
+/// last words do not fit would wait for ever, were it not detached first.
 void end_worker(int /*code*/, Datum argument) {
     auto* worker = reinterpret_cast<Worker*>(DatumGetPointer(argument));
-    if (worker->handle != nullptr) {
+    if (worker->handle != nullptr)
         TerminateBackgroundWorker(worker->handle);
+    if (worker->segment != nullptr)
+        dsm_detach(worker->segment);
+    worker->segment = nullptr;
+    if (worker->handle != nullptr) {
         HOLD_INTERRUPTS();
         (void)WaitForBackgroundWorkerShutdown(worker->handle);
         RESUME_INTERRUPTS();
         worker->handle = nullptr;
     }
-    if (worker->segment != nullptr)
-        dsm_detach(worker->segment);
-    worker->segment = nullptr;
     hide_phase();
 }
 
@@ -138,23 +139,37 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
     shm_mq_set_handle(worker.answers, worker.handle);
 }
 
-/// Whether the process waits for a lock that this session holds, at once or by way of others.
-bool waits_for_this(int pid, int depth) {
-    ArrayType* blockers =
-        DatumGetArrayTypeP(DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(pid)));
-    const auto* pids = reinterpret_cast<const std::int32_t*>(ARR_DATA_PTR(blockers));
-    const int count = ArrayGetNItems(ARR_NDIM(blockers), ARR_DIMS(blockers));
-    for (int i = 0; i < count; ++i)
-        if (pids[i] == MyProcPid ||
-            (depth < kLongestChain && pids[i] != pid && waits_for_this(pids[i], depth + 1)))
-            return true;
+/// Whether the process waits for a lock that this session holds, at once or by way of others. Looks
+/// at each process once: there are more ways than processes, 2^n where n wait for one lock.
+bool waits_for_this(int pid) {
+    List* waiting = list_make1_int(pid); // it grows while it is read
+    for (int i = 0; i < list_length(waiting); ++i) {
+        CHECK_FOR_INTERRUPTS();
+        ArrayType* blockers = DatumGetArrayTypeP(
+            DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(list_nth_int(waiting, i))));
+        const auto* pids = reinterpret_cast<const std::int32_t*>(ARR_DATA_PTR(blockers));
+        const int count = ArrayGetNItems(ARR_NDIM(blockers), ARR_DIMS(blockers));
+        for (int j = 0; j < count; ++j) {
+            if (pids[j] == MyProcPid)
+                return true;
+            waiting = list_append_unique_int(waiting, pids[j]);
+        }
+    }
     return false;
 }
 
 /// PostgreSQL's own search for deadlocks does not know that this session waits for the worker.
 void check_deadlock(const Worker& worker) {
     pid_t pid = 0;
-    if (GetBackgroundWorkerPid(worker.handle, &pid) == BGWH_STARTED && waits_for_this(pid, 0))
+    if (GetBackgroundWorkerPid(worker.handle, &pid) != BGWH_STARTED)
+        return;
+    MemoryContext memory =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter deadlock", ALLOCSET_SMALL_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    const bool is_deadlock = waits_for_this(pid);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(memory);
+    if (is_deadlock)
         ereport(ERROR, (errcode(ERRCODE_T_R_DEADLOCK_DETECTED), errmsg("deadlock detected"),
                         errdetail("The worker that reads the source waits for a lock that this "
                                   "session holds."),
