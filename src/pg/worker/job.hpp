@@ -19,7 +19,7 @@ struct Job {
     int lock_timeout;
 };
 
-inline constexpr std::uint32_t kJobVersion = 1;
+inline constexpr std::uint32_t kJobVersion = 0x64700001;
 inline constexpr Size kQueueBytes = 65536;
 
 inline char* request_of(Job* job) {

@@ -58,8 +58,8 @@ Job* attach(Datum main_argument) {
     pq_redirect_to_shm_mq(segment, shm_mq_attach(answers, segment, nullptr));
     if (job->version != kJobVersion)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("this session has another version of dp_counter's library than the "
-                               "server"),
+                        errmsg("this session has another version of dp_counter's library than its "
+                               "worker"),
                         errhint("Reconnect: the library was replaced.")));
     return job;
 }
