@@ -54,6 +54,10 @@ GRANT USAGE ON SCHEMA zones TO zones_monitor;
 SET ROLE zones_monitor;
 SELECT counter, steps, periods_behind FROM dp_counters WHERE next_due < now() - least(every, '25 hours') ORDER BY counter::text;
 RESET ROLE;
+-- at once, also where no further period is over
+UPDATE dp_counter_private.source_counters SET "grace" = '1000 years' WHERE counter = 'ticked'::regclass;
+SELECT next_due < now() - least(every, '25 hours') AS overdue, periods_behind FROM dp_counters WHERE counter = 'ticked'::regclass;
+UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE counter = 'ticked'::regclass;
 CALL dp_counter_tick('ticked');
 \set VERBOSITY terse
 CALL dp_source_tick('visits_dp');

@@ -2,6 +2,8 @@
 //
 // It reads no table: the view passes what is public of the counter. It raises no error, so that one
 // counter cannot hide the others.
+#include <algorithm>
+
 #include "pg/events/event_counter.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/periods.hpp"
@@ -11,6 +13,7 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
@@ -61,6 +64,8 @@ void show_source_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep
                           GetCurrentTransactionStartTimestamp(), period))
         return;
     shown.nulls[0] = shown.nulls[1] = false;
+    if (pg_tzset(schedule.time_zone) == nullptr) // each tick fails: overdue, whatever is due in UTC
+        period = {period.ends, SetEpochTimestamp(), std::max<std::int64_t>(period.behind, 1)};
     shown.values[0] = TimestampTzGetDatum(period.due);
     shown.values[1] = Int64GetDatum(period.behind);
 }
