@@ -55,7 +55,21 @@ FROM (VALUES (timestamp '2025-01-01', interval '1 day', interval '1 day', 'd', '
 -- a horizon limits it only where it is shorter; with groups it is one more
 SELECT horizon, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon) AS periods, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon, true) AS of_groups
 FROM unnest(ARRAY[1, 52, 53, 54, 1000, NULL]) AS horizon;
+
+-- A zone whose rules have changed since the declaration moves periods, but nothing is read that was not charged: of a counter
+-- that was charged for one day, half a day is left.
+CREATE TABLE ruled_rows AS SELECT p AS patient, timestamptz '2024-01-01 00:00Z' + p * interval '10 minutes' AS at FROM generate_series(-400, 400) AS p;
+CREATE VIEW ruled_dp AS SELECT * FROM ruled_rows;
+SELECT dp_budget_create('ruled', 1e10, per => '365 days');
+SELECT dp_source_create('ruled_dp', 'ruled', 'patient', 'at', 'UTC');
+SELECT dp_counter_create('west', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1), dp_counter_create('east', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1);
+UPDATE dp_counter_private.sources SET time_zone = 'Etc/GMT+12' WHERE source = 'ruled_dp'::regclass;
+CALL dp_counter_tick('west');
+UPDATE dp_counter_private.sources SET time_zone = 'Etc/GMT-12' WHERE source = 'ruled_dp'::regclass;
+CALL dp_counter_tick('east');
+SELECT west.count AS west, east.count AS east FROM west, east;
 SET client_min_messages = error;
-DROP VIEW visits_dp CASCADE;
+DROP VIEW visits_dp, ruled_dp CASCADE;
+SELECT dp_budget_drop('ruled');
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_periods CASCADE;

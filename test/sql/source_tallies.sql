@@ -47,6 +47,43 @@ SELECT step, sum(count), min(count) > 0 AS both FROM persons GROUP BY step ORDER
 SELECT count(*) FROM tallies WHERE counter = 'persons'::regclass;
 SELECT dp_counter_drop('persons');
 
+-- Own windows, against plain SQL, of many persons in each period, in several ticks: an event uses the bound of its own window, before
+-- the first period too; of a counter of persons, one for each period of the calendar. Tallies stay until no window of that number is open.
+CREATE TABLE stays AS SELECT p AS person, timestamp '2023-01-01' + (i * 20 + abs(hashint4(p * 64 + i)) % 20) * interval '12 hours' AS at FROM generate_series(1, 40) AS p, generate_series(0, 51) AS i;
+-- of January one alone, less than 30 days before March
+DELETE FROM stays WHERE at >= '2024-01-01' AND at < '2024-02-01';
+INSERT INTO stays SELECT p, '2024-01-31 12:00' FROM generate_series(1, 40) AS p;
+CREATE VIEW months_dp AS SELECT * FROM stays;
+CREATE VIEW years_dp AS SELECT * FROM stays;
+SELECT dp_budget_create('of_months', 1e11, per => '30 days'), dp_budget_create('of_years', 1e11, per => '365 days');
+SELECT dp_source_create('months_dp', 'of_months', 'person', 'at', 'UTC'), dp_source_create('years_dp', 'of_years', 'person', 'at', 'UTC');
+SELECT dp_counter_create(name, source, 1e9, every, '2024-03-01', horizon => horizon, persons => persons, per_person => per_person)
+FROM (VALUES ('weekly', 'months_dp'::regclass, interval '1 week', 12, NULL::boolean, 2), ('weekly_persons', 'months_dp', '1 week', 12, true, 2), ('daily_persons', 'months_dp', '1 day', 20, true, NULL),
+             ('monthly', 'years_dp', '1 month', 3, NULL, 30), ('monthly_persons', 'years_dp', '1 month', 3, true, 9), ('quarter_persons', 'years_dp', '3 months', 1, true, 4)) AS c (name, source, every, horizon, persons, per_person);
+CREATE FUNCTION truth(c dp_counters) RETURNS TABLE (step bigint, count bigint) LANGUAGE sql AS $$
+    WITH events AS MATERIALIZED (
+        SELECT person, at, dp_own_window(CASE c.source WHEN 'months_dp'::regclass THEN 'of_months'::regclass ELSE 'of_years' END, person, at) AS own_window, width_bucket(at, starts) - 400 AS step
+        FROM stays, (SELECT array_agg(c.since + n * c.every ORDER BY n) AS starts FROM generate_series(-400, 100) AS n) AS s
+        WHERE at >= c.since - c.per AND at < c.since + c.horizon * c.every
+    ), used AS MATERIALIZED (
+        SELECT *, CASE WHEN c.measure = 'persons' THEN dense_rank() OVER (PARTITION BY person, own_window ORDER BY step) ELSE row_number() OVER (PARTITION BY person, own_window ORDER BY at) END AS n FROM events
+    )
+    SELECT s, (SELECT CASE WHEN c.measure <> 'persons' THEN count(*) WHEN c.per_person IS NULL THEN count(DISTINCT person) ELSE count(DISTINCT (person, own_window)) END FROM used WHERE step = s AND (n <= c.per_person OR c.per_person IS NULL))
+    FROM generate_series(1, c.horizon) AS s $$;
+CREATE FUNCTION released(c dp_counters) RETURNS TABLE (step bigint, count bigint) LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE format('SELECT step, count FROM %s', c.counter); END $$;
+SET client_min_messages = warning;
+CALL close('weekly', 1); CALL close('weekly', 2); CALL close('weekly', 3); CALL close('weekly', 5); CALL close('weekly', 7); CALL close('weekly', 12);
+CALL close('weekly_persons', 1); CALL close('weekly_persons', 4); CALL close('weekly_persons', 7); CALL close('weekly_persons', 12);
+CALL close('daily_persons', 20);
+CALL close('monthly', 1); CALL close('monthly', 3);
+CALL close('monthly_persons', 1); CALL close('monthly_persons', 3);
+CALL close('quarter_persons', 1);
+RESET client_min_messages;
+SELECT c.counter, count(*) AS steps, count(*) FILTER (WHERE r.count <> t.count) AS wrong, sum(t.count) > 9 AS many,
+       (SELECT count(*) FROM tallies AS u WHERE u.counter = c.counter) > 0 AS has_tallies,
+       (SELECT count(*) FROM tallies AS u WHERE u.counter = c.counter AND own_window < floor(((since + horizon * every)::date - date '2000-01-01' + 1) / extract(day FROM per)) - 1) AS tallies_of_the_past
+FROM dp_counters AS c, truth(c) AS t, released(c) AS r WHERE c.source IN ('months_dp'::regclass, 'years_dp'::regclass) AND t.step = r.step GROUP BY c.counter, since, horizon, every, per ORDER BY c.counter::text;
+
 -- a person with more events than any block of memory begins with
 TRUNCATE visits;
 INSERT INTO visits SELECT 1 + (i > 1500)::integer, timestamp '2025-01-01' + i % 4 * interval '1 hour', true FROM generate_series(1, 3000) AS i;
@@ -64,6 +101,6 @@ CALL close('crowd', 2);
 SELECT step, count FROM crowd ORDER BY step;
 
 SET client_min_messages = error;
-DROP VIEW visits_dp CASCADE;
-SELECT dp_budget_drop('budget');
+DROP VIEW visits_dp, months_dp, years_dp CASCADE;
+SELECT dp_budget_drop('budget'), dp_budget_drop('of_months'), dp_budget_drop('of_years');
 DROP SCHEMA source_tallies CASCADE;
