@@ -55,9 +55,10 @@ ROLLBACK;
 SELECT dp_counter_create('endless', 'visits_dp', 1e9, '1 day', '2025-01-01', per_person => 2);
 CALL tick_at('endless', '2025-01-05 12:00');
 CREATE TABLE charges AS SELECT number, until FROM dp_counter_private.budget_entries;
-UPDATE dp_counter_private.budget_entries SET until = '2025-01-05' WHERE purpose IN ('ended.endless', 'ended.other');
+UPDATE dp_counter_private.budget_entries SET until = '2025-01-05' WHERE purpose IN ('ended.endless', 'ended.other', 'ended.flow');
 CALL tick_at('endless', '2025-01-06 12:00');
 CALL tick_at('other', '2025-01-09 12:00');
+CALL tick_at('flow', '2025-01-09 12:00');
 UPDATE dp_counter_private.budget_entries AS e SET until = c.until FROM charges AS c WHERE e.number = c.number;
 CALL tick_at('endless', '2025-01-06 12:00');
 SELECT step, count FROM endless WHERE step > 3 ORDER BY step;
@@ -80,12 +81,12 @@ BEGIN;
 UPDATE dp_counter_private.publications SET steps = steps - 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'flow'::regclass);
 SELECT dp_counter_end('flow');
 ROLLBACK;
--- what is rolled back goes on
+-- what is rolled back goes on, and is still known to have failed
 BEGIN;
 SELECT dp_counter_end('flow');
-SELECT ended_at IS NOT NULL AS ended FROM dp_counters WHERE counter = 'flow'::regclass;
+SELECT ended_at IS NOT NULL AS ended, last_failed IS NOT NULL AS failed FROM dp_counters WHERE counter = 'flow'::regclass;
 ROLLBACK;
-SELECT ended_at IS NOT NULL AS ended FROM dp_counters WHERE counter = 'flow'::regclass;
+SELECT ended_at IS NOT NULL AS ended, last_failed IS NOT NULL AS failed FROM dp_counters WHERE counter = 'flow'::regclass;
 SELECT tallies > 0 AND key = 32 AS has_tallies FROM secrets() WHERE counter = 'flow'::regclass;
 
 -- the end

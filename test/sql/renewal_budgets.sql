@@ -72,6 +72,25 @@ SELECT spent_past, spent, remaining FROM dp_budgets WHERE budget = 'c'::regclass
 CALL dp_budget_spend('c', 0.251, 'from now on', since => '2998-01-01', until => 'infinity');
 CALL dp_budget_spend('c', 0.25, 'from now on', since => now()::timestamp, until => 'infinity');
 SELECT spent_past, spent, remaining FROM dp_budgets WHERE budget = 'c'::regclass;
+-- now is that of the rows: of a timestamptz UTC's, else the session's
+CREATE TABLE instants_rows (person integer, at timestamptz, local timestamp);
+CREATE VIEW instants_dp AS SELECT * FROM instants_rows;
+CREATE VIEW locals_dp AS SELECT * FROM instants_rows;
+SELECT dp_budget_create('instants', 1, per => '1 day'), dp_budget_create('locals', 1, per => '1 day');
+SELECT dp_source_create('instants_dp', 'instants', 'person', 'at'), dp_source_create('locals_dp', 'locals', 'person', 'local');
+DO $$
+DECLARE
+    utc constant timestamp := now() AT TIME ZONE 'UTC';
+BEGIN
+    CALL dp_budget_spend('instants', 0.25, 'a day', since => utc - interval '30 hours', until => utc - interval '26 hours');
+    CALL dp_budget_spend('locals', 0.25, 'a day', since => utc - interval '30 hours', until => utc - interval '26 hours');
+END $$;
+SET TimeZone = 'Etc/GMT+12';
+SELECT budget, spent_past, spent FROM dp_budgets WHERE budget IN ('instants'::regclass, 'locals'::regclass) ORDER BY budget::text;
+SET TimeZone = 'Etc/GMT-14';
+SELECT budget, spent_past, spent FROM dp_budgets WHERE budget IN ('instants'::regclass, 'locals'::regclass) ORDER BY budget::text;
+SET TimeZone = 'UTC';
+SELECT dp_source_drop('instants_dp'), dp_source_drop('locals_dp'), dp_budget_drop('instants'), dp_budget_drop('locals');
 -- the ends of time
 SELECT dp_budget_create('d', 1.0, per => '36525 days');
 CALL dp_budget_spend('d', 0.25, 'the first day', since => '4713-01-01 BC', until => '4713-01-02 BC');
@@ -289,6 +308,9 @@ SELECT dp_budget_create('of_d', 1e12, per => '10 days'), dp_budget_create('of_t'
 SELECT dp_source_create('stays_d', budget => 'of_d', person => 'person', at => 'at', time_zone => 'Pacific/Honolulu'),
        dp_source_create('stays_t', budget => 'of_t', person => 'person', at => 't', time_zone => 'Pacific/Honolulu'),
        dp_source_create('stays_z', budget => 'of_z', person => 'person', at => 'z', time_zone => 'Pacific/Honolulu', window_wise => true);
+-- one call for several budgets: each has its own windows
+SELECT count(DISTINCT dp_own_window(b, p, date '2024-01-01')) > 1 AS several, bool_and(dp_own_window(b, p, date '2024-01-01') = CASE b WHEN 'of_d'::regclass THEN dp_own_window('of_d', p, date '2024-01-01') ELSE dp_own_window('of_int8', p, date '2024-01-01') END) AS own
+FROM unnest('{of_d,of_int8,of_d}'::regclass[]) AS b, generate_series(1::bigint, 20) AS p;
 CREATE FUNCTION windows(first date, after date, odd_only boolean) RETURNS TABLE (events bigint, persons bigint) LANGUAGE sql AS $$
     SELECT events, count(*) FROM (
         SELECT count(*) AS events, phase(int8send(person), 10) + 10 * w AS begins
