@@ -113,6 +113,28 @@ SELECT dp_budget_create('e', 5);
 CALL dp_counter_tick('e');
 SELECT dp_counter_drop('e');
 
+-- the rows that a restore inserts are in later dumps
+CREATE FUNCTION kept_after_restoring(restored regclass) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    columns constant text := (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = restored AND attnum > 0 AND NOT attisdropped AND attgenerated = '');
+    kept boolean;
+BEGIN
+    EXECUTE format('CREATE TEMPORARY TABLE dumped ON COMMIT DROP AS SELECT %s FROM %s', columns, restored);
+    EXECUTE format('DELETE FROM %s', restored);
+    UPDATE pg_extension SET extconfig = NULL, extcondition = NULL WHERE extname = 'dp_counter';
+    EXECUTE format('INSERT INTO %s (%s) SELECT * FROM dumped', restored, columns);
+    SELECT restored = ANY (extconfig) INTO kept FROM pg_extension WHERE extname = 'dp_counter';
+    RETURN kept;
+END $$;
+BEGIN;
+SELECT kept_after_restoring('dp_counter_private.budgets');
+ROLLBACK;
+SELECT dp_event_counter_create('f', 1);
+BEGIN;
+SELECT kept_after_restoring('dp_counter_private.counters');
+ROLLBACK;
+DROP VIEW f;
+DROP FUNCTION kept_after_restoring;
 SELECT dp_budget_drop('e'), dp_budget_drop('b');
 SELECT count(*) FROM dp_counter_private.budgets;
 SELECT count(*) FROM dp_counter_private.budget_entries;

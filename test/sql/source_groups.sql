@@ -46,6 +46,8 @@ CALL close(4);
 DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW by_ward AS ' || current_setting('saved.definition'); END $$;
 CALL close(4);
 SELECT * FROM shown WHERE step > 2 ORDER BY step, ward;
+-- a group is stored once
+INSERT INTO dp_counter_private.groups SELECT * FROM dp_counter_private.groups WHERE name = 'a' OR stream = 1 LIMIT 1;
 DROP VIEW shown;
 SELECT dp_counter_drop('by_ward');
 SET client_min_messages = error;

@@ -8,7 +8,8 @@ CREATE ROLE ticks_clock;
 CREATE ROLE ticks_reader;
 CREATE ROLE ticks_monitor;
 GRANT pg_monitor TO ticks_monitor;
-GRANT USAGE, CREATE ON SCHEMA ticks TO ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor;
+CREATE ROLE ticks_idle_monitor NOINHERIT IN ROLE pg_monitor;
+GRANT USAGE, CREATE ON SCHEMA ticks TO ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor, ticks_idle_monitor;
 
 -- who may tick nothing is told so
 SET ROLE ticks_clock;
@@ -31,7 +32,7 @@ FROM (VALUES ('first', 'risky'), ('second', 'safe'), ('third', 'risky'), ('untic
 SELECT dp_event_counter_create('hourly', 1e9, 2, every => '1 hour');
 SELECT dp_event_counter_create('by_hand', 1e9);
 GRANT UPDATE ON first, second, third, hourly, by_hand TO ticks_clock;
-GRANT SELECT ON first, unticked TO ticks_reader;
+GRANT SELECT ON first, unticked, facts_dp TO ticks_reader;
 REVOKE UPDATE ON unticked FROM ticks_steward;
 RESET ROLE;
 SET ROLE ticks_other;
@@ -56,6 +57,11 @@ SET ROLE ticks_monitor;
 SELECT * FROM status();
 SELECT * FROM sources();
 SET ROLE ticks_reader;
+SELECT * FROM status();
+SELECT * FROM sources();
+
+-- who is a member without inheriting sees none, as with all that pg_monitor may
+SET ROLE ticks_idle_monitor;
 SELECT * FROM status();
 SELECT * FROM sources();
 
@@ -240,5 +246,5 @@ DROP VIEW facts_dp, events_dp CASCADE;
 DROP VIEW hourly, by_hand;
 SELECT dp_budget_drop('people'), dp_budget_drop('others');
 DROP SCHEMA ticks CASCADE;
-DROP OWNED BY ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor;
-DROP ROLE ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor;
+DROP OWNED BY ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor, ticks_idle_monitor;
+DROP ROLE ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor, ticks_idle_monitor;
