@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/009_marks.pl") with prove. Their servers refuse to run as root, so root becomes
-# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy. What never comes about is waited
-# for half an hour: on a busy machine PostgreSQL's 3 minutes may be too short.
+# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy. A test that hangs ends itself
+# (t/LiveCounters.pm): PostgreSQL's timers are for half an hour, since some of them run for a whole session.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

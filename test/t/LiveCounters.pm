@@ -7,9 +7,20 @@ use Exporter 'import';
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::Builder;
 use Test::More;
 
 our @EXPORT = qw(new_node resume_all failure releases is_gapless start_program all_reported);
+
+# A test hangs where it has shown nothing for so many seconds: it dies there, and says where. TAP_PATIENCE is for many more rows.
+{
+	my $patience = $ENV{TAP_PATIENCE} // 90;
+	my $shown = \&Test::Builder::ok;
+	no warnings 'redefine';
+	*Test::Builder::ok = sub { alarm $patience; goto &$shown };
+	$SIG{ALRM} = sub { alarm 5; die "it hangs: no result for $patience seconds" }; # again, if an eval catches it
+	alarm $patience;
+}
 
 # A running server with the extension in database postgres.
 sub new_node
