@@ -7,6 +7,7 @@ extern "C" {
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 }
