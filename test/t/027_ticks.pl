@@ -10,7 +10,8 @@ use Test::More;
 
 my $node = new_node('ticks', allows_streaming => 1, conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
-sub waits_for { my ($event, $name) = @_; ok($node->poll_query_until('postgres', qq{SELECT count(*) = 1 FROM pg_stat_activity WHERE $event AND query ~ '^CALL dp_tick'}), $name) }
+# A source is read by a worker: what the call waits for, it waits for.
+sub waits_for { my ($event, $name) = @_; ok($node->poll_query_until('postgres', qq{SELECT count(*) = 1 FROM pg_stat_activity WHERE $event AND (backend_type = 'dp_counter worker' OR query ~ '^CALL dp_tick')}), $name) }
 
 # Three counters whose noise shows in every release, of which the second can be held up; and who sees how they are.
 sql(q{
@@ -78,7 +79,7 @@ $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; ALTER VIEW safe SET (security_barrier = true);');
 $tick = start_program($node->basedir . '/phases', 'psql', '-X', '-U', 'clock', '-d', $node->connstr('postgres'), '-c', 'CALL dp_tick()');
 waits_for(q{wait_event_type = 'Lock'}, 'a tick waits for a counter after the one that failed');
-is(sql(q{SELECT query FROM pg_stat_activity WHERE wait_event_type = 'Lock'}), 'CALL dp_tick()', 'no phase of that one stays in pg_stat_activity');
+is(sql(q{SELECT string_agg(query, ', ' ORDER BY backend_type) FROM pg_stat_activity WHERE query ~ '^CALL' OR backend_type = 'dp_counter worker'}), 'CALL dp_tick(), ', 'no phase of that one stays in pg_stat_activity');
 $holder->query_safe('COMMIT;');
 $holder->quit;
 $tick->finish;
@@ -95,24 +96,33 @@ sql(q{
 }, 'postgres');
 SKIP:
 {
-	skip 'no /proc', 3 unless -r "/proc/$$/status";
+	skip 'no /proc', 6 unless -r "/proc/$$/status";
 	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
 	my ($pid) = $session->query('SELECT pg_backend_pid()') =~ /(\d+)/;
-	my $memory = sub { my ($kilobytes) = slurp_file("/proc/$pid/status") =~ /RssAnon:\s+(\d+)/; return $kilobytes };
+	my $memory = sub { my ($kilobytes) = slurp_file("/proc/$_[0]/status") =~ /RssAnon:\s+(\d+)/; return $kilobytes };
 	# Each by itself, which with their names fills the caches of the catalogs.
 	$session->query('SET client_min_messages = error;');
 	$session->query(join(' ', map { "CALL dp_counter_tick('many.c$_');" } 1 .. 1000));
 	$session->query('SELECT max(counter::text) FROM dp_counters;');
-	my $singly = $memory->();
-	$holder = $node->background_psql('postgres');
-	$holder->query_safe('BEGIN; ALTER VIEW many.c1000 SET (security_barrier = true);');
+	my $singly = $memory->($pid);
+	my %holders = map { ($_ => $node->background_psql('postgres')) } 10, 1000;
+	$holders{$_}->query_safe("BEGIN; ALTER VIEW many.c$_ SET (security_barrier = true);") for keys %holders;
+	$holder = $holders{1000};
 	$session->{stdin} .= "CALL dp_tick();\n";
 	$session->{run}->pump_nb;
-	waits_for(q{wait_event_type = 'Lock'}, 'a tick has failed 999 times');
-	cmp_ok(sql("SELECT count(*) FROM pg_locks WHERE pid = $pid"), '<', 10, 'it holds no lock of a counter that failed');
-	my $together = $memory->();
-	note("memory: $singly kB singly, $together kB together");
+	waits_for(q{wait_event_type = 'Lock'}, 'a tick has failed nine times');
+	my $worker = sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'});
+	my $of_few = $memory->($worker);
+	$holders{10}->query_safe('COMMIT;');
+	$holders{10}->quit;
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'many.c1000'::regclass AND NOT granted}), 'and 999 times');
+	is(sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'}), $worker, 'in one worker');
+	cmp_ok(sql("SELECT count(*) FROM pg_locks WHERE pid IN ($pid, $worker)"), '<', 10, 'no lock of a counter that failed is held');
+	my $together = $memory->($pid);
+	my $of_many = $memory->($worker);
+	note("memory: $singly kB singly, $together kB together; of the worker $of_few kB after 9 and $of_many kB after 999");
 	cmp_ok($together - $singly, '<', 3072, 'and no memory');
+	cmp_ok($of_many - $of_few, '<', 8192, 'nor in the worker, but for what it knows of the catalogs');
 	$holder->query_safe('COMMIT;');
 	$holder->quit;
 	$session->quit;
