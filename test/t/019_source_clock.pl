@@ -224,7 +224,7 @@ my @refused = (
 	[ q{SELECT public.dp_source_drop('hospital.tried')},         '25006' ], [ q{CALL public.dp_counter_tick('hospital.c_tried')}, '2D000' ],
 );
 my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)', 'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
-	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off');
+	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off', q{SELECT set_config('transaction_read_only', 'on', false)});
 sql(q{
 	CREATE SEQUENCE hospital.numbers; SELECT dp_event_counter_create('hospital.recorded', 1);
 	CREATE FUNCTION hospital.run(statement text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -251,6 +251,7 @@ cmp_ok(index($log, 'TRIED'), '<', index($log, 'SEEN['), 'the other one comes aft
 is(differences({ %$plain, '!locks' => 1 }, seen()), '', 'and sees nothing of what the first one has set; advisory locks alone are held until the call ends');
 is(sql('SELECT (SELECT count(*) FROM hospital.visits), (SELECT count FROM hospital.c_tried), sum(total) FROM dp_counter_private.events'), '1|1|0', 'nothing was written');
 is(sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), 0, 'and no lock stays');
+is(session('steward', q{SET client_min_messages = warning; CALL dp_source_contributions('hospital.tried', 'public.tried', 1)}), '', 'nor is what follows read only, where the view asks for it');
 
 # --- whose code runs: of a stranger's types, in an honest view
 sql(q{

@@ -37,9 +37,9 @@ void as_owner(Oid owner, const char* time_zone, bool is_heard, const Work& work)
         whereToSendOutput = DestNone; // client_min_messages does not hold back INFO
     XactReadOnly = true; // what the work itself stores goes by direct access, which does not ask
     work();
+    AtEOXact_GUC(false, level); // may put XactReadOnly back to true
     XactReadOnly = false;
     whereToSendOutput = heard;
-    AtEOXact_GUC(false, level);
     SetUserIdAndSecContext(caller, security);
 }
 
