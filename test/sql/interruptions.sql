@@ -90,23 +90,23 @@ CREATE TEMP TABLE long AS SELECT generate_series(1, 100000) AS t;
 CREATE INDEX ON long (t);
 ANALYZE long;
 BEGIN;
-SET LOCAL statement_timeout = '200ms';
+SET LOCAL statement_timeout = '50ms';
 SELECT max(n) FROM (SELECT dp_running_count(u % 2 = 0, 1, horizon => 1000000000000) OVER (ORDER BY t, u) AS n
                     FROM long, generate_series(1, 1000) u) s; -- an incremental sort feeds it at once
 ROLLBACK;
 BEGIN;
-SET LOCAL statement_timeout = '200ms';
+SET LOCAL statement_timeout = '50ms';
 SELECT max(n) FROM (SELECT dp_running_count(u % 2 = 0, 1, NULL, 1000000000000) OVER (ORDER BY t, u) AS n
                     FROM long, generate_series(1, 1000) u) s;
 ROLLBACK;
 BEGIN;
-SET LOCAL statement_timeout = '200ms';
+SET LOCAL statement_timeout = '50ms';
 SELECT dp_count(t % 2 = 0, 1) FROM (SELECT generate_series(1, 1000000000000) t) g;
 ROLLBACK;
 SELECT * FROM counts;
 
--- Long answers of the planner can be stopped: they look for interrupts every few milliseconds. A timeout of 50 ms ends each in less
--- than half the time, on whatever machine, that it then takes without one.
+-- Long answers of the planner can be stopped: they look for interrupts every few milliseconds. A timeout of 20 ms ends each in less
+-- than half the time, on whatever machine, that it then takes without one: some tenths of a second, or this test would take long.
 CREATE FUNCTION pg_temp.time_of(query text) RETURNS interval LANGUAGE plpgsql AS $$
 DECLARE
     start timestamptz := clock_timestamp();
@@ -116,38 +116,38 @@ BEGIN
 EXCEPTION WHEN query_canceled THEN
     RETURN clock_timestamp() - start;
 END $$;
-\set query 'SELECT dp_interval(5, 1, 1, 1e-3, 0.999999999, 4096, ''hat'')'
+\set query 'SELECT dp_interval(5, 1, 1, 5e-3, 0.999999999, 4096, ''hat'')'
 BEGIN; -- the inversion of a characteristic function
-SET LOCAL statement_timeout = '50ms';
+SET LOCAL statement_timeout = '20ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
-\set query 'SELECT * FROM dp_plan(4611686018427387904, 1, 4096, ''hat'')'
+\set query 'SELECT * FROM dp_plan(4611686018427387904, 1, 1024, ''hat'')'
 BEGIN; -- the tables and errors of hats
-SET LOCAL statement_timeout = '50ms';
+SET LOCAL statement_timeout = '20ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
-\set query 'SELECT dp_stddev(4611686018427387000, NULL, 1, 4096, ''hat'')'
+\set query 'SELECT dp_stddev(4611686018427387000, NULL, 1, 1024, ''hat'')'
 BEGIN; -- of all epochs
-SET LOCAL statement_timeout = '50ms';
+SET LOCAL statement_timeout = '20ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
-\set query 'SELECT dp_running_count(true, 1, 4096, ''hat'', 4611686018427387000 - t) OVER (PARTITION BY t) FROM generate_series(1, 10) t'
+\set query 'SELECT dp_running_count(true, 1, 4096, ''hat'', 4611686018427387000 - t) OVER (PARTITION BY t) FROM generate_series(1, 4) t'
 BEGIN; -- the starts of streams, between which PostgreSQL looks as well
-SET LOCAL statement_timeout = '50ms';
+SET LOCAL statement_timeout = '20ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
-SELECT 'EXPLAIN SELECT ARRAY[' || string_agg('dp_laplace(1, 1, 1)', ', ') || '] IS NULL' AS query FROM generate_series(1, 4000) \gset
+SELECT 'EXPLAIN SELECT ARRAY[' || string_agg('dp_laplace(1, 1, 1)', ', ') || '] IS NULL' AS query FROM generate_series(1, 1200) \gset
 BEGIN; -- the planner, which looks for copies of each call
-SET LOCAL statement_timeout = '50ms';
+SET LOCAL statement_timeout = '20ms';
 SELECT pg_temp.time_of(:'query') AS stopped \gset
 ROLLBACK;
 SELECT :'stopped' < pg_temp.time_of(:'query') / 2 AS in_time;
 -- and what they had not finished is made when they are asked again
-SELECT mechanism, height FROM dp_plan(4611686018427387904, 1, 4096, 'hat');
+SELECT mechanism, height FROM dp_plan(4611686018427387904, 1, 1024, 'hat');
 SELECT * FROM counts;
 
 -- a failed transaction, a rolled back subtransaction
