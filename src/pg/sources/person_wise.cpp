@@ -80,6 +80,31 @@ bool find_reader(Node* node, void* found) {
                                expression_tree_walker(node, tree_walker(find_reader), found));
 }
 
+[[maybe_unused]] bool is_built_in(Oid type) {
+    return type < FirstNormalObjectId && type != RECORDOID && type != RECORDARRAYOID;
+}
+
+/// A walker that stops where SQL/JSON reads or writes a type that is not built in: by casts to
+/// json and by checks of domains, which no tree shows.
+bool find_json(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr)) {
+        ListCell* cell = nullptr;
+        foreach (cell, reinterpret_cast<const JsonConstructorExpr*>(node)->args)
+            if (!is_built_in(exprType(static_cast<Node*>(lfirst(cell)))))
+                return true;
+    }
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr) &&
+        !is_built_in(reinterpret_cast<const JsonExpr*>(node)->returning->typid))
+        return true;
+#endif
+    return expression_tree_walker(node, tree_walker(find_json), context);
+}
+
 bool has_system_column(Node* node, void* context) {
     if (node == nullptr)
         return false;
@@ -112,6 +137,10 @@ const char* why_not_simple(Query* query) {
         find_reader(query->jointree->quals, &function))
         return psprintf("It calls %s, which is not immutable and may read other rows.",
                         format_procedure(function));
+    if (find_json(reinterpret_cast<Node*>(query->targetList), nullptr) ||
+        find_json(query->jointree->quals, nullptr))
+        return "It converts between JSON and a type that is not built in, whose casts and checks "
+               "may read other rows.";
     return nullptr;
 }
 
