@@ -245,6 +245,7 @@ ErrorData* listen(const Worker& worker, void (*answered)(const Answer&, void*), 
                 answer.error = no_answer();
             answer.size = static_cast<Size>(message.len - message.cursor);
             answer.bytes = message.data + message.cursor;
+            hide_phase();
             AcceptInvalidationMessages(); // no lock was taken while it waited
             answered(answer, context);
             next_transaction();

@@ -61,6 +61,8 @@ void show_phase_of_worker(const char* text) {
 }
 
 void hide_phase() {
+    if (is_worker())
+        pgstat_report_activity(STATE_RUNNING, "");
     if (is_shown && debug_query_string != nullptr)
         show_statement(debug_query_string);
     is_shown = false;

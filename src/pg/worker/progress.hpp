@@ -14,8 +14,10 @@ void set_progress_subject(Oid relation);
 /// In the worker: tells the caller. Does nothing in other sessions.
 void show_phase(const char* phase);
 
-/// In the caller: shows what the worker has told, or the statement as it was.
+/// In the caller: shows what the worker has told.
 void show_phase_of_worker(const char* text);
+
+/// In both, after an answer: shows no phase, and the caller's statement as it was.
 void hide_phase();
 
 } // namespace dp_counter::pg

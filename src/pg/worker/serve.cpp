@@ -3,6 +3,7 @@
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/function_owners.hpp"
 #include "pg/worker/job.hpp"
+#include "pg/worker/progress.hpp"
 #include "pg/worker/settings.hpp"
 
 extern "C" {
@@ -113,6 +114,7 @@ void send(char kind, const void* bytes, Size size) {
 }
 
 void answer(const void* bytes, Size size) {
+    hide_phase();
     send(kAnswer, bytes, size);
 }
 
@@ -122,6 +124,7 @@ void tell_owner(ErrorData* error) {
 }
 
 void answer_error(ErrorData* error) {
+    hide_phase();
     send_error(error);
     send(kFailed, nullptr, 0);
 }
