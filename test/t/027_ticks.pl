@@ -122,7 +122,7 @@ SKIP:
 	my $of_many = $memory->($worker);
 	note("memory: $singly kB singly, $together kB together; of the worker $of_few kB after 9 and $of_many kB after 999");
 	cmp_ok($together - $singly, '<', 3072, 'and no memory');
-	cmp_ok($of_many - $of_few, '<', 8192, 'nor in the worker, but for what it knows of the catalogs');
+	cmp_ok($of_many - $of_few, '<', 16384, 'nor in the worker, but for what it knows of the catalogs');
 	$holder->query_safe('COMMIT;');
 	$holder->quit;
 	$session->quit;

@@ -89,15 +89,6 @@ struct Published {
 /// up with goes on at the next call, and the others do not wait for it.
 constexpr int kMostParts = 2;
 
-/// Commits. PostgreSQL ends a canceled wait for standbys with a WARNING, and the transaction is
-/// committed; where more counters follow, it ends the call as well.
-void commit(const TickCall& call) {
-    if (!next_transaction() && !call.is_alone)
-        ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
-                        errmsg("canceled while waiting for synchronous standbys"),
-                        errdetail("The counters that follow were not ticked.")));
-}
-
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
 /// are published, by this tick or by a concurrent one.
 Published tick(Oid counter, const TickCall& call) {
@@ -146,7 +137,7 @@ Published tick(Oid counter, const TickCall& call) {
             forget_failure(counter);
         PopActiveSnapshot();
     }
-    commit(call);
+    commit_tick(call);
     return ticked;
 }
 
@@ -175,10 +166,17 @@ void announce(Oid counter, const Published& published, const TickCall& call, Tic
         ticked.next_ends = ticked.has_next ? period.ends : 0;
     }
     PopActiveSnapshot();
-    commit(call);
+    commit_tick(call);
 }
 
 } // namespace
+
+void commit_tick(const TickCall& call) {
+    if (!next_transaction() && !call.is_alone)
+        ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
+                        errmsg("canceled while waiting for synchronous standbys"),
+                        errdetail("The counters that follow were not ticked.")));
+}
 
 Ticked tick_counter(Oid counter, const TickCall& call) {
     Ticked ticked{};

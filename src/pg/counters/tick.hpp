@@ -31,4 +31,8 @@ struct Ticked {
 /// source's owner.
 [[nodiscard]] Ticked tick_counter(Oid counter, const TickCall& call);
 
+/// Commits. PostgreSQL ends a canceled wait for standbys with a WARNING, and the transaction is
+/// committed; where more counters follow, this raises operator_intervention, which ends the call.
+void commit_tick(const TickCall& call);
+
 } // namespace dp_counter::pg

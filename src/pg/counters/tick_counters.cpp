@@ -38,7 +38,7 @@ void note_failure(Oid counter, const TickCall& call, int sqlstate) {
     PushActiveSnapshot(GetTransactionSnapshot());
     store_failure(counter, call.at, sqlstate);
     PopActiveSnapshot();
-    next_transaction();
+    commit_tick(call);
 }
 
 /// Tells the caller how many steps were published and when the next period ends.
@@ -71,6 +71,8 @@ void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error
             tell(counter, ticked);
         return;
     }
+    if (error->sqlerrcode == ERRCODE_OPERATOR_INTERVENTION) // a wait for standbys that was canceled
+        ThrowErrorData(error);
     // What keeps it from being stored, such as a full disk, has no say here.
     if (is_there)
         (void)attempt([&] { note_failure(counter, round.call, error->sqlerrcode); });

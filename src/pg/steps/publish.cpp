@@ -18,7 +18,7 @@ void explain_publication(void* argument) {
 void publish(const CounterRow& row, XLogRecPtr closed_at) {
     if (closed_at == InvalidXLogRecPtr ? !await_standbys() : !standbys_have(closed_at))
         ereport(ERROR,
-                (errcode(ERRCODE_QUERY_CANCELED), // by which such a wait ends
+                (errcode(ERRCODE_OPERATOR_INTERVENTION), // a cancel ends such a wait
                  errmsg("step %lld is closed, but synchronous standbys have not confirmed it",
                         static_cast<long long>(row.steps)),
                  errdetail(
