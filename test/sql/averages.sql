@@ -65,7 +65,7 @@ BEGIN
     EXECUTE 'SELECT ' || call INTO answer;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-    answer := call || E'\n    ' || state || ': ' || message || coalesce(E'\n    HINT: ' || nullif(hint, ''), '');
+    answer := call || E'\n    ' || state || ': ' || message || CASE WHEN hint <> '' AND state <> '42883' THEN E'\n    HINT: ' || hint ELSE '' END; -- PostgreSQL's own hint depends on the major
 END $$;
 SELECT pg_temp.answer(call)
 FROM unnest(ARRAY[

@@ -29,7 +29,9 @@ SELECT dp_budget_create('share', 0.5, per => '7 days', until => '2024-01-01');
 SELECT dp_budget_create('share', 0.5, within => 'life', since => '2024-01-01');
 SELECT dp_budget_create('share', 0.5, within => 'life', until => 'infinity');
 SELECT dp_budget_create('share', 0.5, within => 'patients', since => '2024-01-01', until => '2024-01-01');
+\set VERBOSITY terse
 SELECT dp_budget_create('share', 0.5, within => 'patients', since => timestamptz '2024-01-01');
+\set VERBOSITY default
 SELECT dp_budget_create('share', 0.5, within => 'patients', since => 'some day');
 SELECT dp_budget_create('share', 3.1, within => 'patients', since => '2024-01-01', until => '2025-01-01');
 SELECT dp_budget_create('share', 1.00000001, within => 'life');

@@ -36,8 +36,10 @@ SET ROLE renewal_steward;
 CALL dp_budget_spend('b', 0.1, 'a table');
 CALL dp_budget_spend('b', 0.1, 'a table', since => '2024-01-01');
 CALL dp_budget_spend('b', 0.1, 'a table', until => '2024-01-01');
+\set VERBOSITY terse
 CALL dp_budget_spend('b', 0.1, 'a table', since => timestamptz '2024-01-01', until => 'infinity');
 CALL dp_budget_spend('b', 0.1, 'a table', since => '2024-01-01', until => 5);
+\set VERBOSITY default
 CALL dp_budget_spend('b', 0.1, 'a table', since => 'some day', until => 'infinity');
 CALL dp_budget_spend('b', 0.1, 'a table', since => '2024-01-01', until => '2024-01-01');
 CALL dp_budget_spend('b', 0.1, 'a table', since => 'infinity', until => '-infinity');
@@ -344,8 +346,10 @@ CALL dp_source_contributions('stays_d', 'd4', 1e9, since => '-infinity', until =
 SELECT (SELECT sum(persons) FROM d4) - (SELECT sum(persons) FROM d3) AS in_2999;
 SELECT purpose, since, until FROM of_d WHERE purpose !~ 'd3' UNION ALL SELECT purpose, since, until FROM of_z WHERE purpose ~ 'z1' ORDER BY purpose;
 CALL dp_source_contributions('stays_d', 'd5', 1e9, since => '2024-01-01', until => '2024-01-01');
+\set VERBOSITY terse
 CALL dp_source_contributions('stays_d', 'd5', 1e9, since => timestamptz '2024-01-01');
 CALL dp_source_contributions('stays_d', 'd5', 1e9, until => true);
+\set VERBOSITY default
 CALL dp_source_contributions('narrow', 'd5', 2, until => '1999-01-01');
 -- under a budget for life: persons, of the rows in the range
 SELECT dp_budget_create('stays_life', 1e12);

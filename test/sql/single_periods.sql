@@ -95,8 +95,10 @@ FROM unnest('{flow,total}'::regclass[]) AS counter;
 ROLLBACK;
 -- what is no range of periods
 SELECT * FROM dp_counter_changes('flow', 1, '2025-01-15', '2025-01-15');
+\set VERBOSITY terse
 SELECT * FROM dp_counter_changes('flow', 1, since => '2025-01-15 UTC'::timestamptz);
 SELECT * FROM dp_counter_changes('flow', 1, until => 15);
+\set VERBOSITY default
 SELECT dp_event_counter_create('recorded', 1);
 SELECT * FROM dp_counter_changes('recorded', 1, since => '2025-01-15');
 SELECT * FROM dp_counter_changes('recorded', 1, until => '2025-01-15');

@@ -118,8 +118,10 @@ EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '
 -- a first try without the names, a time with a zone, and one that is no time
 SELECT dp_counter_create();
 SELECT dp_counter_create('c');
+\set VERBOSITY terse
 SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => now(), horizon => 10);
 SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 20250101, horizon => 10);
+\set VERBOSITY default
 SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 'no day', horizon => 10);
 SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
 SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;

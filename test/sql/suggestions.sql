@@ -133,8 +133,10 @@ CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '-infinity', until => '2025-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => 'infinity');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => '2023-01-01');
+\set VERBOSITY terse
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => timestamptz '2023-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => 7);
+\set VERBOSITY default
 CALL dp_source_suggest('year_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => '2023-12-31 23:59:59');
 CALL dp_source_contributions('year_few', 'bad', 1, since => '2023-01-01', until => '2023-07-01');
 SELECT dp_budget_create('little', 0.5);
