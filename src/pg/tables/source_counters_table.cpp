@@ -136,6 +136,7 @@ List* counters_of_source(Oid source) {
     foreach (cell, all_of_source(source))
         if (!find_ended(lfirst_oid(cell)).value_or(true)) // or was dropped meanwhile
             counters = lappend_oid(counters, lfirst_oid(cell));
+    list_sort(counters, list_oid_cmp); // not in the order in which rows were last changed
     return counters;
 }
 
