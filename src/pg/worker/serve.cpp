@@ -33,9 +33,10 @@ const Job* served = nullptr;
 
 emit_log_hook_type next_log_hook = nullptr;
 
-/// The caller raises errors and messages again, and logs them as its settings say.
+/// The caller raises errors and messages again, and logs them as its settings say. What is for the
+/// log alone is logged here, such as lines of pgaudit.
 void leave_to_caller(ErrorData* error) {
-    if (error->elevel != LOG && error->elevel < FATAL)
+    if (error->elevel != LOG && error->elevel != LOG_SERVER_ONLY && error->elevel < FATAL)
         error->output_to_server = false;
     else if (next_log_hook != nullptr)
         next_log_hook(error);
