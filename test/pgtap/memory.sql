@@ -8,9 +8,10 @@ RESET client_min_messages;
 SELECT plan(25);
 
 -- all the memory of this backend
-CREATE FUNCTION pg_temp.memory() RETURNS bigint LANGUAGE sql AS $$
-    SELECT sum(total_bytes) FROM pg_backend_memory_contexts
-$$;
+CREATE FUNCTION pg_temp.memory() RETURNS bigint LANGUAGE plpgsql AS $$ -- of its own plan, made once
+BEGIN
+    RETURN (SELECT sum(total_bytes) FROM pg_backend_memory_contexts);
+END $$;
 
 -- Within one query ----------------------------------------------------------------------------------
 

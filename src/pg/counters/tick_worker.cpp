@@ -11,11 +11,13 @@ void tick_all(const char* bytes, Size /*size*/) {
     const auto* request = reinterpret_cast<const TickRequest*>(bytes);
     MemoryContext turn =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter turn", ALLOCSET_DEFAULT_SIZES);
-    for (std::int32_t i = 0; i < request->count; ++i) {
+    bool is_canceled = false; // while it waited for standbys: the call ends
+    for (std::int32_t i = 0; i < request->count && !is_canceled; ++i) {
         MemoryContext worker = MemoryContextSwitchTo(turn);
         Ticked ticked{};
         ErrorData* error =
             attempt_in_worker([&] { ticked = tick_counter(request->counters[i], request->call); });
+        is_canceled = error != nullptr && error->sqlerrcode == ERRCODE_OPERATOR_INTERVENTION;
         if (error == nullptr)
             answer(&ticked, sizeof ticked);
         else
