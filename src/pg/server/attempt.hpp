@@ -11,23 +11,29 @@ namespace dp_counter::pg {
 /// shutdown) it raises again.
 ErrorData* recover();
 
-/// Runs `work`, which commits as it likes, in transactions of its own. Returns null or, in
-/// CurrentMemoryContext, the error that it raised: then its last transaction was rolled back. The
-/// caller is connected to SPI with SPI_OPT_NONATOMIC.
+/// Runs `work`, which commits as it likes. Returns null or, in CurrentMemoryContext, the error that
+/// it raised, as `recover_from` returns it, which begins another transaction.
 template <class Work>
-[[nodiscard]] ErrorData* attempt(const Work& work) {
+[[nodiscard]] ErrorData* caught(ErrorData* (*recover_from)(), const Work& work) {
     MemoryContext caller = CurrentMemoryContext;
     ErrorData* volatile error = nullptr;
-    next_transaction(); // no portal has a snapshot of it
     PG_TRY();
     { work(); }
     PG_CATCH();
     {
         MemoryContextSwitchTo(caller);
-        error = recover();
+        error = recover_from();
     }
     PG_END_TRY();
     return error;
+}
+
+/// The same in transactions of its own: after an error its last transaction was rolled back. The
+/// caller is connected to SPI with SPI_OPT_NONATOMIC.
+template <class Work>
+[[nodiscard]] ErrorData* attempt(const Work& work) {
+    next_transaction(); // no portal has a snapshot of it
+    return caught(recover, work);
 }
 
 } // namespace dp_counter::pg

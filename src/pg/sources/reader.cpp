@@ -3,7 +3,6 @@
 #include "pg/sources/reader.hpp"
 
 #include "pg/server/as_role.hpp"
-#include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/person_wise.hpp"

@@ -41,8 +41,8 @@ struct ReportRequest {
     Interval every;
 };
 
-/// In the session that calls: checks the arguments, and fills all but the last four of the request.
-/// Raises an error for what can be refused before anything is read. Connects to SPI.
+/// In the session that calls: checks the arguments, and fills what all reports ask. Raises an error
+/// for what can be refused before anything is read.
 [[nodiscard]] ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
 
 /// Asks the worker, and raises its error.

@@ -6,6 +6,7 @@
 // owner's.
 #pragma once
 
+#include "pg/server/attempt.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -38,17 +39,7 @@ void tell_owner(ErrorData* error);
 /// its error: then its last transaction was rolled back.
 template <class Work>
 [[nodiscard]] ErrorData* attempt_in_worker(const Work& work) {
-    MemoryContext caller = CurrentMemoryContext;
-    ErrorData* volatile error = nullptr;
-    PG_TRY();
-    { work(); }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller);
-        error = recover_in_worker();
-    }
-    PG_END_TRY();
-    return error;
+    return caught(recover_in_worker, work);
 }
 
 } // namespace dp_counter::pg
