@@ -899,6 +899,23 @@ ALTER EVENT TRIGGER dp_counter_dropped ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER dp_counter_dropped
 IS 'dp_counter: deletes the counters whose views are dropped';
 
+CREATE FUNCTION dp_counter_private.dp_counter_replaced()
+RETURNS pg_catalog.event_trigger
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_replaced';
+
+COMMENT ON FUNCTION dp_counter_private.dp_counter_replaced()
+IS 'Internal event trigger function: keeps the queries of the views of counters and budgets.';
+
+CREATE EVENT TRIGGER dp_counter_replaced ON ddl_command_end
+WHEN TAG IN ('ALTER TABLE', 'ALTER VIEW', 'CREATE RULE', 'CREATE VIEW')
+EXECUTE FUNCTION dp_counter_private.dp_counter_replaced();
+
+ALTER EVENT TRIGGER dp_counter_replaced ENABLE ALWAYS;
+
+COMMENT ON EVENT TRIGGER dp_counter_replaced
+IS 'dp_counter: keeps the queries of the views of counters and budgets';
+
 -- Lists of counters and sources ------------------------------------------------------------------
 
 -- The view below passes what is public of a counter; any role may evaluate it, so any may call this.
@@ -936,7 +953,8 @@ SELECT c.counter,
        c.cumulative,
        c.stddev,
        c.released_at,
-       CASE WHEN s.source OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN s.source END AS source,
+       (SELECT v.oid::pg_catalog.regclass FROM pg_catalog.pg_class AS v
+        WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid) AS source,
        (SELECT a.attname FROM pg_catalog.pg_attribute AS a
         WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
               AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,

@@ -4,7 +4,7 @@ SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 RESET client_min_messages;
-SELECT plan(24);
+SELECT plan(25);
 
 CREATE TEMP VIEW members AS
     SELECT classid, objid FROM pg_depend
@@ -49,7 +49,8 @@ SELECT set_eq(
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_end(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_resume(regclass)', 'f', 'void', 'counter regclass'),
-        ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', '') $$,
+        ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', ''),
+        ('dp_counter_private.dp_counter_replaced()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
@@ -94,7 +95,9 @@ SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relatio
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,
-              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_private.dp_counter_dropped') $$, 'the event trigger, which fires in a replica''s session too');
+              $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_private.dp_counter_dropped'), ('dp_counter_replaced', 'ddl_command_end', 'A', 'dp_counter_private.dp_counter_replaced') $$,
+              'the event triggers, which fire in a replica''s session too');
+SELECT is(evttags, '{ALTER TABLE,ALTER VIEW,CREATE RULE,CREATE VIEW}', 'one of them for the commands that change a view') FROM pg_event_trigger WHERE evtname = 'dp_counter_replaced';
 
 SELECT * FROM finish();
 ROLLBACK;

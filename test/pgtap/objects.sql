@@ -78,7 +78,8 @@ SELECT set_eq(
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_end(regclass)', 'f', 'void'),
         ('dp_counter_resume(regclass)', 'f', 'void'),
-        ('dp_counter_dropped()', 'f', 'event_trigger') $$,
+        ('dp_counter_dropped()', 'f', 'event_trigger'),
+        ('dp_counter_replaced()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
@@ -89,7 +90,7 @@ SELECT set_eq(
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
-              ('event trigger', 'dp_counter_dropped') $$,
+              ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_replaced') $$,
     'the other objects');
 CREATE TEMP VIEW counting AS SELECT * FROM functions WHERE proname ~ '^dp_(running_)?(count|sum|laplace)(_transition|_final)?$';
 

@@ -156,6 +156,7 @@ SELECT state() = state AS same, to_regclass('canceled') FROM before;
 -- a drop deletes the names
 SELECT count(dp_counter_drop(counter)) FROM dp_counters WHERE source::text LIKE '%\_dp';
 SELECT state() = state AS same FROM first;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
 DROP VIEW visits_dp, nested_dp, parts_dp, part_dp CASCADE;
 SELECT dp_budget_drop('research'), dp_budget_drop('patients');
 DROP SCHEMA groups_from CASCADE;

@@ -78,6 +78,7 @@ CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION dp_counter_reco
 INSERT INTO t VALUES (1);
 DROP TRIGGER r ON t;
 SELECT dp_counter_private.dp_counter_dropped();
+SELECT dp_counter_private.dp_counter_replaced();
 
 -- privileges: INSERT records, UPDATE ticks, SELECT reads
 CREATE ROLE live_recorder;

@@ -153,6 +153,7 @@ SELECT dp_counter_create('bad', 'stays_dp', 1, '7 days', timestamp '2025-01-01',
 SELECT dp_counter_create('bad', 'stays_dp', 1, '7 days', timestamp '2025-01-01', avg => 'days', upper => 2147483647, per_person => 2);
 SELECT to_regclass('bad');
 SET client_min_messages = warning;
-DROP VIEW stays_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
+DROP VIEW stays_dp;
 SELECT dp_budget_drop('patients');
 DROP SCHEMA measures CASCADE;

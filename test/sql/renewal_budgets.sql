@@ -286,7 +286,7 @@ SELECT counter, steps FROM dp_counters WHERE counter::text ~ '_[dtz]$' ORDER BY 
 SELECT dp_counter_drop('endless_d'), dp_counter_drop('endless_t'), dp_counter_drop('endless_z');
 SET client_min_messages = warning;
 DROP VIEW months_t, months_d;
-DROP VIEW visits_z CASCADE;
+DROP VIEW months_z, visits_z;
 RESET client_min_messages;
 SELECT purpose, since, until FROM ledger ORDER BY purpose;
 -- both count until the windows that they have in common are over

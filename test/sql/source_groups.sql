@@ -37,13 +37,8 @@ CALL close(3);
 SELECT * FROM shown ORDER BY step, ward;
 SELECT groups FROM dp_counters;
 
--- another column's name, and one more column, change nothing; a view that does not name the groups any more ends the counter
+-- another column's name changes nothing
 ALTER VIEW by_ward RENAME COLUMN ward TO place;
-SELECT set_config('saved.definition', pg_get_viewdef('by_ward'), false) IS NOT NULL AS kept;
-CREATE OR REPLACE VIEW by_ward AS
-SELECT NULL::timestamp AS period, NULL::ward AS place, 1::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
-CALL close(4);
-DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW by_ward AS ' || current_setting('saved.definition'); END $$;
 CALL close(4);
 SELECT * FROM shown WHERE step > 2 ORDER BY step, ward;
 -- a group is stored once

@@ -69,7 +69,8 @@ UPDATE dp_counter_private.sources SET time_zone = 'Etc/GMT-12' WHERE source = 'r
 CALL dp_counter_tick('east');
 SELECT west.count AS west, east.count AS east FROM west, east;
 SET client_min_messages = error;
-DROP VIEW visits_dp, ruled_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
+DROP VIEW visits_dp, ruled_dp;
 SELECT dp_budget_drop('ruled');
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_periods CASCADE;

@@ -101,6 +101,7 @@ CALL close('crowd', 2);
 SELECT step, count FROM crowd ORDER BY step;
 
 SET client_min_messages = error;
-DROP VIEW visits_dp, months_dp, years_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
+DROP VIEW visits_dp, months_dp, years_dp;
 SELECT dp_budget_drop('budget'), dp_budget_drop('of_months'), dp_budget_drop('of_years');
 DROP SCHEMA source_tallies CASCADE;

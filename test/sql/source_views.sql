@@ -177,7 +177,8 @@ DO $$ BEGIN
 END $$;
 
 SET client_min_messages = warning;
-DROP VIEW tagged_dp, moved_dp, layered_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
+DROP VIEW tagged_dp, moved_dp, layered_dp;
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_views CASCADE;
 DROP ROLE source_viewer, source_stranger;

@@ -185,7 +185,8 @@ SELECT source, counters FROM dp_sources ORDER BY source::text COLLATE "C";
 DROP VIEW notes_by_day CASCADE;
 SELECT source, counters FROM dp_sources ORDER BY source::text COLLATE "C";
 SET client_min_messages = warning;
-DROP VIEW visits_dp, notes_by_time CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
+DROP VIEW visits_dp, notes_by_time;
 SELECT dp_budget_drop('patients');
 DROP SCHEMA sources CASCADE;
 SELECT (SELECT count(*) FROM dp_counter_private.sources) AS sources, (SELECT count(*) FROM dp_counter_private.source_counters) AS counters,

@@ -124,8 +124,7 @@ SET ROLE ticks_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
 SELECT dp_counter_create('orphan', 'gone', 1, '1 day', '2025-01-01');
-CREATE OR REPLACE VIEW orphan AS SELECT LOCALTIMESTAMP AS period, 1::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
-DROP VIEW gone;
+DROP VIEW gone CASCADE;
 GRANT UPDATE ON orphan TO ticks_clock;
 SET ROLE ticks_clock;
 CALL dp_tick();
@@ -242,7 +241,8 @@ SELECT * FROM dp_counter_private.next_step(1, 1, '1 day', now(), NULL, NULL, NUL
 RESET ROLE;
 
 SET client_min_messages = error;
-DROP VIEW facts_dp, events_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters WHERE source IS NOT NULL; END $$;
+DROP VIEW facts_dp, events_dp;
 DROP VIEW hourly, by_hand;
 SELECT dp_budget_drop('people'), dp_budget_drop('others');
 DROP SCHEMA ticks CASCADE;

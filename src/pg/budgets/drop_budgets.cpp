@@ -5,6 +5,7 @@
 #include "pg/budgets/entries.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
+#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -92,6 +93,7 @@ List* budgets_among(const List* dropped) {
 } // namespace
 
 void delete_budget(Oid budget) {
+    forget_lost_sources();
     const BudgetRow row = require_budget(budget);
     lock_with_above(row);
     check_not_in_use(row);
@@ -121,6 +123,7 @@ void delete_unspent_budgets(const List* dropped) {
     const ListCell* cell = nullptr;
     foreach (cell, budgets_among(dropped)) {
         const auto* budget = static_cast<const DroppedBudget*>(lfirst(cell));
+        forget_lost_sources();
         check_charges_no_source(budget->row.budget, budget->name);
         if (has_entries(budget->row.number))
             ereport(

@@ -80,7 +80,6 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
                             errdetail("Another column of the counter has this name."),
                             errhint("Rename the column of the source.")));
     return create_view_of(name, "published", number, columns, count,
-                          source != nullptr ? source->row.source : InvalidOid,
                           source != nullptr ? source->owner : InvalidOid);
 }
 

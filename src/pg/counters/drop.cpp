@@ -44,6 +44,31 @@ void check_may_drop(Oid counter) {
         check_counter_owner(counter);
 }
 
+/// Whether the command drops nothing that depends on what it names.
+bool is_restricted(const Node* command) {
+    if (IsA(command, DropOwnedStmt))
+        return reinterpret_cast<const DropOwnedStmt*>(command)->behavior == DROP_RESTRICT;
+    return IsA(command, DropStmt) &&
+           reinterpret_cast<const DropStmt*>(command)->behavior == DROP_RESTRICT;
+}
+
+/// Forgets a source that was dropped. Its counters stay, without one; unless it was to be dropped
+/// only if nothing depends on it.
+void remove_source(const DroppedView& source, bool is_restricted) {
+    if (!delete_source(source.view))
+        return;
+    const List* counters = counters_of_source(source.view);
+    if (is_restricted && counters != NIL)
+        ereport(ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop source %s because counters depend on it", source.name),
+                 errdetail("Counter %s depends on it.", quoted_name(linitial_oid(counters))),
+                 errhint("Drop the counters first, or end them (dp_counter_end) to keep their "
+                         "releases. DROP ... CASCADE keeps them too, and they close no further "
+                         "step.")));
+    forget_source(source.view);
+}
+
 /// The relations (DroppedView*) that the statement dropped, in SPI's memory.
 List* dropped_relations() {
     // All names are qualified: the role that drops may have any search path.
@@ -98,11 +123,10 @@ DP_FUNCTION(dp_counter_dropped) {
         if (is_counter(relation->view))
             remove(relation->view, relation->name);
     }
-    foreach (cell, dropped) {
-        const Oid relation = static_cast<const DroppedView*>(lfirst(cell))->view;
-        if (delete_source(relation))
-            forget_source(relation);
-    }
+    const bool restricted =
+        is_restricted(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);
+    foreach (cell, dropped)
+        remove_source(*static_cast<const DroppedView*>(lfirst(cell)), restricted);
     delete_unspent_budgets(dropped); // after the counters, some of which refund their charge
     SPI_finish();
     PG_RETURN_NULL();

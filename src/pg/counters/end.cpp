@@ -6,7 +6,6 @@
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
-#include "pg/tables/public_view.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/streams_table.hpp"
@@ -49,12 +48,10 @@ DP_FUNCTION(dp_counter_end) {
     read_running_counter(counter, row);
     check_released(counter, row);
     delete_streams(row.number);
-    if (has_source(counter)) {
+    if (has_source(counter))
         end_source_counter(counter, row);
-        forget_source_of_view(counter);
-    } else {
+    else
         end_event_counter(counter);
-    }
     mark_counter_ended(counter);
     PG_RETURN_VOID();
 }

@@ -70,6 +70,7 @@ List* counters_to_tick() {
     List* of_events = NIL;
     List* of_sources = NIL;
     PushActiveSnapshot(GetTransactionSnapshot());
+    forget_lost_sources();
     ListCell* cell = nullptr;
     foreach (cell, all_counters()) {
         const Oid counter = lfirst_oid(cell);

@@ -62,7 +62,7 @@ bool may_take_back(Oid counter) {
 
 void lock_source_of(Oid counter) {
     SourceCounterRow source;
-    if (read_source_counter(counter, source))
+    if (read_source_counter(counter, source) && OidIsValid(source.source))
         LockRelationOid(source.source, AccessShareLock);
 }
 

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "pg/tables/public_view.hpp"
 
 #include "pg/server/as_role.hpp"
@@ -84,32 +82,13 @@ void grant_select(Oid view, Oid owner, Oid role) {
     });
 }
 
-constexpr const char* kOne = "one";
-
-/// `(SELECT) AS one`: a row without columns, which makes the view not updatable. With a source the
-/// row has a column that the view does not use, `(SELECT 'visits'::regclass AS source) AS one`: by
-/// it PostgreSQL and pg_dump know that the view depends on the source.
-Query* one_row(Oid source) {
+/// `(SELECT) AS one`: a row without columns, which makes the view not updatable.
+Query* one_row() {
     Query* query = makeNode(Query);
     query->commandType = CMD_SELECT;
     query->canSetTag = true;
     query->jointree = makeFromExpr(NIL, nullptr);
-    if (OidIsValid(source)) {
-        Const* constant = makeConst(REGCLASSOID, -1, InvalidOid, sizeof(Oid),
-                                    ObjectIdGetDatum(source), false, true);
-        query->targetList = list_make1(
-            makeTargetEntry(reinterpret_cast<Expr*>(constant), 1, pstrdup("source"), false));
-    }
     return query;
-}
-
-/// The source in one_row() of one; null in another query.
-Const* source_in(const Query& row) {
-    if (list_length(row.targetList) != 1 || row.rtable != NIL)
-        return nullptr;
-    Expr* column = linitial_node(TargetEntry, row.targetList)->expr;
-    auto* constant = IsA(column, Const) ? reinterpret_cast<Const*>(column) : nullptr;
-    return constant != nullptr && constant->consttype == REGCLASSOID ? constant : nullptr;
 }
 
 /// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
@@ -129,15 +108,13 @@ SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns,
 /// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`. Adds
 /// the tables to the range table directly: the parser would look them up by name, as the current
 /// user, who may not use the schema.
-Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count,
-               Oid source) {
+Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count) {
     ParseState* state = make_parsestate(nullptr);
     addNSItemToQuery(
         state, addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true),
         true, true, true);
     addNSItemToQuery(
-        state,
-        addRangeTableEntryForSubquery(state, one_row(source), makeAlias(kOne, NIL), false, true),
+        state, addRangeTableEntryForSubquery(state, one_row(), makeAlias("one", NIL), false, true),
         true, false, false);
     SelectStmt* statement = parse(rows, number, columns, count);
     Query* query = makeNode(Query);
@@ -182,7 +159,7 @@ RangeVar* parse_new_name(text* name) {
 }
 
 Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
-                   int count, Oid source, Oid owner) {
+                   int count, Oid owner) {
     const RangeVar* view = parse_new_name(name);
     const Oid schema = get_namespace_oid(view->schemaname, false);
     StringInfoData empty;
@@ -194,7 +171,7 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
                          quote_identifier(columns[i].name));
     // As the current user: what the parser looks up by name may be another's by now.
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
-    Query* query = rows_of(relation, number, columns, count, source);
+    Query* query = rows_of(relation, number, columns, count);
     table_close(relation, NoLock);
     if (OidIsValid(owner))
         check_may_create(schema, owner);
@@ -243,25 +220,6 @@ void replace_query_of_view(Oid view, Query* query) {
     (void)DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, nullptr, CMD_SELECT, true, true,
                              list_make1(query));
     CommandCounterIncrement();
-}
-
-void forget_source_of_view(Oid view) {
-    Query* query = query_of_view(view);
-    bool depends = false;
-    ListCell* cell = nullptr;
-    foreach (cell, query->rtable) {
-        const auto* entry = lfirst_node(RangeTblEntry, cell);
-        if (entry->rtekind != RTE_SUBQUERY || std::strcmp(entry->eref->aliasname, kOne) != 0)
-            continue;
-        Const* source = source_in(*entry->subquery);
-        if (source == nullptr) // the owner can replace the view
-            continue;
-        depends = true; // the column stays: a view that was replaced may use it
-        source->constvalue = 0;
-        source->constisnull = true;
-    }
-    if (depends)
-        replace_query_of_view(view, query);
 }
 
 void drop_view(Oid view) {

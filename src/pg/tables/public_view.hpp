@@ -32,11 +32,10 @@ struct ViewColumn {
 /// CREATE VIEW by the current user would: the user owns it and needs CREATE on the schema. Raises
 /// what CREATE VIEW and parse_new_name raise.
 ///
-/// With source a valid OID the view depends on that relation. With owner a valid OID the view is
-/// that role's, which needs CREATE on the schema too, and the current user gets SELECT on it.
+/// With owner a valid OID the view is that role's, which needs CREATE on the schema too, and the
+/// current user gets SELECT on it.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,
-                                 const ViewColumn* columns, int count, Oid source = InvalidOid,
-                                 Oid owner = InvalidOid);
+                                 const ViewColumn* columns, int count, Oid owner = InvalidOid);
 
 /// The same with all columns but the first.
 [[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
@@ -47,11 +46,6 @@ struct ViewColumn {
 /// Stores a query with the columns of the one that the view has, as its owner, who is the current
 /// user.
 void replace_query_of_view(Oid view, Query* query);
-
-/// Makes the view independent of its source, as its owner, who is the current user. It keeps all
-/// else: its OID, owner, privileges and comments. One that was replaced stays as it is. The caller
-/// holds AccessExclusiveLock.
-void forget_source_of_view(Oid view);
 
 /// Drops it as DROP VIEW by its owner would.
 void drop_view(Oid view);

@@ -3,6 +3,7 @@
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
+#include "pg/tables/sources_table.hpp"
 
 extern "C" {
 #include "utils/builtins.h"
@@ -53,6 +54,8 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
                 return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
             };
             row.source = DatumGetObjectId(values[kSource]);
+            if (!is_view(row.source))
+                row.source = InvalidOid;
             row.event = column(kEvent);
             row.measure = {measure_named(TextDatumGetCString(values[kMeasure])), column(kValue),
                            DatumGetInt64(values[kLower]), DatumGetInt64(values[kUpper])};
@@ -142,9 +145,21 @@ List* counters_of_source(Oid source) {
 
 void forget_source(Oid source) {
     ListCell* cell = nullptr;
-    foreach (cell, all_of_source(source))
+    foreach (cell, all_of_source(source)) {
+        lock_counter(lfirst_oid(cell));
         (void)replace_in_secret_row(kSourceCounters, {oid_key(lfirst_oid(cell))},
                                     {{kSource, ObjectIdGetDatum(InvalidOid)}});
+    }
+}
+
+void forget_lost_sources() {
+    ListCell* cell = nullptr;
+    foreach (cell, lost_sources()) {
+        const Oid source = lfirst_oid(cell);
+        lock_source(source, true); // another session may forget it
+        delete_source(source);
+        forget_source(source);
+    }
 }
 
 } // namespace dp_counter::pg

@@ -16,7 +16,7 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.source_counters. Columns are numbers; 0 where there is none.
 struct SourceCounterRow {
-    Oid source;
+    Oid source; ///< invalid where its view is gone
     AttrNumber event;
     Measure measure;
     std::int64_t per_person; ///< 0: persons without a bound
@@ -58,9 +58,11 @@ void forget_tally_key(Oid counter);
 /// The OIDs of a source's counters that have not ended, in CurrentMemoryContext.
 [[nodiscard]] List* counters_of_source(Oid source);
 
-/// Removes a dropped source from its counters. It still has counters that have ended, or whose
-/// views were replaced and no longer depend on it. If they kept its OID, a restored dump could give
-/// them another role's source.
+/// Removes a dropped source from its counters, which stay. If they kept its OID, a restored dump
+/// could give them another role's source.
 void forget_source(Oid source);
+
+/// Deletes the sources whose views are gone, before another relation has the OID of one.
+void forget_lost_sources();
 
 } // namespace dp_counter::pg

@@ -6,6 +6,7 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
@@ -45,16 +46,31 @@ void lock_source(Oid source, bool exclusive) {
                        exclusive ? ExclusiveLock : ShareLock);
 }
 
+bool is_view(Oid relation) {
+    return get_rel_relkind(relation) == RELKIND_VIEW;
+}
+
 bool read_source(Oid source, SourceRow& row) {
-    return visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
-        row = {DatumGetObjectId(values[kBudget]),
-               DatumGetInt16(values[kPerson]),
-               DatumGetInt16(values[kAt]),
-               TextDatumGetCString(values[kTimeZone]),
-               DatumGetBool(values[kPersonWise]),
-               DatumGetBool(values[kWindowWise]),
-               columns_of(DatumGetArrayTypeP(values[kNeverFails]))};
+    return is_view(source) &&
+           visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
+               row = {DatumGetObjectId(values[kBudget]),
+                      DatumGetInt16(values[kPerson]),
+                      DatumGetInt16(values[kAt]),
+                      TextDatumGetCString(values[kTimeZone]),
+                      DatumGetBool(values[kPersonWise]),
+                      DatumGetBool(values[kWindowWise]),
+                      columns_of(DatumGetArrayTypeP(values[kNeverFails]))};
+           });
+}
+
+List* lost_sources() {
+    List* lost = NIL;
+    visit_secret_rows(kSources, {}, [&](const Datum* values, const bool*) {
+        const Oid source = DatumGetObjectId(values[kSource]);
+        if (!is_view(source))
+            lost = lappend_oid(lost, source);
     });
+    return lost;
 }
 
 void insert_source(Oid source, const SourceRow& row) {

@@ -25,10 +25,19 @@ struct SourceRow {
 /// declare or drop it.
 void lock_source(Oid source, bool exclusive);
 
+/// Whether there is such a view. A source can go without a trace: by a type in its query that was
+/// temporary.
+[[nodiscard]] bool is_view(Oid relation);
+
+/// False also where the view is gone.
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
+
 /// Stores what a declaration can change: the person's column, the name of the time zone, and for
 /// what the owner vouches.
 void update_source(Oid source, const SourceRow& row);
+
+/// The OIDs of the sources whose views are gone.
+[[nodiscard]] List* lost_sources();
 
 void insert_source(Oid source, const SourceRow& row);
 

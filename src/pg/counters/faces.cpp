@@ -1,0 +1,69 @@
+// The event trigger that keeps the views of counters and budgets as they were made.
+//
+// By another query such a view could depend on a temporary object and go with it at the end of a
+// transaction, when no event trigger runs: a budget would be forgotten that was spent from.
+#include "pg/tables/faces.hpp"
+
+#include "pg/budgets/budget_rows.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counters_table.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// The number of the counter or budget that has this view; 0 if none has.
+std::int64_t number_of(Oid view) {
+    CounterRow counter{};
+    if (is_counter(view) && read_counter(view, counter))
+        return counter.number;
+    BudgetRow budget{};
+    return read_budget(view, budget) ? budget.number : 0;
+}
+
+void check_is_kept(Oid view) {
+    const std::int64_t number = number_of(view);
+    if (number != 0 && !is_face(view, number))
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("cannot replace the query of view \"%s\"", get_rel_name(view)),
+                 errdetail("It is the view of a counter or a budget, which is found by its query. "
+                           "It stays a security barrier, too."),
+                 errhint("Create another view over it.")));
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+/// Event trigger on ddl_command_end, for the commands that change a view.
+DP_FUNCTION(dp_counter_replaced) {
+    using namespace dp_counter::pg;
+    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+                        errmsg("dp_counter_replaced is an event trigger function")));
+    SPI_connect();
+    // All names are qualified: the role that runs the command may have any search path.
+    const int result = SPI_execute(
+        "SELECT COALESCE(r.ev_class, c.objid) "
+        "FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
+        "LEFT JOIN pg_catalog.pg_rewrite AS r ON r.oid OPERATOR(pg_catalog.=) c.objid "
+        "AND c.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass "
+        "WHERE c.classid OPERATOR(pg_catalog.=) "
+        "ANY ('{pg_catalog.pg_class,pg_catalog.pg_rewrite}'::pg_catalog.regclass[])",
+        true, 0);
+    if (result != SPI_OK_SELECT)
+        elog(ERROR, "could not read the commands: %s", SPI_result_code_string(result));
+    for (uint64 i = 0; i < SPI_processed; ++i) {
+        bool is_null = false;
+        const Datum view = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+        check_is_kept(DatumGetObjectId(view));
+    }
+    SPI_finish();
+    PG_RETURN_NULL();
+}
