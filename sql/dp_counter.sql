@@ -308,7 +308,50 @@ IS 'Window function: returns the non-decreasing path nearest to the releases of 
 -- module reads and writes the tables directly, not by SQL, so they are heaps, whatever the default
 -- access method is.
 
-CREATE SEQUENCE dp_counter_private.counters_number_seq AS pg_catalog.int4;
+-- Rows name a view by its OID, which a dump shows as the view's name. A regclass would make the COPY
+-- of all rows fail where a dump leaves the schema of one view out.
+CREATE TYPE dp_counter_private.view_name;
+
+CREATE FUNCTION dp_counter_private.view_name_in(pg_catalog.cstring)
+RETURNS dp_counter_private.view_name
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_view_name_in';
+
+COMMENT ON FUNCTION dp_counter_private.view_name_in(pg_catalog.cstring)
+IS 'Internal: input of a view''s name; no view where there is none of this name.';
+
+CREATE FUNCTION dp_counter_private.view_name_out(dp_counter_private.view_name)
+RETURNS pg_catalog.cstring
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_view_name_out';
+
+COMMENT ON FUNCTION dp_counter_private.view_name_out(dp_counter_private.view_name)
+IS 'Internal: output of a view''s name, qualified; a minus where the view is gone.';
+
+CREATE TYPE dp_counter_private.view_name (
+    INPUT = dp_counter_private.view_name_in,
+    OUTPUT = dp_counter_private.view_name_out,
+    LIKE = pg_catalog.oid
+);
+
+COMMENT ON TYPE dp_counter_private.view_name
+IS 'dp_counter: the OID of a view, in dumps the name; nothing where there is no such view';
+
+CREATE CAST (dp_counter_private.view_name AS pg_catalog.oid) WITHOUT FUNCTION AS IMPLICIT;
+
+COMMENT ON CAST (dp_counter_private.view_name AS pg_catalog.oid)
+IS 'dp_counter: the OID of the view';
+
+CREATE FUNCTION dp_counter_private.face(view dp_counter_private.view_name, number bigint)
+RETURNS pg_catalog.regclass
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_face';
+
+COMMENT ON FUNCTION dp_counter_private.face(dp_counter_private.view_name, bigint)
+IS 'Internal: the view of the counter or budget with this number, whose query reads its rows; NULL '
+   'where that view is lost.';
+
+CREATE SEQUENCE dp_counter_private.counters_number_seq MAXVALUE 281474976710655; -- 2^48 - 1
 
 COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
 IS 'dp_counter: numbers of counters and budgets, none of them used twice';
@@ -318,16 +361,15 @@ IS 'dp_counter: numbers of counters and budgets, none of them used twice';
 -- restored, such a view must not show another counter that got the same number.
 SELECT pg_catalog.setval(
     'dp_counter_private.counters_number_seq',
-    (pg_catalog.random() OPERATOR(pg_catalog.*) 1000000000)::pg_catalog.int4
-        OPERATOR(pg_catalog.+) 1
+    (pg_catalog.random() OPERATOR(pg_catalog.*) 1e14)::pg_catalog.int8 OPERATOR(pg_catalog.+) 1
 );
 
 -- The last three columns are the database in which the counter lives: in another one, a copy, its
 -- ticks are refused until dp_counter_resume. The module writes them. system_identifier is generated
 -- so that no dump has it: a restored row has 0, and is a copy wherever it is.
 CREATE TABLE dp_counter_private.counters (
-    counter     pg_catalog.regclass PRIMARY KEY,
-    number      pg_catalog.int4 NOT NULL UNIQUE,
+    number      pg_catalog.int8 PRIMARY KEY,
+    counter     dp_counter_private.view_name NOT NULL,
     epsilon     pg_catalog.numeric NOT NULL,
     sensitivity pg_catalog.int8 NOT NULL,
     horizon     pg_catalog.int8,
@@ -346,6 +388,8 @@ CREATE TABLE dp_counter_private.counters (
     timeline    pg_catalog.int4 NOT NULL
 ) USING heap;
 
+CREATE INDEX counters_counter_idx ON dp_counter_private.counters (counter);
+
 ALTER TABLE dp_counter_private.counters ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.counters FROM PUBLIC;
 
@@ -356,7 +400,7 @@ IS 'dp_counter: the counters, their parameters and the number of steps that each
 -- the last closed step is total + carries * 2^63, as in the table of events. A tick replaces all
 -- rows of a counter: the fillfactor leaves room on each page for HOT updates of all of its rows.
 CREATE TABLE dp_counter_private.streams (
-    number  pg_catalog.int4 NOT NULL,
+    number  pg_catalog.int8 NOT NULL,
     stream  pg_catalog.int4 NOT NULL,
     total   pg_catalog.int8 NOT NULL,
     carries pg_catalog.int8 NOT NULL,
@@ -379,7 +423,7 @@ IS 'dp_counter: true totals and secret noise of counters, one row for each strea
 -- The events of a slot are total + carries * 2^63; head and tail are marks (events_table.cpp). The
 -- low fillfactor leaves room on each page for HOT updates.
 CREATE TABLE dp_counter_private.events (
-    counter  pg_catalog.regclass NOT NULL,
+    number   pg_catalog.int8 NOT NULL,
     slot     pg_catalog.int4 NOT NULL,
     head     pg_catalog.bool NOT NULL,
     total    pg_catalog.int8 NOT NULL,
@@ -387,7 +431,7 @@ CREATE TABLE dp_counter_private.events (
     tail     pg_catalog.bool NOT NULL
 ) USING heap WITH (fillfactor = 10);
 
-CREATE INDEX events_counter_slot_idx ON dp_counter_private.events (counter, slot);
+CREATE INDEX events_number_slot_idx ON dp_counter_private.events (number, slot);
 
 ALTER TABLE dp_counter_private.events
     ALTER COLUMN head SET STATISTICS 0,
@@ -408,7 +452,7 @@ IS 'dp_counter: true numbers of recorded events of each event counter';
 -- system columns, never the table. The row without columns, (SELECT) AS one, makes the view not
 -- updatable.
 CREATE TABLE dp_counter_private.releases (
-    number      pg_catalog.int4 NOT NULL,
+    number      pg_catalog.int8 NOT NULL,
     step        pg_catalog.int8 NOT NULL,
     stream      pg_catalog.int4 NOT NULL,
     period      pg_catalog.timestamptz,
@@ -443,7 +487,7 @@ COMMENT ON TABLE dp_counter_private.releases
 IS 'dp_counter: the releases of all counters, published or about to be';
 
 CREATE TABLE dp_counter_private.publications (
-    number  pg_catalog.int4 PRIMARY KEY,
+    number  pg_catalog.int8 PRIMARY KEY,
     steps   pg_catalog.int8 NOT NULL
 ) USING heap;
 
@@ -455,7 +499,7 @@ IS 'dp_counter: how many steps of each counter readers may see';
 
 -- The groups of a counter. Their order, and so the number of each, is that of the declaration.
 CREATE TABLE dp_counter_private.groups (
-    number pg_catalog.int4 NOT NULL,
+    number pg_catalog.int8 NOT NULL,
     stream pg_catalog.int4 NOT NULL,
     name   pg_catalog.text NOT NULL,
     PRIMARY KEY (number, stream)
@@ -467,12 +511,12 @@ REVOKE ALL ON TABLE dp_counter_private.groups FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.groups
 IS 'dp_counter: the names of the groups of each counter, by the number of the group';
 
-CREATE FUNCTION dp_counter_private.group_name(number pg_catalog.int4, stream pg_catalog.int4)
+CREATE FUNCTION dp_counter_private.group_name(number pg_catalog.int8, stream pg_catalog.int4)
 RETURNS pg_catalog.text
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_counter_group_name';
 
-COMMENT ON FUNCTION dp_counter_private.group_name(pg_catalog.int4, pg_catalog.int4)
+COMMENT ON FUNCTION dp_counter_private.group_name(pg_catalog.int8, pg_catalog.int4)
 IS 'Internal: the name of a group, for the views of counters. A query reads all names of a counter '
    'once.';
 
@@ -487,19 +531,21 @@ COMMENT ON VIEW dp_counter_private.published
 IS 'dp_counter: the published releases, which the views of counters read';
 
 CREATE TABLE dp_counter_private.budgets (
-    budget        pg_catalog.regclass PRIMARY KEY,
-    number        pg_catalog.int4 NOT NULL UNIQUE,
+    number        pg_catalog.int8 PRIMARY KEY,
+    budget        dp_counter_private.view_name NOT NULL,
     epsilon       pg_catalog.numeric NOT NULL,
     per           pg_catalog.interval,
     person_type   pg_catalog.regtype,
     time_type     pg_catalog.regtype,
-    within        pg_catalog.int4,
-    root          pg_catalog.int4 NOT NULL,
+    within        pg_catalog.int8,
+    root          pg_catalog.int8 NOT NULL,
     since         pg_catalog.timestamp NOT NULL,
     until         pg_catalog.timestamp NOT NULL,
     least_epsilon pg_catalog.numeric NOT NULL,
     most_cells    pg_catalog.int8 NOT NULL
 ) USING heap;
+
+CREATE INDEX budgets_budget_idx ON dp_counter_private.budgets (budget);
 
 ALTER TABLE dp_counter_private.budgets ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
@@ -529,8 +575,8 @@ IS 'dp_counter: the secret key from which the windows of persons follow, from th
 -- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
 -- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC).
 CREATE TABLE dp_counter_private.budget_entries (
-    budget   pg_catalog.int4 NOT NULL,
-    number   pg_catalog.int4 UNIQUE,
+    budget   pg_catalog.int8 NOT NULL,
+    number   pg_catalog.int8 UNIQUE,
     purpose  pg_catalog.text NOT NULL,
     epsilon  pg_catalog.numeric NOT NULL,
     since    pg_catalog.timestamp NOT NULL,
@@ -550,7 +596,8 @@ IS 'dp_counter: what has spent each budget';
 
 CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
-       COALESCE(c.counter::pg_catalog.text, b.budget::pg_catalog.text, e.purpose) AS purpose,
+       COALESCE(dp_counter_private.face(c.counter, c.number)::pg_catalog.text,
+                dp_counter_private.face(b.budget, b.number)::pg_catalog.text, e.purpose) AS purpose,
        e.epsilon,
        CASE WHEN pg_catalog.isfinite(e.since) THEN e.since END AS since,
        CASE WHEN pg_catalog.isfinite(e.until) THEN e.until END AS until,
@@ -566,8 +613,8 @@ IS 'dp_counter: the entries of budgets, which the views of budgets read';
 -- Sources are views; these tables hold what counters count in them. Columns are stored by number,
 -- so that they can be renamed.
 CREATE TABLE dp_counter_private.sources (
-    source      pg_catalog.regclass PRIMARY KEY,
-    budget      pg_catalog.regclass NOT NULL,
+    source      dp_counter_private.view_name NOT NULL,
+    budget      pg_catalog.int8 NOT NULL,
     person      pg_catalog.int2 NOT NULL,
     at          pg_catalog.int2 NOT NULL,
     time_zone   pg_catalog.text NOT NULL,
@@ -576,6 +623,8 @@ CREATE TABLE dp_counter_private.sources (
     never_fails pg_catalog.int2[] NOT NULL
 ) USING heap;
 
+CREATE INDEX sources_source_idx ON dp_counter_private.sources (source);
+
 ALTER TABLE dp_counter_private.sources ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
 
@@ -583,8 +632,8 @@ COMMENT ON TABLE dp_counter_private.sources
 IS 'dp_counter: the sources, and which of their columns are the person and the time of a row';
 
 CREATE TABLE dp_counter_private.source_counters (
-    counter    pg_catalog.regclass PRIMARY KEY,
-    source     pg_catalog.regclass NOT NULL,
+    number     pg_catalog.int8 PRIMARY KEY,
+    source     dp_counter_private.view_name NOT NULL,
     event      pg_catalog.int2,
     measure    pg_catalog.text NOT NULL,
     value      pg_catalog.int2,
@@ -617,9 +666,9 @@ IS 'dp_counter: what each counter over a source counts, a digest of its time zon
 -- for new versions of its rows.
 CREATE TABLE dp_counter_private.tallies (
     used       pg_catalog.int8 NOT NULL,
-    number     pg_catalog.int4 NOT NULL,
-    own_window pg_catalog.int4 NOT NULL,
-    digest     pg_catalog.uuid NOT NULL
+    number     pg_catalog.int8 NOT NULL,
+    digest     pg_catalog.uuid NOT NULL,
+    own_window pg_catalog.int4 NOT NULL
 ) USING heap WITH (fillfactor = 90);
 
 -- Unique, so that a person with two rows would be an error, not a second bound.
@@ -942,7 +991,7 @@ COMMENT ON FUNCTION dp_counter_private.next_step(
 IS 'Internal: returns when the next step of a counter is due, and how many periods are due now.';
 
 CREATE VIEW dp_counters WITH (security_barrier) AS
-SELECT c.counter,
+SELECT f.counter,
        c.epsilon,
        c.sensitivity,
        c.horizon,
@@ -977,7 +1026,7 @@ SELECT c.counter,
                  WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
                        AND a.attnum OPERATOR(pg_catalog.=) s.by),
                 (SELECT a.attname FROM pg_catalog.pg_attribute AS a -- its source is gone
-                 WHERE a.attrelid OPERATOR(pg_catalog.=) c.counter::pg_catalog.oid
+                 WHERE a.attrelid OPERATOR(pg_catalog.=) f.counter::pg_catalog.oid
                        AND a.attnum OPERATOR(pg_catalog.=) 2 AND s.by IS NOT NULL)) AS by,
        (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
         WHERE g.number OPERATOR(pg_catalog.=) c.number) AS groups,
@@ -993,22 +1042,23 @@ SELECT c.counter,
        CASE WHEN r.may_tick THEN c.last_sqlstate END AS last_sqlstate
 FROM dp_counter_private.counters AS c
      LEFT JOIN dp_counter_private.source_counters AS s
-     ON s.counter OPERATOR(pg_catalog.=) c.counter
-     LEFT JOIN dp_counter_private.sources AS o ON o.source OPERATOR(pg_catalog.=) s.source
+     ON s.number OPERATOR(pg_catalog.=) c.number
+     LEFT JOIN dp_counter_private.sources AS o ON o.source::pg_catalog.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
      LEFT JOIN pg_catalog.pg_attribute AS t
      ON t.attrelid OPERATOR(pg_catalog.=) o.source::pg_catalog.oid
         AND t.attnum OPERATOR(pg_catalog.=) o.at,
-     LATERAL (SELECT pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'UPDATE')
+     LATERAL dp_counter_private.face(c.counter, c.number) AS f (counter),
+     LATERAL (SELECT pg_catalog.has_table_privilege(f.counter::pg_catalog.oid, 'UPDATE')
                      OR pg_catalog.pg_has_role(v.relowner, 'USAGE') AS may_tick
               FROM pg_catalog.pg_class AS v
-              WHERE v.oid OPERATOR(pg_catalog.=) c.counter::pg_catalog.oid) AS r,
+              WHERE v.oid OPERATOR(pg_catalog.=) f.counter::pg_catalog.oid) AS r,
      LATERAL dp_counter_private.next_step(
          c.steps, CASE WHEN c.ended_at IS NULL THEN c.horizon ELSE c.steps END,
          COALESCE(s.every, c.every), c.released_at, t.atttypid, o.time_zone, s.since, s.grace,
          s.ended) AS n,
      (SELECT) AS one -- makes the view not updatable, also for pg_write_all_data
 WHERE r.may_tick
-      OR pg_catalog.has_table_privilege(c.counter::pg_catalog.oid, 'SELECT')
+      OR pg_catalog.has_table_privilege(f.counter::pg_catalog.oid, 'SELECT')
       OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 
 COMMENT ON VIEW dp_counters
@@ -1023,8 +1073,9 @@ IS 'The counters whose views the current user may read or that it may tick, or a
    'roles that may not tick the counter see NULL.';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
-SELECT s.source,
-       s.budget,
+SELECT v.oid::pg_catalog.regclass AS source,
+       (SELECT dp_counter_private.face(b.budget, b.number) FROM dp_counter_private.budgets AS b
+        WHERE b.number OPERATOR(pg_catalog.=) s.budget) AS budget,
        p.attname AS person,
        a.attname AS at,
        s.time_zone,
@@ -1036,8 +1087,9 @@ SELECT s.source,
              ORDER BY c.attnum) AS never_fails,
        (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
                                         JOIN dp_counter_private.counters AS n
-                                        ON n.counter OPERATOR(pg_catalog.=) c.counter
-        WHERE c.source OPERATOR(pg_catalog.=) s.source AND n.ended_at IS NULL) AS counters
+                                        ON n.number OPERATOR(pg_catalog.=) c.number
+        WHERE c.source::pg_catalog.oid OPERATOR(pg_catalog.=) v.oid AND n.ended_at IS NULL
+              AND dp_counter_private.face(n.counter, n.number) IS NOT NULL) AS counters
 FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
      pg_catalog.pg_attribute AS a
 WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
@@ -1047,9 +1099,12 @@ WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
            OR pg_catalog.has_any_column_privilege(v.oid, 'REFERENCES')
            OR pg_catalog.pg_has_role('pg_monitor', 'USAGE')
            OR EXISTS (SELECT FROM dp_counter_private.source_counters AS c
-                      WHERE c.source OPERATOR(pg_catalog.=) s.source
-                            AND pg_catalog.has_table_privilege(c.counter::pg_catalog.oid,
-                                                               'UPDATE')));
+                                    JOIN dp_counter_private.counters AS n
+                                    ON n.number OPERATOR(pg_catalog.=) c.number
+                      WHERE c.source::pg_catalog.oid OPERATOR(pg_catalog.=) v.oid
+                            AND pg_catalog.has_table_privilege(
+                                dp_counter_private.face(n.counter, n.number)::pg_catalog.oid,
+                                'UPDATE')));
 
 COMMENT ON VIEW dp_sources
 IS 'The sources that the current user, or a role of which the user is a member, owns or has the '
@@ -1180,13 +1235,13 @@ IS 'Returns the number of the person''s own window in which this time is, for qu
 -- is after since - per and before until. total is what it loses from one such end to the next;
 -- where two are equal, until comes first. The window of a budget without per is a life.
 CREATE VIEW dp_budgets WITH (security_barrier) AS
-SELECT b.budget,
+SELECT f.budget,
        b.epsilon,
        r.per,
        CASE WHEN r.per IS NOT NULL THEN w.spent_past END AS spent_past,
        w.spent,
        b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining,
-       a.budget AS within,
+       dp_counter_private.face(a.budget, a.number) AS within,
        CASE WHEN pg_catalog.isfinite(b.since) THEN b.since END AS since,
        CASE WHEN pg_catalog.isfinite(b.until) THEN b.until END AS until,
        b.least_epsilon,
@@ -1194,6 +1249,7 @@ SELECT b.budget,
 FROM dp_counter_private.budgets AS b
      JOIN dp_counter_private.budgets AS r ON r.number OPERATOR(pg_catalog.=) b.root
      LEFT JOIN dp_counter_private.budgets AS a ON a.number OPERATOR(pg_catalog.=) b.within,
+     LATERAL dp_counter_private.face(b.budget, b.number) AS f (budget),
      LATERAL (SELECT COALESCE(r.per, '0'::interval) AS per,
                      CASE WHEN r.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
                           THEN pg_catalog.timezone('UTC', pg_catalog.now())
@@ -1213,7 +1269,8 @@ FROM dp_counter_private.budgets AS b
                                          (e.since OPERATOR(pg_catalog.-) u.per, 1, e.epsilon))
                          AS x (s, begins, epsilon)
                     WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS t) AS w
-WHERE pg_catalog.has_table_privilege(b.budget::pg_catalog.oid, 'SELECT');
+WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')
+      OR f.budget IS NULL AND pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 
 COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
@@ -1221,7 +1278,9 @@ IS 'The budgets whose views the current user may read: the epsilon of each, how 
    'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
    'that an earlier window has lost; once until is past, spent is the most that any window loses. '
    'within is the budget of which it is a share, and since and until are the times of the rows for '
-   'which it may be charged, NULL where they have no beginning or no end.';
+   'which it may be charged, NULL where they have no beginning or no end. '
+   'Members of pg_monitor also see the budgets whose views are lost, with a '
+   'NULL budget: what has spent them stays booked.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

@@ -64,6 +64,7 @@ SELECT ok((frequency >= 0.95 OR runs * pg_temp.distance(frequency, 0.95) < 20) A
 FROM coverage ORDER BY what, n, p;
 SELECT * FROM finish();
 SET client_min_messages = warning;
-DROP VIEW events_dp CASCADE;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters WHERE source = 'events_dp'::regclass; END $$;
+DROP VIEW events_dp;
 SELECT dp_budget_drop('averages') \g /dev/null
 DROP SCHEMA averages CASCADE;

@@ -46,7 +46,10 @@ SELECT set_eq(
         ('dp_count_final(internal)', 'f', 'bigint'),
         ('dp_repair()', 'f', 'bigint'),
         ('kept_in_dumps()', 'f', 'boolean'),
-        ('group_name(integer, integer)', 'f', 'text'),
+        ('group_name(bigint, integer)', 'f', 'text'),
+        ('face(dp_counter_private.view_name, bigint)', 'f', 'regclass'),
+        ('view_name_in(cstring)', 'f', 'dp_counter_private.view_name'),
+        ('view_name_out(dp_counter_private.view_name)', 'f', 'cstring'),
         ('dp_plan(bigint, double precision, integer, text, bigint)', 'f', 'record'),
         ('dp_compare(bigint, double precision, double precision, bigint, bigint)', 'f', 'record'),
         ('dp_stddev(bigint, bigint, double precision, integer, text, bigint, bigint)', 'f', 'double precision'),
@@ -90,7 +93,8 @@ SELECT set_eq(
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
-              ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_replaced') $$,
+              ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_replaced'),
+              ('cast', '(dp_counter_private.view_name AS pg_catalog.oid)') $$,
     'the other objects');
 CREATE TEMP VIEW counting AS SELECT * FROM functions WHERE proname ~ '^dp_(running_)?(count|sum|laplace)(_transition|_final)?$';
 
@@ -119,7 +123,7 @@ SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
 SELECT set_eq('SELECT signature FROM functions WHERE proacl IS NOT NULL', ARRAY['kept_in_dumps()'], 'PUBLIC may use them, by default');
-SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|next_step|group_name'' OR prorettype = ''event_trigger''::regtype)',
+SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|next_step|group_name|view_name|face'' OR prorettype = ''event_trigger''::regtype)',
                 'what PostgreSQL and our views alone call is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');

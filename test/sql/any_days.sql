@@ -24,5 +24,6 @@ SELECT sum(abs(w.count - o.count)) / 2.0 AS of_its_bound FROM with_rows AS w JOI
 SELECT substring(obj_description('without'::regclass) FROM 'One row.*');
 
 DROP TABLE h_with, h_without, windows;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
 DROP TABLE visits CASCADE;
 SELECT dp_budget_drop('budget');

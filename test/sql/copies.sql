@@ -20,7 +20,7 @@ GRANT UPDATE ON events, days TO copies_clock;
 CALL dp_counter_tick('events');
 RESET ROLE;
 CREATE FUNCTION move(part text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint - 1 WHERE counter::text ~ ''^(events|days|lives|unticked|weeks)$''', part); END $$;
+BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint - 1 WHERE counter::text ~ ''^copies[.](events|days|lives|unticked|weeks)$''', part); END $$;
 
 -- The counter of single periods is refused too, and what is recorded stays.
 \set VERBOSITY default

@@ -23,7 +23,7 @@ GRANT UPDATE ON flow TO ended_clock;
 COMMENT ON COLUMN flow.ward IS 'the ward';
 -- A tick on the 8th of January at noon: 7 periods are over.
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE 'UTC' - day WHERE s.counter = tick_at.counter;
+    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE 'UTC' - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
     COMMIT;
     CALL dp_counter_tick(counter);
 END $$;
@@ -40,8 +40,8 @@ CREATE TABLE released AS SELECT 'flow' AS counter, to_jsonb(f) AS release FROM f
 CREATE TABLE changes AS SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.* FROM dp_counter_changes('mean', 3) AS c;
 CREATE TABLE known AS SELECT * FROM dp_counters WHERE counter IN ('flow'::regclass, 'mean'::regclass);
 CREATE FUNCTION secrets() RETURNS TABLE (counter regclass, tallies bigint, streams bigint, key integer) LANGUAGE sql AS $$
-    SELECT c.counter, (SELECT count(*) FROM dp_counter_private.tallies AS t WHERE t.number = c.number), (SELECT count(*) FROM dp_counter_private.streams AS t WHERE t.number = c.number), length(s.key)
-    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (counter) WHERE c.counter::text IN ('flow', 'mean', 'other') ORDER BY 1::text $$;
+    SELECT c.counter::oid::regclass, (SELECT count(*) FROM dp_counter_private.tallies AS t WHERE t.number = c.number), (SELECT count(*) FROM dp_counter_private.streams AS t WHERE t.number = c.number), length(s.key)
+    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (number) WHERE c.counter::oid::regclass::text IN ('flow', 'mean', 'other') ORDER BY 1::text $$;
 SELECT * FROM secrets() WHERE tallies > 0 AND key = 32 ORDER BY counter::text;
 
 -- a column has another name by then
@@ -168,7 +168,7 @@ INSERT INTO visits VALUES (2, '2025-01-02');
 CALL dp_counter_tick('recorded');
 SELECT step, count FROM recorded;
 SELECT step, count FROM dp_counter_changes('recorded', 1);
-SELECT count(*) AS slots FROM dp_counter_private.events WHERE counter = 'recorded'::regclass;
+SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'recorded'::regclass);
 SELECT ended_at IS NOT NULL AS ended FROM dp_counters WHERE counter = 'recorded'::regclass;
 SELECT guarantee FROM dp_counter_plan('recorded') LIMIT 1;
 DROP TRIGGER record ON visits;
@@ -180,7 +180,7 @@ BEGIN;
 SELECT dp_counter_record('late', 3);
 SELECT dp_counter_end('late');
 COMMIT;
-SELECT count(*) AS slots FROM dp_counter_private.events WHERE counter = 'late'::regclass;
+SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'late'::regclass);
 DROP VIEW late, recorded;
 
 SELECT dp_budget_drop('lives'), dp_budget_drop('years');

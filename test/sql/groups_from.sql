@@ -129,7 +129,7 @@ CREATE TABLE numbers_of_places AS SELECT i AS number, 'place ' || i AS name FROM
 SELECT declare('thousands', 'place', NULL, 'numbers_of_places', 'number', horizon => 10000000), declare('totals', 'name', NULL, 'numbers_of_places', 'name', true, 2);
 CREATE PROCEDURE close(days integer) LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every) WHERE counter IN ('thousands'::regclass, 'totals'::regclass);
+    UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('thousands'::regclass, 'totals'::regclass));
     COMMIT;
     CALL dp_counter_tick('thousands');
     CALL dp_counter_tick('totals');

@@ -144,7 +144,7 @@ DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'Index Cond.*step' THEN RETURN replace(regexp_replace(ltrim(line), 'number = \d+', 'number = N'), ' AND (step <= p.steps)', ''); END IF;
+        IF line ~ 'Index Cond.*step' THEN RETURN replace(regexp_replace(ltrim(line), 'number = ''?\d+(''::bigint)?', 'number = N'), ' AND (step <= p.steps)', ''); END IF;
     END LOOP;
 END $$;
 SET enable_seqscan = off;
@@ -175,8 +175,8 @@ RESET ROLE;
 DROP OWNED BY live_owner;
 DROP ROLE live_owner;
 SELECT counter::text COLLATE "C" AS counter FROM dp_counters ORDER BY 1;
-SELECT DISTINCT counter::text COLLATE "C" AS counter FROM dp_counter_private.events ORDER BY 1;
-SELECT DISTINCT counter::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
+SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.events LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
+SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
 DROP TABLE visits, parted;
 BEGIN;
 DROP VIEW hats;

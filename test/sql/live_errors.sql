@@ -128,7 +128,7 @@ CALL dp_counter_tick('c');
 -- events that are gone
 SELECT dp_counter_record('d', 5);
 CALL dp_counter_tick('d');
-DELETE FROM dp_counter_private.events WHERE counter = 'd'::regclass;
+DELETE FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'd'::regclass);
 CALL dp_counter_tick('d');
 -- a state that is gone
 DELETE FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass);

@@ -14,7 +14,7 @@ BEGIN
     PERFORM dp_budget_create(name || '_budget', 1e10);
     PERFORM dp_source_create((name || '_dp')::regclass, (name || '_budget')::regclass, 'person', 'at', time_zone => 'UTC');
     PERFORM dp_counter_create(name, (name || '_dp')::regclass, 1e9, '1 day', timestamp '2024-01-01', per_person => 12, horizon => 60, cumulative => false);
-    UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - timestamp '2024-01-21 12:00' WHERE counter = name::regclass;
+    UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - timestamp '2024-01-21 12:00' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name::regclass);
 END $$;
 SELECT make(name, key) FROM (VALUES ('smalls', 'small'), ('wholes', 'whole'), ('shorts', 'short'), ('uuids', 'id'), ('kept', 'whole')) AS v (name, key);
 CALL dp_tick();
@@ -54,6 +54,7 @@ GROUP BY other ORDER BY other;
 
 SELECT dp_source_drop('wholes_dp');
 SET client_min_messages = error;
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
 DROP TABLE visits CASCADE;
 SELECT dp_budget_drop((name || '_budget')::regclass) FROM unnest('{smalls,wholes,shorts,uuids,kept}'::text[]) AS name;
 DROP SCHEMA keys CASCADE;

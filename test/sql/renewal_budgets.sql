@@ -112,7 +112,7 @@ CREATE TABLE seen (accepted boolean, agrees boolean, spent_agrees boolean, from_
 CREATE TABLE windows_from (s timestamp, meets boolean, lost numeric);
 DO $$
 DECLARE
-    swept int := (SELECT number FROM dp_counter_private.budgets WHERE budget = 'swept'::regclass);
+    swept bigint := (SELECT number FROM dp_counter_private.budgets WHERE budget = 'swept'::regclass);
     origin date := date '2000-01-01';
     first date; after date; wanted numeric; most numeric; greatest_loss numeric; message text; detail text; enough date;
 BEGIN
@@ -278,7 +278,7 @@ SELECT dp_counter_drop('endless_z');
 SELECT dp_counter_create('instead', source => 'visits_z', epsilon => 0.5, every => '1 day', since => '2024-03-01', cumulative => false);
 ROLLBACK;
 -- after two steps: charged to the end of the second, also if the source goes with it
-UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Asia/Tokyo' - (since + 2 * every) WHERE counter::text ~ '_[dtz]$';
+UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Asia/Tokyo' - (since + 2 * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter::text ~ '_[dtz]$');
 CALL dp_source_tick('visits_d');
 CALL dp_source_tick('visits_t');
 CALL dp_source_tick('visits_z');

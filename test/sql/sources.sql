@@ -45,7 +45,7 @@ RETURNS TABLE (step bigint, region text, count numeric) LANGUAGE sql AS $$
     ranked AS (
         SELECT *, sha256(key || int8send((extract(epoch FROM visited_at - '2000-01-01 00:00+00') * 1000000)::bigint) || int8send(g)
                          || int8send(value) || int8send(copy) || int8send(patient)) AS rank
-        FROM numbered, dp_counter_private.source_counters WHERE counter = name),
+        FROM numbered, dp_counter_private.source_counters AS s WHERE s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name)),
     capped AS (SELECT *, row_number() OVER (PARTITION BY patient ORDER BY visited_at, rank) AS used FROM ranked),
     cells AS (SELECT n, g, sum(value) AS value FROM capped WHERE used <= bound GROUP BY n, g)
     SELECT n, named.region, sum(coalesce(value, 0)) OVER (PARTITION BY g ORDER BY n)
@@ -92,7 +92,7 @@ SELECT dp_counter_create('nightly', epsilon => 1e9, horizon => 40, source => 'vi
 CREATE PROCEDURE tick_until(name regclass, n integer) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE dp_counter_private.source_counters
-    SET grace = (now() AT TIME ZONE 'Europe/Berlin') - (timestamp '2025-03-01' + n * interval '1 day') - interval '1 hour' WHERE counter = name;
+    SET grace = (now() AT TIME ZONE 'Europe/Berlin') - (timestamp '2025-03-01' + n * interval '1 day') - interval '1 hour' WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
     COMMIT;
     CALL dp_counter_tick(name);
 END $$;
@@ -119,7 +119,7 @@ FROM generate_series(1, (SELECT count FROM hit WHERE step = 40));
 -- a rule about the time zone that is changed between two ticks: the next period begins where the last one ended
 SELECT dp_counter_create('moved', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
 CALL tick_until('moved', 10);
-UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE counter = 'moved'::regclass;
+UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'moved'::regclass);
 CALL tick_until('moved', 12);
 SELECT step, period FROM moved WHERE step >= 10 ORDER BY step;
 TRUNCATE visits;

@@ -41,11 +41,11 @@ SELECT dp_counter_create('ticked', 'visits_dp', 1e9, '1 day', timestamp '2024-03
        dp_counter_create('unticked', 'visits_dp', 1e9, '1 day', timestamp '2024-03-01', per_person => 1000, horizon => 200, cumulative => false),
        dp_counter_create('local', 'local_dp', 1e9, '1 day', timestamp '2024-03-01', per_person => 1000, horizon => 200, cumulative => false);
 -- as if the first 20 days were over
-UPDATE dp_counter_private.source_counters SET "grace" = now() - timestamptz '2024-03-21 00:00+01' - interval '30 minutes' WHERE counter IN ('ticked'::regclass, 'local'::regclass);
+UPDATE dp_counter_private.source_counters SET "grace" = now() - timestamptz '2024-03-21 00:00+01' - interval '30 minutes' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('ticked'::regclass, 'local'::regclass));
 CALL dp_counter_tick('ticked');
 CALL dp_counter_tick('local');
 SELECT counter, steps, next_due IS NOT NULL AS due, periods_behind FROM dp_counters WHERE source IN ('visits_dp'::regclass, 'local_dp'::regclass) ORDER BY counter::text;
-UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE counter IN ('ticked'::regclass, 'local'::regclass);
+UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('ticked'::regclass, 'local'::regclass));
 
 -- The name leaves the server's data: behind, for those who monitor; and failing, for those who tick.
 UPDATE dp_counter_private.sources SET time_zone = 'Hx/Old' WHERE source IN ('visits_dp'::regclass, 'local_dp'::regclass);
@@ -55,9 +55,9 @@ SET ROLE zones_monitor;
 SELECT counter, steps, periods_behind FROM dp_counters WHERE next_due < now() - least(every, '25 hours') ORDER BY counter::text;
 RESET ROLE;
 -- at once, also where no further period is over
-UPDATE dp_counter_private.source_counters SET "grace" = '1000 years' WHERE counter = 'ticked'::regclass;
+UPDATE dp_counter_private.source_counters SET "grace" = '1000 years' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'ticked'::regclass);
 SELECT next_due < now() - least(every, '25 hours') AS overdue, periods_behind FROM dp_counters WHERE counter = 'ticked'::regclass;
-UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE counter = 'ticked'::regclass;
+UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'ticked'::regclass);
 CALL dp_counter_tick('ticked');
 \set VERBOSITY terse
 CALL dp_source_tick('visits_dp');
@@ -111,6 +111,7 @@ SELECT dp_source_create('local_dp', 'local_budget', 'person', 'at', never_fails 
 
 SET client_min_messages = error;
 SELECT count(dp_counter_drop(counter)) AS counters FROM dp_counters WHERE counter IN (SELECT oid FROM pg_class WHERE relnamespace = 'zones'::regnamespace);
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
 DROP TABLE visits CASCADE;
 SELECT dp_budget_drop('budget'), dp_budget_drop('local_budget');
 DROP SCHEMA zones CASCADE;

@@ -26,6 +26,7 @@ SELECT oid::regprocedure AS takes_any FROM pg_proc
 WHERE '"any"'::regtype = ANY (proargtypes) AND oid IN (SELECT objid FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
       AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter')) ORDER BY oid::regprocedure::text COLLATE "C";
 
+DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
 DROP TABLE visits CASCADE;
 SELECT dp_budget_drop('share');
 SELECT dp_budget_drop('budget');

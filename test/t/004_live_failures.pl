@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $orphans = q{SELECT count(*) FROM dp_counter_private.events WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = counter)};
+my $orphans = q{SELECT count(*) FROM dp_counter_private.events AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c WHERE c.number = e.number)};
 my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -176,6 +176,6 @@ sql(q{SELECT dp_event_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_counter_tick('h')}) for 1 .. 2;
 sql(q{SELECT dp_counter_record('h', 5)});
 like(failure($node, q{CALL dp_counter_tick('h')}), qr/reached its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
-is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE counter = 'h'::regclass}), 5, 'and the events are kept');
+is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'h'::regclass)}), 5, 'and the events are kept');
 is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE counter = 'h'::regclass}), '2|0', 'no step is left');
 done_testing();

@@ -102,7 +102,7 @@ is(copies_after("BEGIN; $record; " . join(';', map {"SELECT dp_counter_record('$
 # --- a total, in the form that its row has: head, total, carries, tail. Subtransactions fill the transaction's memory first: what
 # comes next does not use it again at once.
 my ($slot) = map { qr/[\0\1]\0{7}\Q${\ pack 'qq', $_, 0}\E[\0\1]/ } $node->safe_psql('postgres',
-	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE counter = 'c0'::regclass; SELECT 1234567890123 + 100 * 41234});
+	q{UPDATE dp_counter_private.events SET total = 1234567890123 WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'c0'::regclass); SELECT 1234567890123 + 100 * 41234});
 cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234, carries, tail FROM dp_counter_private.events', $slot), '>', 0,
 	'a total is found');
 is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $slot), 0, 'none where it was recorded');

@@ -25,7 +25,7 @@ sql(q{
 	SELECT dp_budget_create('budget', 1e15);
 	CREATE PROCEDURE close(name regclass, n integer) LANGUAGE plpgsql AS $$
 	BEGIN
-		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE counter = name;
+		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
 		COMMIT;
 		CALL dp_counter_tick(name);
 	END $$;});
@@ -57,7 +57,7 @@ sql(qq{
 	CREATE PROCEDURE count_by_sql(counter text, bound bigint, first_step integer, last_step integer, every interval, is_sum boolean, regions text[]) LANGUAGE sql AS \$\$
 		WITH events AS (
 			SELECT person, step, number, regions[number] AS region, value, row_number() OVER (PARTITION BY person ORDER BY at, sha256(
-				(SELECT key FROM dp_counter_private.source_counters WHERE source_counters.counter::text = count_by_sql.counter)
+				(SELECT key FROM dp_counter_private.source_counters AS s WHERE s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = count_by_sql.counter::regclass))
 				|| int8send((extract(epoch FROM at - '2000-01-01') * 1000000)::bigint) || int8send(number::bigint) || int8send(value)
 				|| int8send(copy) || int8send(person))) AS n
 			FROM (SELECT *, row_number() OVER (PARTITION BY person, at, number, value) - 1 AS copy FROM (
@@ -113,7 +113,7 @@ sub close_both
 }
 
 # nothing happens in between: one tick for the whole past, and one a day; with one key, ties are ordered alike
-sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE counter::text = 'whole_past') WHERE counter::text = 'by_day'});
+sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'whole_past'::regclass)) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'by_day'::regclass)});
 close_both($plans[0], 1, $days);
 close_both($plans[1], $_, $_) for 1 .. $days;
 is(sql("SELECT differences('whole_past')"), 0, 'one tick for the whole past counts what capped SQL does');

@@ -118,11 +118,14 @@ as('curator', q{
 	CREATE FUNCTION forge(columns text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM gone();
 		CREATE SCHEMA dp_counter_private;
-		EXECUTE 'CREATE TABLE dp_counter_private.counters (counter regclass CONSTRAINT counters_pkey PRIMARY KEY, ' || columns || ')';
-		INSERT INTO dp_counter_private.counters (counter) VALUES ('v'::regclass);
-		EXECUTE 'CREATE TABLE dp_counter_private.events (counter regclass, slot integer, head boolean DEFAULT false, total bigint DEFAULT 0, carries bigint DEFAULT 0, tail boolean DEFAULT false)';
-		CREATE INDEX events_counter_slot_idx ON dp_counter_private.events (counter, slot);
-		INSERT INTO dp_counter_private.events (counter, slot) SELECT 'v'::regclass, i FROM generate_series(0, 63) AS i;
+		EXECUTE 'CREATE TABLE dp_counter_private.counters (number bigint CONSTRAINT counters_pkey PRIMARY KEY, counter oid, ' || columns || ')';
+		CREATE VIEW dp_counter_private.published AS SELECT 1::bigint AS number;
+		CREATE VIEW dp_counter_private.spendings AS SELECT 1::bigint AS number;
+		CREATE OR REPLACE VIEW v AS SELECT 1 AS a FROM dp_counter_private.published WHERE number = 1::bigint;
+		INSERT INTO dp_counter_private.counters (number, counter) VALUES (1, 'v'::regclass);
+		EXECUTE 'CREATE TABLE dp_counter_private.events (number bigint, slot integer, head boolean DEFAULT false, total bigint DEFAULT 0, carries bigint DEFAULT 0, tail boolean DEFAULT false)';
+		CREATE INDEX events_number_slot_idx ON dp_counter_private.events (number, slot);
+		INSERT INTO dp_counter_private.events (number, slot) SELECT 1, i FROM generate_series(0, 63) AS i;
 		RETURN 1;
 	END $$});
 my $many = q{(SELECT string_agg('c' || i || ' bigint DEFAULT 4702111234474983745', ', ') FROM generate_series(2, 1000) AS i)};

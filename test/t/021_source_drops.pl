@@ -27,7 +27,7 @@ my $watch = q{
 	FROM pg_stat_all_tables WHERE relname = 'tallies';
 	SELECT idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_all_indexes WHERE relname = 'tallies';
 	SELECT heap_blks_read + heap_blks_hit, idx_blks_read + idx_blks_hit FROM pg_statio_all_tables WHERE relname = 'tallies';};
-my $tallies = 'SELECT count(*) FROM dp_counter_private.tallies';
+my $tallies = 'SELECT count(*) FROM dp_counter_private.tallies WHERE used > 0';
 
 for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DROP VIEW c', 'DROP OWNED BY counting')
 {

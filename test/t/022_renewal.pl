@@ -142,7 +142,7 @@ for my $of ([ 'rows_dp', 'who', 'at', $per ], [ 'days_dp', 'name', 'day', 35 ], 
 }
 
 # --- nothing happens in between: one tick for the whole past, and one a day. The same key orders ties the same.
-sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE counter = 'by_day'::regclass) WHERE counter = 'whole_past'::regclass;
+sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'by_day'::regclass)) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'whole_past'::regclass);
 	CREATE PROCEDURE close_all(name text, last integer, at_once integer, happens integer) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR step IN (SELECT steps + 1 FROM oracle.counters AS c WHERE c.name = close_all.name) .. last BY at_once LOOP

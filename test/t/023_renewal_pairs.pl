@@ -138,8 +138,8 @@ sub declare
 		$kind eq 'avg' ? "avg => 'value', " . one_of('upper => 5', 'lower => 2, upper => 4') : (), $kind =~ /^pe/ ? 'persons => true' : (),
 		rand() < 0.2 ? 'cumulative => true' : ();
 	my $error = failure($node, join(";\n", 'BEGIN', (map { "SELECT dp_counter_create('$counter{name}_$_', source => 'events_$_', epsilon => 1e9, by => 'place', groups => places('$counter{regions}'), $words)" } 0, 1),
-		qq{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE counter = '$counter{name}_0'::regclass)
-			WHERE counter = '$counter{name}_1'::regclass},
+		qq{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '$counter{name}_0'::regclass))
+			WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '$counter{name}_1'::regclass)},
 		"INSERT INTO oracle.counters (name, zone, every, since) SELECT c.counter::text, time_zone, every, since FROM dp_counters AS c WHERE c.counter::text LIKE '$counter{name}\\__'",
 		'COMMIT'));
 	return if $error =~ /has an epsilon of .* left/;

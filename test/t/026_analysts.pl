@@ -30,7 +30,7 @@ sql(q{
 }, 'steward');
 sub declaration { return "SELECT dp_counter_create('counted.$_[0]', 'clinic.visits_dp', 1e8, '1 day', '2024-01-01', horizon => 1, event => 'flu', budget => 'clinic.research')"; }
 sub declare { return sql(declaration($_[0]), 'ana'); }
-my $marks = q{SELECT counter, analyst, begun FROM dp_counter_private.source_counters ORDER BY counter::text};
+my $marks = q{SELECT counter, analyst, begun FROM dp_counter_private.source_counters JOIN dp_counter_private.counters USING (number) ORDER BY counter::text};
 my $ledger = q{SELECT purpose, role FROM clinic.research ORDER BY purpose};
 
 # --- a crash while a tick waits: before it has stored the mark, and after that, before it has read a row
@@ -42,7 +42,7 @@ sub crash_while
 	$gate->query_safe("BEGIN; LOCK TABLE $lock MODE");
 	my $tick = start_program($node->basedir . "/$counter.out", 'psql', '-X', '-d', $node->connstr('postgres') . ' user=clock', '-c', "CALL dp_counter_tick('counted.$counter')");
 	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = '} . (split ' ', $lock)[0] . q{'::regclass}) or die 'no tick waits';
-	is(sql("SELECT begun FROM dp_counter_private.source_counters WHERE counter = 'counted.$counter'::regclass"), $is_waiting, "while the tick waits for $lock");
+	is(sql("SELECT begun FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'counted.$counter'::regclass)"), $is_waiting, "while the tick waits for $lock");
 	$node->stop('immediate');
 	eval { $gate->quit };
 	$tick->finish;

@@ -50,7 +50,7 @@ END $$;
 CREATE PROCEDURE oracle.compute(counter text, last integer) LANGUAGE plpgsql SET TimeZone = 'UTC' AS $$
 DECLARE
 	c oracle.counters := (SELECT k FROM oracle.counters AS k WHERE k.name = counter);
-	key bytea := (SELECT s.key FROM dp_counter_private.source_counters AS s WHERE s.counter = compute.counter::regclass);
+	key bytea := (SELECT s.key FROM dp_counter_private.source_counters AS s WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = compute.counter::regclass));
 	type text := CASE c.at WHEN 'instant' THEN 'timestamptz' WHEN 'day' THEN 'date' ELSE 'timestamp' END;
 	low timestamp := oracle.boundary(c, 0) - c.per * interval '1 day';
 	first integer := c.steps + 1;
@@ -101,7 +101,7 @@ END $$;
 CREATE PROCEDURE oracle.tick(counter text, last integer) LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE dp_counter_private.source_counters AS s SET "grace" = now() AT TIME ZONE c.zone - (c.since + last * c.every)
-	FROM oracle.counters AS c WHERE c.name = tick.counter AND s.counter = tick.counter::regclass;
+	FROM oracle.counters AS c WHERE c.name = tick.counter AND s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick.counter::regclass);
 	COMMIT;
 	CALL dp_counter_tick(counter::regclass);
 END $$;

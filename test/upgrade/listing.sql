@@ -64,11 +64,15 @@ WITH extension AS (
   UNION ALL
     SELECT classid, v.oid, 0, v.evtowner, 'enabled ' || v.evtenabled::text, concat_ws(' | ', v.evtevent, v.evtfoid::regproc, v.evttags)
     FROM members JOIN pg_event_trigger v ON classid = 'pg_event_trigger'::regclass AND objid = v.oid
+  UNION ALL
+    SELECT classid, t.oid, 0, t.typowner, 'acl ' || pg_temp.privileges(t.typacl, t.typowner), concat_ws(' | ', t.typlen, t.typbyval, t.typinput, t.typoutput)
+    FROM members JOIN pg_type t ON classid = 'pg_type'::regclass AND objid = t.oid AND t.typrelid = 0 AND t.typcategory <> 'A' -- rows and arrays come with others
+  UNION ALL
+    SELECT classid, c.oid, 0, (SELECT extowner FROM pg_extension WHERE extname = 'dp_counter'), CASE c.castcontext WHEN 'i' THEN 'implicit' WHEN 'a' THEN 'in assignments' ELSE 'explicit' END, c.castmethod::text
+    FROM members JOIN pg_cast c ON classid = 'pg_cast'::regclass AND objid = c.oid
   UNION ALL -- anything else the extension might come to hold
     SELECT classid, objid, 0, NULL, 'not described', ''
-    FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_namespace'::regclass, 'pg_event_trigger'::regclass)
-                       AND NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM relations WHERE reltype = objid)
-                                OR classid = 'pg_type'::regclass AND EXISTS (SELECT FROM relations JOIN pg_type r ON r.oid = reltype WHERE r.typarray = objid))
+    FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_namespace'::regclass, 'pg_event_trigger'::regclass, 'pg_type'::regclass, 'pg_cast'::regclass)
 ), named AS (
     SELECT o.type AS kind, o.identity COLLATE "C" AS identity,
            CASE WHEN owner = extension.extowner THEN '' WHEN owner IS NULL THEN '' ELSE 'OWNED BY ' || owner::regrole::text || ' ' END || security AS security,

@@ -197,8 +197,7 @@ DP_FUNCTION(dp_budget_create) {
     EntryRange range = kAllTimes;
     if (OidIsValid(within))
         range = read_range_within(fcinfo, kSince, within);
-    const std::int32_t number = next_counter_number();
-    const Oid budget = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings", number);
+    const auto [budget, number] = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings");
     revoke_default_privileges(budget); // INSERT would spend it
     if (OidIsValid(within)) {
         insert_budget_within(budget, number, epsilon, within, range, limits);

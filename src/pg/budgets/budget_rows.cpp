@@ -1,10 +1,11 @@
 #include "pg/budgets/budget_rows.hpp"
 
 #include "pg/tables/dumps.hpp"
+#include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
 
@@ -13,8 +14,8 @@ namespace dp_counter::pg {
 namespace {
 
 enum Column {
-    kBudget,
     kNumber,
+    kBudget,
     kEpsilon,
     kPer,
     kPersonType,
@@ -27,30 +28,30 @@ enum Column {
     kMostCells
 };
 
-bool read(const SecretTable& names, const SecretKey& key, BudgetRow& row) {
-    return visit_secret_rows(names, {key}, [&](const Datum* values, const bool* nulls) {
-        row.budget = DatumGetObjectId(values[kBudget]);
-        row.number = DatumGetInt32(values[kNumber]);
-        row.epsilon = DatumGetNumericCopy(values[kEpsilon]);
-        row.per_days = nulls[kPer] ? 0 : DatumGetIntervalP(values[kPer])->day;
-        row.person_type = nulls[kPersonType] ? InvalidOid : DatumGetObjectId(values[kPersonType]);
-        row.time_type = nulls[kTimeType] ? InvalidOid : DatumGetObjectId(values[kTimeType]);
-        row.within = nulls[kWithin] ? 0 : DatumGetInt32(values[kWithin]);
-        row.root = DatumGetInt32(values[kRoot]);
-        row.range = {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
-        row.least_epsilon = DatumGetNumericCopy(values[kLeastEpsilon]);
-        row.most_cells = DatumGetInt64(values[kMostCells]);
-    });
-}
-
 } // namespace
 
 bool read_budget(Oid budget, BudgetRow& row) {
-    return read(kBudgets, oid_key(budget), row);
+    return read_budget_numbered(number_in(kFacesOfBudgets, budget), row);
 }
 
-bool read_budget_numbered(std::int32_t number, BudgetRow& row) {
-    return read(kBudgetsByNumber, number_key(number, kNumber), row);
+bool read_budget_numbered(std::int64_t number, BudgetRow& row) {
+    return visit_secret_rows(
+        kBudgets, {number_key(number)}, [&](const Datum* values, const bool* nulls) {
+            row.number = number;
+            row.budget = DatumGetObjectId(values[kBudget]);
+            if (!is_face(row.budget, number))
+                row.budget = InvalidOid;
+            row.epsilon = DatumGetNumericCopy(values[kEpsilon]);
+            row.per_days = nulls[kPer] ? 0 : DatumGetIntervalP(values[kPer])->day;
+            row.person_type =
+                nulls[kPersonType] ? InvalidOid : DatumGetObjectId(values[kPersonType]);
+            row.time_type = nulls[kTimeType] ? InvalidOid : DatumGetObjectId(values[kTimeType]);
+            row.within = nulls[kWithin] ? 0 : DatumGetInt64(values[kWithin]);
+            row.root = DatumGetInt64(values[kRoot]);
+            row.range = {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
+            row.least_epsilon = DatumGetNumericCopy(values[kLeastEpsilon]);
+            row.most_cells = DatumGetInt64(values[kMostCells]);
+        });
 }
 
 BudgetRow require_budget(Oid budget) {
@@ -67,17 +68,25 @@ BudgetRow root_of(const BudgetRow& row) {
     return root;
 }
 
-Oid any_budget_within(std::int32_t number) {
-    Oid within = InvalidOid;
-    std::int32_t last = 0;
+List* budgets_within(std::int64_t number) {
+    List* within = NIL;
     visit_secret_rows(kBudgetsWithin, {number_key(number, kWithin)},
                       [&](const Datum* values, const bool*) {
-                          if (DatumGetInt32(values[kNumber]) < last)
-                              return;
-                          last = DatumGetInt32(values[kNumber]);
-                          within = DatumGetObjectId(values[kBudget]);
+                          within = lappend_number(within, DatumGetInt64(values[kNumber]));
                       });
     return within;
+}
+
+bool any_budget_renews() {
+    bool renews = false;
+    visit_secret_rows(kBudgets, {},
+                      [&](const Datum*, const bool* nulls) { renews = renews || !nulls[kPer]; });
+    return renews;
+}
+
+const char* name_of_budget(const BudgetRow& row) {
+    return OidIsValid(row.budget) ? get_rel_name(row.budget)
+                                  : psprintf("%lld", static_cast<long long>(row.number));
 }
 
 void insert_budget_row(const BudgetRow& row) {
@@ -85,11 +94,11 @@ void insert_budget_row(const BudgetRow& row) {
     Interval per{};
     per.day = row.per_days;
     insert_secret_row(kBudgets, {{kBudget, ObjectIdGetDatum(row.budget)},
-                                 {kNumber, Int32GetDatum(row.number)},
+                                 {kNumber, Int64GetDatum(row.number)},
                                  {kEpsilon, NumericGetDatum(row.epsilon)},
                                  {kPer, IntervalPGetDatum(&per), row.per_days == 0},
-                                 {kWithin, Int32GetDatum(row.within), row.within == 0},
-                                 {kRoot, Int32GetDatum(row.root)},
+                                 {kWithin, Int64GetDatum(row.within), row.within == 0},
+                                 {kRoot, Int64GetDatum(row.root)},
                                  {kSince, TimestampGetDatum(row.range.since)},
                                  {kUntil, TimestampGetDatum(row.range.until)},
                                  {kLeastEpsilon, NumericGetDatum(row.least_epsilon)},
@@ -97,17 +106,17 @@ void insert_budget_row(const BudgetRow& row) {
 }
 
 void update_budget_types(const BudgetRow& row) {
-    (void)replace_in_secret_row(kBudgets, {oid_key(row.budget)},
+    (void)replace_in_secret_row(kBudgets, {number_key(row.number)},
                                 {{kPersonType, ObjectIdGetDatum(row.person_type)},
                                  {kTimeType, ObjectIdGetDatum(row.time_type)}});
 }
 
-void delete_budget_row(Oid budget) {
-    delete_secret_rows(kBudgets, {oid_key(budget)});
+void delete_budget_row(std::int64_t number) {
+    delete_secret_rows(kBudgets, {number_key(number)});
 }
 
-void lock_budget(std::int32_t number) {
-    LockDatabaseObject(secret_relation(kBudgets.table), static_cast<Oid>(number), 0, ExclusiveLock);
+void lock_budget(std::int64_t number) {
+    lock_number(kBudgets, number);
 }
 
 } // namespace dp_counter::pg

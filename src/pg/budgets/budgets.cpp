@@ -7,6 +7,7 @@
 #include "pg/budgets/unit.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -53,7 +54,7 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
     if (range.since < row.range.since || range.until > row.range.until)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("budget \"%s\" is for rows from %s", name_of_relation(row.budget),
+                 errmsg("budget \"%s\" is for rows from %s", name_of_budget(row),
                         text_of(row.range, time_type)),
                  errdetail("The charge is for rows from %s.", text_of(range, time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
@@ -61,8 +62,8 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
 }
 
 /// Locks the budget that the counter has charged; false if there is none.
-bool lock_charge_of_counter(std::int32_t number) {
-    const std::int32_t budget = entry_numbered(number).budget;
+bool lock_charge_of_counter(std::int64_t number) {
+    const std::int64_t budget = entry_numbered(number).budget;
     if (budget != 0)
         lock_budget(budget);
     return budget != 0;
@@ -70,8 +71,17 @@ bool lock_charge_of_counter(std::int32_t number) {
 
 } // namespace
 
+void check_not_lost(Oid budget) {
+    if (!OidIsValid(budget))
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("the view of the budget is lost"),
+                 errhint("dp_budgets shows such a budget to members of pg_monitor. A superuser can "
+                         "restore its view, which names it by its number.")));
+}
+
 void check_is_budget(Oid budget) {
-    if (!has_secret_row(kBudgets, {oid_key(budget)}))
+    if (number_in(kFacesOfBudgets, budget) == 0)
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("\"%s\" is not a budget", name_of_relation(budget)),
@@ -92,17 +102,25 @@ void check_budget_chargeable(Oid budget) {
     check_is_budget(budget);
 }
 
-bool is_within(Oid budget, Oid ancestor) {
+bool is_within(Oid budget, std::int64_t ancestor) {
     BudgetRow row{};
     bool found = read_budget(budget, row);
-    while (found && row.budget != ancestor)
+    while (found && row.number != ancestor)
         found = row.within != 0 && read_budget_numbered(row.within, row);
     return found;
 }
 
 Oid root_of_budget(Oid budget) {
     BudgetRow row{};
-    return read_budget(budget, row) ? root_of(row).budget : budget;
+    if (!read_budget(budget, row))
+        return budget;
+    const Oid root = root_of(row).budget;
+    check_not_lost(root);
+    return root;
+}
+
+std::int64_t number_of_budget(Oid budget) {
+    return require_budget(budget).number;
 }
 
 EntryRange range_of_budget(Oid budget) {
@@ -114,20 +132,20 @@ BudgetLimits limits_of_budget(Oid budget) {
     return {row.least_epsilon, row.most_cells};
 }
 
-Oid budget_of_counter(std::int32_t number) {
+Oid budget_of_counter(std::int64_t number) {
     BudgetRow row{};
     return read_budget_numbered(entry_numbered(number).budget, row) ? row.budget : InvalidOid;
 }
 
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days,
+void insert_budget(Oid budget, std::int64_t number, Numeric epsilon, std::int32_t per_days,
                    BudgetLimits limits) {
-    insert_budget_row({budget, number, epsilon, per_days, InvalidOid, InvalidOid, 0, number,
-                       kAllTimes, limits.least_epsilon, limits.most_cells});
     if (per_days != 0)
         make_window_key();
+    insert_budget_row({budget, number, epsilon, per_days, InvalidOid, InvalidOid, 0, number,
+                       kAllTimes, limits.least_epsilon, limits.most_cells});
 }
 
-void insert_budget_within(Oid budget, std::int32_t number, Numeric epsilon, Oid within,
+void insert_budget_within(Oid budget, std::int64_t number, Numeric epsilon, Oid within,
                           EntryRange range, BudgetLimits limits) {
     const BudgetRow above = require_budget(within);
     const BudgetRow root = root_of(above);
@@ -144,7 +162,7 @@ void check_not_empty(EntryRange range) {
                                text_of(range.until))));
 }
 
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_t number,
                    EntryRange range) {
     const BudgetRow row = require_budget(budget);
     lock_budget(row.number);
@@ -166,20 +184,20 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_
                          root.per_days != 0
                              ? ", dropping another ends its charge at its last closed step"
                              : "",
-                         OidIsValid(any_budget_within(row.number))
+                         budgets_within(row.number) != NIL
                              ? ", dropping a budget within it returns what that has not spent"
                              : "")));
     insert_entry(row.number, number, purpose, {range, epsilon});
 }
 
-EntryRange range_of_counter(std::int32_t number) {
+EntryRange range_of_counter(std::int64_t number) {
     const NumberedEntry entry = entry_numbered(number);
     if (entry.budget == 0)
         raise_damaged("the charge of the counter is missing");
     return entry.range;
 }
 
-Oid time_type_of_counter(std::int32_t number) {
+Oid time_type_of_counter(std::int64_t number) {
     BudgetRow row{};
     if (!read_budget_numbered(entry_numbered(number).budget, row))
         return InvalidOid;
@@ -187,7 +205,7 @@ Oid time_type_of_counter(std::int32_t number) {
     return root.per_days != 0 ? root.time_type : InvalidOid;
 }
 
-void end_charge_of_counter(std::int32_t number, Timestamp cut) {
+void end_charge_of_counter(std::int64_t number, Timestamp cut) {
     if (!OidIsValid(time_type_of_counter(number)))
         return;
     lock_budget(entry_numbered(number).budget);
@@ -195,12 +213,12 @@ void end_charge_of_counter(std::int32_t number, Timestamp cut) {
     end_entry(number, std::clamp(cut, range.since, range.until));
 }
 
-void close_charge_of_counter(std::int32_t number, const char* name) {
+void close_charge_of_counter(std::int64_t number, const char* name) {
     if (lock_charge_of_counter(number))
         close_entry(number, name);
 }
 
-void refund_budget(std::int32_t number) {
+void refund_budget(std::int64_t number) {
     if (lock_charge_of_counter(number))
         delete_entry(number);
 }

@@ -19,24 +19,30 @@
 namespace dp_counter::pg {
 
 /// No counter: a charge for a query.
-inline constexpr std::int32_t kNoCounter = 0;
+inline constexpr std::int64_t kNoCounter = 0;
+
+/// Raises object_not_in_prerequisite_state for InvalidOid: a source's budget whose view is lost.
+void check_not_lost(Oid budget);
 
 /// Raises wrong_object_type if the relation is not a budget.
 void check_is_budget(Oid budget);
 
-/// Keeps the budget from being dropped until the transaction ends, and raises undefined_table if
-/// there is no such relation, insufficient_privilege unless the current user is a member of its
-/// owner, and wrong_object_type if it is not a budget.
+/// Keeps the budget from being dropped until the transaction ends, and raises
+/// undefined_table if there is no such relation, insufficient_privilege unless the current user is
+/// a member of its owner, and wrong_object_type if it is not a budget.
 void check_budget_owned(Oid budget);
 
 /// The same for a user who owns it or has INSERT on it.
 void check_budget_chargeable(Oid budget);
 
-/// Whether the budget, or one that it is within at any depth, is `ancestor`.
-[[nodiscard]] bool is_within(Oid budget, Oid ancestor);
+/// Whether the budget, or one that it is within at any depth, has this number.
+[[nodiscard]] bool is_within(Oid budget, std::int64_t ancestor);
 
 /// The outermost budget that this one is within: itself, also if it is no budget.
 [[nodiscard]] Oid root_of_budget(Oid budget);
+
+/// The number of an existing budget.
+[[nodiscard]] std::int64_t number_of_budget(Oid budget);
 
 /// The times of the rows for which an existing budget may be charged.
 [[nodiscard]] EntryRange range_of_budget(Oid budget);
@@ -48,15 +54,16 @@ struct BudgetLimits {
 };
 [[nodiscard]] BudgetLimits limits_of_budget(Oid budget);
 
-/// The budget to which the counter with this number was charged; invalid if there is none.
-[[nodiscard]] Oid budget_of_counter(std::int32_t number);
+/// The budget to which the counter with this number was charged; invalid if there is none, or its
+/// view is lost.
+[[nodiscard]] Oid budget_of_counter(std::int64_t number);
 
 /// Stores a budget from which nothing has been spent; per_days 0: for a person's life.
-void insert_budget(Oid budget, std::int32_t number, Numeric epsilon, std::int32_t per_days,
+void insert_budget(Oid budget, std::int64_t number, Numeric epsilon, std::int32_t per_days,
                    BudgetLimits limits);
 
 /// The same within a usable budget, which is charged for the range.
-void insert_budget_within(Oid budget, std::int32_t number, Numeric epsilon, Oid within,
+void insert_budget_within(Oid budget, std::int64_t number, Numeric epsilon, Oid within,
                           EntryRange range, BudgetLimits limits);
 
 /// Raises invalid_parameter_value unless `until` is after `since`.
@@ -68,26 +75,26 @@ void check_not_empty(EntryRange range);
 /// invalid_parameter_value if the range is not within that of the budget, and
 /// configuration_limit_exceeded, whose message shows what is left and from when on there is enough,
 /// if that is less than epsilon.
-void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int32_t number,
+void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_t number,
                    EntryRange range);
 
 /// The times for which the counter with this number was charged. Raises data_corrupted if it was
 /// not.
-[[nodiscard]] EntryRange range_of_counter(std::int32_t number);
+[[nodiscard]] EntryRange range_of_counter(std::int64_t number);
 
 /// The type of the times of the counter's range; invalid where its budget is for life.
-[[nodiscard]] Oid time_type_of_counter(std::int32_t number);
+[[nodiscard]] Oid time_type_of_counter(std::int64_t number);
 
 /// Ends the charge of a counter that reads no rows from `cut` on. A budget for life keeps it.
-void end_charge_of_counter(std::int32_t number, Timestamp cut);
+void end_charge_of_counter(std::int64_t number, Timestamp cut);
 
 /// Keeps the charge of a counter that is dropped, if it has one, with its last name. No counter has
 /// it any more, also not the same one out of a dump that is restored over this database: it would
 /// release again what was released, or get its charge refunded.
-void close_charge_of_counter(std::int32_t number, const char* name);
+void close_charge_of_counter(std::int64_t number, const char* name);
 
 /// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
 /// closed a step.
-void refund_budget(std::int32_t number);
+void refund_budget(std::int64_t number);
 
 } // namespace dp_counter::pg

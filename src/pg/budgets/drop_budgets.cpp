@@ -5,6 +5,7 @@
 #include "pg/budgets/entries.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
+#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -22,25 +23,33 @@ void lock_with_above(const BudgetRow& row) {
     lock_budget(row.number);
 }
 
-[[noreturn]] void raise_in_use(Oid budget, const char* what, const char* detail, const char* hint) {
+[[noreturn]] void raise_in_use(const BudgetRow& row, const char* what, const char* detail,
+                               const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                    errmsg("cannot drop budget %s because %s", name_of_relation(budget), what),
+                    errmsg("cannot drop budget %s because %s", name_of_budget(row), what),
                     errdetail("%s", detail), errhint("%s", hint)));
     pg_unreachable();
 }
 
+/// Counters and budgets whose views are lost do not count: nobody can drop them.
 void check_not_in_use(const BudgetRow& row) {
-    check_charges_no_source(row.budget, name_of_relation(row.budget));
-    const Oid within = any_budget_within(row.number);
-    if (OidIsValid(within))
-        raise_in_use(row.budget, "a budget is within it",
-                     psprintf("Budget %s is within it.", quoted_name(within)),
-                     "Drop that budget first: it returns what it has not spent.");
+    check_charges_no_source(row.number, name_of_budget(row));
     const ListCell* cell = nullptr;
+    BudgetRow last{};
+    foreach (cell, budgets_within(row.number)) {
+        BudgetRow within{};
+        if (read_budget_numbered(number_at(cell), within) && OidIsValid(within.budget) &&
+            within.number > last.number)
+            last = within;
+    }
+    if (last.number != 0)
+        raise_in_use(row, "a budget is within it",
+                     psprintf("Budget %s is within it.", quoted_name(last.budget)),
+                     "Drop that budget first: it returns what it has not spent.");
     foreach (cell, numbers_of_entries(row.number)) {
-        const Oid counter = counter_numbered(lfirst_int(cell));
+        const Oid counter = counter_numbered(number_at(cell));
         if (OidIsValid(counter))
-            raise_in_use(row.budget, "a counter is charged to it",
+            raise_in_use(row, "a counter is charged to it",
                          psprintf("Counter %s is charged to it.", quoted_name(counter)),
                          "Drop the counter first. The epsilon of its releases stays spent.");
     }
@@ -53,11 +62,20 @@ void delete_row_and_entries(const BudgetRow& row) {
         move_entries(row.number, row.within);
     } else
         delete_entries(row.number);
-    delete_budget_row(row.budget);
+    delete_budget_row(row.number);
 }
 
-int compare_numbers(const ListCell* a, const ListCell* b) {
-    return lfirst_int(a) < lfirst_int(b) ? -1 : int{lfirst_int(a) > lfirst_int(b)};
+/// Deletes a locked budget that nobody uses, and before it those within it, whose views are lost.
+void delete_unused(const BudgetRow& row) {
+    check_not_in_use(row);
+    const ListCell* cell = nullptr;
+    foreach (cell, budgets_within(row.number)) {
+        lock_budget(number_at(cell));
+        BudgetRow within{};
+        if (read_budget_numbered(number_at(cell), within))
+            delete_unused(within);
+    }
+    delete_row_and_entries(row);
 }
 
 struct DroppedBudget {
@@ -67,8 +85,8 @@ struct DroppedBudget {
 
 /// What is within another budget before that one.
 int compare_depth(const ListCell* a, const ListCell* b) {
-    const std::int32_t left = static_cast<const DroppedBudget*>(lfirst(a))->row.number;
-    const std::int32_t right = static_cast<const DroppedBudget*>(lfirst(b))->row.number;
+    const std::int64_t left = static_cast<const DroppedBudget*>(lfirst(a))->row.number;
+    const std::int64_t right = static_cast<const DroppedBudget*>(lfirst(b))->row.number;
     if (left == right)
         return 0;
     return left > right ? -1 : 1;
@@ -96,8 +114,7 @@ void delete_budget(Oid budget) {
     forget_lost_sources();
     const BudgetRow row = require_budget(budget);
     lock_with_above(row);
-    check_not_in_use(row);
-    delete_row_and_entries(row);
+    delete_unused(row);
 }
 
 void lock_budgets_of(const List* dropped) {
@@ -108,14 +125,14 @@ void lock_budgets_of(const List* dropped) {
         BudgetRow row{};
         CounterRow counter{};
         if (read_budget(view, row))
-            numbers = lappend_int(lappend_int(numbers, row.within), row.number);
+            numbers = lappend_number(lappend_number(numbers, row.within), row.number);
         else if (is_counter(view) && read_counter(view, counter))
-            numbers = lappend_int(numbers, entry_numbered(counter.number).budget);
+            numbers = lappend_number(numbers, entry_numbered(counter.number).budget);
     }
-    list_sort(numbers, compare_numbers);
+    sort_numbers(numbers);
     foreach (cell, numbers) {
-        if (lfirst_int(cell) != 0)
-            lock_budget(lfirst_int(cell));
+        if (number_at(cell) != 0)
+            lock_budget(number_at(cell));
     }
 }
 
@@ -124,7 +141,7 @@ void delete_unspent_budgets(const List* dropped) {
     foreach (cell, budgets_among(dropped)) {
         const auto* budget = static_cast<const DroppedBudget*>(lfirst(cell));
         forget_lost_sources();
-        check_charges_no_source(budget->row.budget, budget->name);
+        check_charges_no_source(budget->row.number, budget->name);
         if (has_entries(budget->row.number))
             ereport(
                 ERROR,

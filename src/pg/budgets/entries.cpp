@@ -21,7 +21,7 @@ EntryRange range_of(const Datum* values) {
 
 } // namespace
 
-List* entries_of(std::int32_t budget) {
+List* entries_of(std::int64_t budget) {
     List* entries = NIL;
     visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool*) {
         auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
@@ -31,34 +31,34 @@ List* entries_of(std::int32_t budget) {
     return entries;
 }
 
-NumberedEntry entry_numbered(std::int32_t number) {
+NumberedEntry entry_numbered(std::int64_t number) {
     NumberedEntry entry{};
     visit_secret_rows(kEntryOfCounter, {number_key(number, kNumber)},
                       [&](const Datum* values, const bool*) {
                           if (!DatumGetBool(values[kClosed]))
-                              entry = {DatumGetInt32(values[kBudget]), range_of(values)};
+                              entry = {DatumGetInt64(values[kBudget]), range_of(values)};
                       });
     return entry;
 }
 
-bool has_entries(std::int32_t budget) {
+bool has_entries(std::int64_t budget) {
     return has_secret_row(kEntries, {number_key(budget)});
 }
 
-List* numbers_of_entries(std::int32_t budget) {
+List* numbers_of_entries(std::int64_t budget) {
     List* numbers = NIL;
     visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool* nulls) {
         if (!nulls[kNumber])
-            numbers = lappend_int(numbers, DatumGetInt32(values[kNumber]));
+            numbers = lappend_number(numbers, DatumGetInt64(values[kNumber]));
     });
     return numbers;
 }
 
-void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
+void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry) {
     insert_secret_row(kEntries,
-                      {{kBudget, Int32GetDatum(budget)},
-                       {kNumber, Int32GetDatum(number), number == kNoCounter},
+                      {{kBudget, Int64GetDatum(budget)},
+                       {kNumber, Int64GetDatum(number), number == kNoCounter},
                        {kPurpose, CStringGetTextDatum(purpose)},
                        {kSpent, NumericGetDatum(entry.epsilon)},
                        {kSince, TimestampGetDatum(entry.range.since)},
@@ -68,28 +68,28 @@ void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
                        {kClosed, BoolGetDatum(false)}});
 }
 
-void end_entry(std::int32_t number, Timestamp until) {
+void end_entry(std::int64_t number, Timestamp until) {
     (void)replace_in_secret_row(kEntryOfCounter, {number_key(number, kNumber)},
                                 {{kUntil, TimestampGetDatum(until)}});
 }
 
-void close_entry(std::int32_t number, const char* purpose) {
+void close_entry(std::int64_t number, const char* purpose) {
     (void)replace_in_secret_row(
         kEntryOfCounter, {number_key(number, kNumber)},
         {{kClosed, BoolGetDatum(true)}, {kPurpose, CStringGetTextDatum(purpose)}});
 }
 
-void delete_entry(std::int32_t number) {
+void delete_entry(std::int64_t number) {
     delete_secret_rows(kEntryOfCounter, {number_key(number, kNumber)});
 }
 
-void delete_entries(std::int32_t budget) {
+void delete_entries(std::int64_t budget) {
     delete_secret_rows(kEntries, {number_key(budget)});
 }
 
-void move_entries(std::int32_t from_budget, std::int32_t to_budget) {
+void move_entries(std::int64_t from_budget, std::int64_t to_budget) {
     (void)replace_in_secret_row(kEntries, {number_key(from_budget)},
-                                {{kBudget, Int32GetDatum(to_budget)}});
+                                {{kBudget, Int64GetDatum(to_budget)}});
 }
 
 } // namespace dp_counter::pg

@@ -9,31 +9,31 @@
 namespace dp_counter::pg {
 
 /// Of a budget with this number: a list of BudgetEntry* in CurrentMemoryContext.
-[[nodiscard]] List* entries_of(std::int32_t budget);
+[[nodiscard]] List* entries_of(std::int64_t budget);
 
 /// The entry of the counter, or of the budget within another one, with this number, unless it is
 /// closed.
 struct NumberedEntry {
-    std::int32_t budget; ///< 0: there is none
+    std::int64_t budget; ///< 0: there is none
     EntryRange range;
 };
-[[nodiscard]] NumberedEntry entry_numbered(std::int32_t number);
+[[nodiscard]] NumberedEntry entry_numbered(std::int64_t number);
 
-[[nodiscard]] bool has_entries(std::int32_t budget);
+[[nodiscard]] bool has_entries(std::int64_t budget);
 
 /// The counters and budgets that have an entry of this budget: their numbers, also of dropped ones.
-[[nodiscard]] List* numbers_of_entries(std::int32_t budget);
+[[nodiscard]] List* numbers_of_entries(std::int64_t budget);
 
 /// Stores an entry in the name of the current user; number kNoCounter: of neither.
-void insert_entry(std::int32_t budget, std::int32_t number, const char* purpose,
+void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry);
 
-void end_entry(std::int32_t number, Timestamp until);
+void end_entry(std::int64_t number, Timestamp until);
 /// It stays, with this purpose, and no counter has it any more: it neither ends nor is deleted.
-void close_entry(std::int32_t number, const char* purpose);
-void delete_entry(std::int32_t number);
+void close_entry(std::int64_t number, const char* purpose);
+void delete_entry(std::int64_t number);
 
-void delete_entries(std::int32_t budget);
-void move_entries(std::int32_t from_budget, std::int32_t to_budget);
+void delete_entries(std::int64_t budget);
+void move_entries(std::int64_t from_budget, std::int64_t to_budget);
 
 } // namespace dp_counter::pg

@@ -26,6 +26,8 @@ namespace {
 
 enum Column { kOne, kKey };
 
+constexpr const char* kMissingKey = "the key of the windows is missing";
+
 /// Null if there is none.
 const unsigned char* read_window_key() {
     unsigned char* key = nullptr;
@@ -39,26 +41,41 @@ const unsigned char* read_window_key() {
     return key;
 }
 
-void check_type(Oid budget, const char* column, Oid type, Oid expected) {
+void check_type(const BudgetRow& budget, const char* column, Oid type, Oid expected) {
     if (type != expected)
         ereport(ERROR,
                 (errcode(ERRCODE_DATATYPE_MISMATCH),
                  errmsg("%s must be of type %s, not %s, in all sources of budget \"%s\"", column,
-                        format_type_be(expected), format_type_be(type), name_of_relation(budget)),
+                        format_type_be(expected), format_type_be(type), name_of_budget(budget)),
                  errhint("A person's windows follow from the value and its type. Cast the column "
                          "in the view.")));
 }
 
 } // namespace
 
-BudgetUnit unit_of_budget(Oid budget) {
-    const BudgetRow row = root_of(require_budget(budget));
+namespace {
+
+BudgetUnit unit_of(const BudgetRow& budget) {
+    const BudgetRow row = root_of(budget);
     if (row.per_days == 0)
         return {};
     const unsigned char* key = read_window_key();
     if (key == nullptr)
-        raise_damaged("the key of the windows is missing");
+        raise_damaged(kMissingKey);
     return {row.per_days, key, row.person_type, row.time_type};
+}
+
+} // namespace
+
+BudgetUnit unit_of_budget(Oid budget) {
+    return unit_of(require_budget(budget));
+}
+
+BudgetUnit unit_of_source(const SourceRow& source) {
+    BudgetRow row{};
+    if (!read_budget_numbered(source.budget_number, row))
+        raise_damaged("the budget of the source is missing");
+    return unit_of(row);
 }
 
 std::int32_t person_phase(const BudgetUnit& unit, const void* person, std::size_t bytes) {
@@ -83,6 +100,8 @@ void make_window_key() {
     LockDatabaseObject(secret_relation(kWindowKey.table), InvalidOid, 0, ExclusiveLock);
     if (read_window_key() != nullptr)
         return;
+    if (any_budget_renews()) // another key would move the windows under it
+        raise_damaged(kMissingKey);
     auto* key = static_cast<bytea*>(palloc(VARHDRSZ + kWindowKeyBytes));
     SET_VARSIZE(key, VARHDRSZ + kWindowKeyBytes);
     make_secret_key(VARDATA(key), kWindowKeyBytes);
@@ -95,15 +114,15 @@ void take_source_types(Oid budget, Oid person_type, Oid time_type) {
         return;
     if (!OidIsValid(row.time_type)) {
         lock_budget(row.number); // another transaction may be declaring the first source
-        (void)read_budget(row.budget, row);
+        (void)read_budget_numbered(row.number, row);
     }
     if (!OidIsValid(row.time_type)) {
         row.person_type = person_type;
         row.time_type = time_type;
         update_budget_types(row);
     }
-    check_type(row.budget, "person", person_type, row.person_type);
-    check_type(row.budget, "at", time_type, row.time_type);
+    check_type(row, "person", person_type, row.person_type);
+    check_type(row, "at", time_type, row.time_type);
 }
 
 } // namespace dp_counter::pg

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "pg/server/postgres_api.hpp"
+#include "pg/tables/sources_table.hpp"
 
 namespace dp_counter::pg {
 
@@ -19,8 +20,9 @@ struct BudgetUnit {
     Oid time_type;            ///< the same
 };
 
-/// Of an existing budget.
+/// Of an existing budget, and of that of a source.
 [[nodiscard]] BudgetUnit unit_of_budget(Oid budget);
+[[nodiscard]] BudgetUnit unit_of_source(const SourceRow& source);
 
 /// The person's phase in [0, per_days) under a budget that renews. Persons are the bytes of their
 /// plain values, integers of all widths 8 bytes, big-endian.
@@ -31,7 +33,8 @@ struct BudgetUnit {
 /// (timestamptz: in UTC).
 [[nodiscard]] std::int64_t day_of_time(Oid time_type, Datum time);
 
-/// Makes the database's key if there is none.
+/// Makes the database's key if there is none, before the first budget that renews. Raises
+/// data_corrupted if there is such a budget, whose key is lost.
 void make_window_key();
 
 /// Takes these types for all sources of the root, if it renews, in the current transaction. Raises

@@ -1,6 +1,7 @@
 // dp_counter_create, dp_event_counter_create: a new counter and the view of its releases.
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "pg/counters/comments.hpp"
 #include "pg/counters/view_columns.hpp"
@@ -69,8 +70,7 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
             args[kBudget]};
 }
 
-Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source,
-                const char* extension) {
+NewView create_view(text* name, const SourceDeclaration* source, const char* extension) {
     ViewColumn columns[kMostViewColumns];
     const int count = view_columns(source, extension, columns);
     for (int i = 0; source != nullptr && source->column_count == 2 && i < count; ++i)
@@ -79,7 +79,7 @@ Oid create_view(text* name, std::int32_t number, const SourceDeclaration* source
                             errmsg("by must not be \"%s\"", columns[1].name),
                             errdetail("Another column of the counter has this name."),
                             errhint("Rename the column of the source.")));
-    return create_view_of(name, "published", number, columns, count,
+    return create_view_of(name, "published", columns, count,
                           source != nullptr ? source->owner : InvalidOid);
 }
 
@@ -113,23 +113,23 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
                       .mechanism = parameters.mechanism});
     if (source != nullptr)
         check_limits(*source, epsilon, request.horizon);
-    const std::int32_t number = next_counter_number();
-    Oid counter = InvalidOid;
-    if (source != nullptr && !source->cumulative) {
+    const bool has_cells = source != nullptr && !source->cumulative;
+    std::optional<StoredState> state;
+    if (has_cells)
         check_cells(request.unit);
-        counter = create_view(DatumGetTextPP(parameters.name.value), number, source, extension);
-        insert_counter(counter, number, epsilon, request, nullptr, parameters.every);
-    } else {
-        const StoredState state = new_state(CurrentMemoryContext, request);
-        counter = create_view(DatumGetTextPP(parameters.name.value), number, source, extension);
-        insert_counter(counter, number, epsilon, request, &state.spec, parameters.every);
-        insert_streams(number, 1, source != nullptr ? source->streams : 1, state.bytes);
-    }
+    else
+        state = new_state(CurrentMemoryContext, request);
+    const auto [counter, number] =
+        create_view(DatumGetTextPP(parameters.name.value), source, extension);
+    insert_counter(counter, number, epsilon, request, has_cells ? nullptr : &state->spec,
+                   parameters.every);
+    if (!has_cells)
+        insert_streams(number, 1, source != nullptr ? source->streams : 1, state->bytes);
     insert_publication(number);
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);
     else
-        declare_event_counter(counter);
+        declare_event_counter(number);
     comment_on_counter(counter, epsilon, source);
     return counter;
 }

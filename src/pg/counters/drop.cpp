@@ -28,15 +28,16 @@ namespace {
 /// `name` is its last one, qualified.
 void remove(Oid counter, const char* name) {
     lock_counter(counter);
-    CounterRow row{}; // no counter has number 0
-    (void)read_counter(counter, row);
-    delete_counter(counter);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        return; // another session has dropped it
     delete_releases(row.number);
     delete_streams(row.number);
     if (has_source(counter))
         drop_source_counter(counter, row, name);
     else
-        end_event_counter(counter);
+        end_event_counter(row.number);
+    delete_counter(row.number); // last: by its row the others are found
 }
 
 void check_may_drop(Oid counter) {

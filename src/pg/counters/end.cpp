@@ -51,7 +51,7 @@ DP_FUNCTION(dp_counter_end) {
     if (has_source(counter))
         end_source_counter(counter, row);
     else
-        end_event_counter(counter);
+        end_event_counter(row.number);
     mark_counter_ended(counter);
     PG_RETURN_VOID();
 }

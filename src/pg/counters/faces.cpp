@@ -4,9 +4,7 @@
 // transaction, when no event trigger runs: a budget would be forgotten that was spent from.
 #include "pg/tables/faces.hpp"
 
-#include "pg/budgets/budget_rows.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/tables/counters_table.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -18,17 +16,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// The number of the counter or budget that has this view; 0 if none has.
-std::int64_t number_of(Oid view) {
-    CounterRow counter{};
-    if (is_counter(view) && read_counter(view, counter))
-        return counter.number;
-    BudgetRow budget{};
-    return read_budget(view, budget) ? budget.number : 0;
-}
-
-void check_is_kept(Oid view) {
-    const std::int64_t number = number_of(view);
+void check_is_kept(const FacedTable& table, Oid view) {
+    const std::int64_t number = number_kept_with(table, view);
     if (number != 0 && !is_face(view, number))
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -41,7 +30,7 @@ void check_is_kept(Oid view) {
 } // namespace
 } // namespace dp_counter::pg
 
-/// Event trigger on ddl_command_end, for the commands that change a view.
+/// Event trigger on ddl_command_end, for the commands that change or make a view.
 DP_FUNCTION(dp_counter_replaced) {
     using namespace dp_counter::pg;
     if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
@@ -62,7 +51,10 @@ DP_FUNCTION(dp_counter_replaced) {
     for (uint64 i = 0; i < SPI_processed; ++i) {
         bool is_null = false;
         const Datum view = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
-        check_is_kept(DatumGetObjectId(view));
+        for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
+            check_is_kept(table, DatumGetObjectId(view));
+            keep_face(table, DatumGetObjectId(view));
+        }
     }
     SPI_finish();
     PG_RETURN_NULL();

@@ -68,7 +68,7 @@ Known known_of(Oid counter, const CounterRow& row) {
     SourceRow source;
     if (!read_source(declared.source, source))
         return {budget_of_counter(row.number), nullptr};
-    const BudgetUnit unit = unit_of_budget(source.budget);
+    const BudgetUnit unit = unit_of_source(source);
     return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
                                                          row.epsilon, row.sensitivity})};
 }

@@ -45,8 +45,8 @@ bool is_step_due(const CounterRow& row, TimestampTz now) {
            (!row.has_every || now >= next_step_due(row.steps, row.released_at, row.every));
 }
 
-void declare_event_counter(Oid counter) {
-    create_event_slots(counter);
+void declare_event_counter(std::int64_t number) {
+    create_event_slots(number);
 }
 
 Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
@@ -60,13 +60,13 @@ Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     }
     StreamRow stored;
     read_stream(row.number, 1, stored);
-    const int128 events = total_events(counter) - stored.total;
+    const int128 events = total_events(row.number) - stored.total;
     close_streams(counter, row, Counted{1, 1, 1, &events, 0, nullptr, called});
     return Closed::all;
 }
 
-void end_event_counter(Oid counter) {
-    drop_event_slots(counter);
+void end_event_counter(std::int64_t number) {
+    drop_event_slots(number);
 }
 
 } // namespace dp_counter::pg

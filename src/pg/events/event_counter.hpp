@@ -26,7 +26,7 @@ namespace dp_counter::pg {
 
 /// Creates the slots that add up the events of a new counter, and deletes slots that dropped
 /// counters have left behind.
-void declare_event_counter(Oid counter);
+void declare_event_counter(std::int64_t number);
 
 /// Closes one step, with all events of transactions committed by now, in the first transaction of a
 /// tick, which has locked the counter. Closes none, with a NOTICE, if `every` has not passed since
@@ -35,6 +35,6 @@ void declare_event_counter(Oid counter);
 
 /// Deletes the slots of a counter that was dropped or has ended. What open transactions still
 /// record is lost.
-void end_event_counter(Oid counter);
+void end_event_counter(std::int64_t number);
 
 } // namespace dp_counter::pg

@@ -28,7 +28,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kCounter, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
+enum Column { kNumber, kSlot, kHead, kTotal, kCarries, kTail, kColumns };
 
 /// So many transactions can record events of one counter at the same time without a new slot.
 constexpr std::int32_t kSlots = 64;
@@ -74,15 +74,16 @@ struct Total {
 };
 
 /// A scan of the counter's rows, or of one slot's.
-SysScanDesc begin_scan(Relation table, Oid counter, const std::int32_t* slot, Snapshot snapshot) {
-    const SecretKey key = oid_key(counter);
+SysScanDesc begin_scan(Relation table, std::int64_t number, const std::int32_t* slot,
+                       Snapshot snapshot) {
+    const SecretKey key = number_key(number);
     return slot == nullptr
                ? begin_secret_scan(table, kEvents, {key}, snapshot)
-               : begin_secret_scan(table, kEvents, {key, number_key(*slot, kSlot)}, snapshot);
+               : begin_secret_scan(table, kEvents, {key, small_key(*slot, kSlot)}, snapshot);
 }
 
-void insert_slot(Relation table, Oid counter, std::int32_t slot, std::int32_t events) {
-    Datum values[kColumns] = {ObjectIdGetDatum(counter), Int32GetDatum(slot)};
+void insert_slot(Relation table, std::int64_t number, std::int32_t slot, std::int32_t events) {
+    Datum values[kColumns] = {Int64GetDatum(number), Int32GetDatum(slot)};
     bool nulls[kColumns] = {};
     Total{false, static_cast<uint128>(events)}.put(values);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
@@ -96,7 +97,7 @@ void insert_slot(Relation table, Oid counter, std::int32_t slot, std::int32_t ev
 void insert_index_entries(Relation table, HeapTuple tuple) {
     Datum values[2];
     bool nulls[2];
-    values[0] = heap_getattr(tuple, kCounter + 1, RelationGetDescr(table), &nulls[0]);
+    values[0] = heap_getattr(tuple, kNumber + 1, RelationGetDescr(table), &nulls[0]);
     values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
     CatalogIndexState indexes = CatalogOpenIndexes(table);
     for (int i = 0; i < indexes->ri_NumIndices; ++i) {
@@ -160,9 +161,10 @@ enum class Free { there_are_none, none_is, added };
 
 /// Adds to the counter's first row, or the slot's, that is free. SnapshotSelf sees the last
 /// committed version, whatever the transaction's own snapshot is.
-Free add_to_free_row(Relation table, Oid counter, const std::int32_t* slot, std::int32_t events) {
+Free add_to_free_row(Relation table, std::int64_t number, const std::int32_t* slot,
+                     std::int32_t events) {
     Free result = Free::there_are_none;
-    SysScanDesc scan = begin_scan(table, counter, slot, SnapshotSelf);
+    SysScanDesc scan = begin_scan(table, number, slot, SnapshotSelf);
     HeapTuple row = nullptr;
     while (result != Free::added && HeapTupleIsValid(row = systable_getnext(scan)))
         result = add_to_row(table, row, events) ? Free::added : Free::none_is;
@@ -177,8 +179,8 @@ void delete_rows(Relation table, SysScanDesc scan, Unwanted unwanted) {
     HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
         bool is_null = false;
-        const Datum owner = heap_getattr(row, kCounter + 1, RelationGetDescr(table), &is_null);
-        if (unwanted(DatumGetObjectId(owner)) && lock_row(table, row, LockTupleExclusive))
+        const Datum owner = heap_getattr(row, kNumber + 1, RelationGetDescr(table), &is_null);
+        if (unwanted(DatumGetInt64(owner)) && lock_row(table, row, LockTupleExclusive))
             CatalogTupleDelete(table, &row->t_self);
     }
     systable_endscan(scan);
@@ -217,38 +219,38 @@ void tidy(Relation table) {
 
 } // namespace
 
-void create_event_slots(Oid counter) {
-    drop_event_slots(counter);
+void create_event_slots(std::int64_t number) {
+    drop_event_slots(number);
     without_statistics([&] {
         Relation table = open_secret(kEvents);
         // A recorder that commits while its counter is dropped, or ends, leaves a slot behind.
         delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
-                    [](Oid owner) { return find_ended(owner).value_or(true); });
+                    [](std::int64_t owner) { return find_ended_numbered(owner).value_or(true); });
         for (std::int32_t slot = 0; slot < kSlots; ++slot)
-            insert_slot(table, counter, slot, 0);
+            insert_slot(table, number, slot, 0);
         close_secret(table);
     });
     CommandCounterIncrement();
 }
 
-void add_events(Oid counter, std::int32_t events) {
+void add_events(std::int64_t number, std::int32_t events) {
     without_statistics([&] {
         const std::int32_t slot = own_slot();
         Relation table = open_secret(kEvents);
         // A counter without slots has ended since the event was recorded.
-        if (add_to_free_row(table, counter, &slot, events) != Free::added &&
-            add_to_free_row(table, counter, nullptr, events) == Free::none_is)
-            insert_slot(table, counter, slot, events);
+        if (add_to_free_row(table, number, &slot, events) != Free::added &&
+            add_to_free_row(table, number, nullptr, events) == Free::none_is)
+            insert_slot(table, number, slot, events);
         close_secret(table);
     });
 }
 
-int128 total_events(Oid counter) {
+int128 total_events(std::int64_t number) {
     uint128 total = 0;
     std::int32_t slots = 0;
     without_statistics([&] {
         Relation table = open_secret(kEvents);
-        SysScanDesc scan = begin_scan(table, counter, nullptr, nullptr);
+        SysScanDesc scan = begin_scan(table, number, nullptr, nullptr);
         HeapTuple row = nullptr;
         for (; HeapTupleIsValid(row = systable_getnext(scan)); ++slots)
             total += Total::of(row, RelationGetDescr(table)).events;
@@ -262,12 +264,12 @@ int128 total_events(Oid counter) {
     return static_cast<int128>(total);
 }
 
-void drop_event_slots(Oid counter) {
+void drop_event_slots(std::int64_t number) {
     CommandCounterIncrement(); // so that rows of this very command can be deleted
     without_statistics([&] {
         Relation table = open_secret(kEvents);
-        delete_rows(table, begin_scan(table, counter, nullptr, SnapshotSelf),
-                    [](Oid) { return true; });
+        delete_rows(table, begin_scan(table, number, nullptr, SnapshotSelf),
+                    [](std::int64_t) { return true; });
         close_secret(table);
     });
     CommandCounterIncrement();

@@ -18,18 +18,18 @@
 namespace dp_counter::pg {
 
 /// Creates the slots of a new counter, and deletes those that dropped counters have left behind.
-void create_event_slots(Oid counter);
+void create_event_slots(std::int64_t number);
 
 /// Adds `events` >= 0 events in the current transaction, unless the counter has no slots. Zero
 /// events leave the same traces as any other number.
-void add_events(Oid counter, std::int32_t events);
+void add_events(std::int64_t number, std::int32_t events);
 
 /// The events of all transactions committed by now. Raises data_corrupted if the counter has no
 /// slots.
-[[nodiscard]] int128 total_events(Oid counter);
+[[nodiscard]] int128 total_events(std::int64_t number);
 
 /// Deletes the counter's slots, except one that another open transaction has changed:
 /// create_event_slots deletes it later.
-void drop_event_slots(Oid counter);
+void drop_event_slots(std::int64_t number);
 
 } // namespace dp_counter::pg

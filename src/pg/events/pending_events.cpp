@@ -7,6 +7,7 @@
 #include "pg/events/events_table.hpp"
 #include "pg/events/pending_events.hpp"
 #include "pg/server/secret_memory.hpp"
+#include "pg/tables/counters_table.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -21,6 +22,7 @@ namespace {
 /// Events of one counter in one level of subtransactions.
 struct Entry {
     Oid counter;
+    std::int64_t number; ///< its own
     int level;
     std::int32_t events; ///< at most kMostEvents
 };
@@ -53,7 +55,8 @@ void reserve_one() {
     capacity = larger;
 }
 
-void add(Oid counter, int level, std::int32_t events) {
+/// `number` is 0 where it is not yet known.
+void add(Oid counter, std::int64_t number, int level, std::int32_t events) {
     for (int i = size - 1; i >= 0; --i) {
         if (entries[i].counter == counter && entries[i].level == level) {
             entries[i].events = bounded(std::int64_t{entries[i].events} + events);
@@ -61,12 +64,14 @@ void add(Oid counter, int level, std::int32_t events) {
         }
     }
     reserve_one();
-    entries[size++] = {counter, level, events};
+    if (number == 0)
+        number = number_of_counter(counter);
+    entries[size++] = {counter, number, level, events};
 }
 
-void store(Oid counter, std::int32_t events) {
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter))) // not dropped meanwhile
-        add_events(counter, events);
+void store(const Entry& entry) {
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(entry.counter))) // not dropped meanwhile
+        add_events(entry.number, entry.events);
 }
 
 void store_all() {
@@ -75,7 +80,7 @@ void store_all() {
         return;
     PushActiveSnapshot(GetTransactionSnapshot());
     for (int i = 0; i < size; ++i)
-        store(entries[i].counter, entries[i].events);
+        store(entries[i]);
     PopActiveSnapshot();
 }
 
@@ -112,9 +117,9 @@ extern "C" void at_subtransaction_end(SubXactEvent event, SubTransactionId /*min
     for (int i = 0; i < count; ++i) { // entries move to the front: needs no more room
         const Entry entry = entries[i];
         if (entry.level < level)
-            add(entry.counter, entry.level, entry.events);
+            add(entry.counter, entry.number, entry.level, entry.events);
         else if (event == SUBXACT_EVENT_COMMIT_SUB)
-            add(entry.counter, level - 1, entry.events);
+            add(entry.counter, entry.number, level - 1, entry.events);
     }
     if (count > size)
         sodium_memzero(entries + size, sizeof(Entry) * static_cast<std::size_t>(count - size));
@@ -137,9 +142,9 @@ bool has_pending_events(Oid counter) {
 void add_pending_events(Oid counter, std::int64_t events) {
     if (is_stored) {               // another module's callback at commit
         CommandCounterIncrement(); // a version of this very command cannot be replaced
-        add_events(counter, bounded(events));
+        add_events(number_of_counter(counter), bounded(events));
     } else {
-        add(counter, GetCurrentTransactionNestLevel(), bounded(events));
+        add(counter, 0, GetCurrentTransactionNestLevel(), bounded(events));
     }
 }
 

@@ -27,20 +27,25 @@ WITH objects AS (
                UNION ALL
                SELECT 'pg_proc'::regclass, oid, proowner, proacl, false, 'ROUTINE' FROM pg_proc
                UNION ALL
+               SELECT 'pg_type'::regclass, oid, typowner, typacl, false, 'TYPE' FROM pg_type
+               WHERE typtype = 'b' AND typcategory <> 'A'
+               UNION ALL
                SELECT 'pg_namespace'::regclass, oid, nspowner, nspacl, false, 'SCHEMA'
                FROM pg_namespace)
          AS o (class, oid, owner, acl, is_sequence, kind) ON class = classid AND oid = objid
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
           AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter')
           AND acl <> acldefault(CASE kind WHEN 'SEQUENCE' THEN 's' WHEN 'TABLE' THEN 'r'
-                                          WHEN 'ROUTINE' THEN 'f' ELSE 'n' END::"char", owner)
+                                          WHEN 'ROUTINE' THEN 'f' WHEN 'TYPE' THEN 'T'
+                                          ELSE 'n' END::"char", owner)
 )
 SELECT DISTINCT format('REVOKE ALL ON %s FROM %s CASCADE', object,
                        CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END),
        1 AS place
 FROM objects, aclexplode(acl) WHERE grantee <> owner
 UNION ALL SELECT format('GRANT ALL ON %s TO %s', object, owner::regrole), 2 FROM objects
-UNION ALL SELECT format('GRANT ALL ON %s TO PUBLIC', object), 3 FROM objects WHERE kind = 'ROUTINE'
+UNION ALL SELECT format('GRANT ALL ON %s TO PUBLIC', object), 3 FROM objects
+WHERE kind IN ('ROUTINE', 'TYPE')
 ORDER BY place)";
 
 void execute(const char* sql, bool is_read, int expected) {

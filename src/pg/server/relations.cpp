@@ -29,6 +29,10 @@ void check_exists(Oid relation) {
         raise_no_relation(relation);
 }
 
+bool is_view(Oid relation) {
+    return get_rel_relkind(relation) == RELKIND_VIEW;
+}
+
 void check_privilege(Oid relation, AclMode privilege) {
     check_exists(relation);
     if (pg_class_aclcheck(relation, GetUserId(), privilege) != ACLCHECK_OK)

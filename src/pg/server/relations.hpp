@@ -16,6 +16,9 @@ void check_exists(Oid relation);
 /// The same, and raises insufficient_privilege if the current user does not have the privilege.
 void check_privilege(Oid relation, AclMode privilege);
 
+/// Whether there is such a view.
+[[nodiscard]] bool is_view(Oid relation);
+
 /// Raises insufficient_privilege for an existing relation.
 [[noreturn]] void raise_denied(Oid relation);
 

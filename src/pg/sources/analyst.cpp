@@ -74,6 +74,8 @@ void check_cells(std::int64_t groups, std::int64_t periods, std::int64_t most, c
 }
 
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
+    if (arguments.budget.isnull)
+        check_not_lost(budget);
     if (arguments.budget.isnull && !is_owner_or_may(budget, ACL_INSERT))
         ereport(
             ERROR,
@@ -92,12 +94,12 @@ void check_may_declare(const SourceArguments& arguments) {
         raise_denied(source);
 }
 
-Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source) {
+Oid read_charged_budget(const SourceArguments& arguments, const SourceRow& declared) {
     const Oid source = DatumGetObjectId(arguments.source.value);
     const Oid budget =
-        arguments.budget.isnull ? budget_of_source : DatumGetObjectId(arguments.budget.value);
+        arguments.budget.isnull ? declared.budget : DatumGetObjectId(arguments.budget.value);
     check_charged(arguments, source, budget);
-    if (!is_within(budget, budget_of_source))
+    if (!is_within(budget, declared.budget_number))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("budget \"%s\" is neither that of source \"%s\" nor within it",
                                name_of_relation(budget), name_of_relation(source)),

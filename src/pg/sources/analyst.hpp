@@ -22,7 +22,7 @@ void check_may_declare(const SourceArguments& arguments);
 /// Keeps it from being dropped until the transaction ends. Raises insufficient_privilege unless the
 /// current user may charge it, wrong_object_type if it is not a budget, and
 /// invalid_parameter_value unless it is the source's or within that.
-[[nodiscard]] Oid read_charged_budget(const SourceArguments& arguments, Oid budget_of_source);
+[[nodiscard]] Oid read_charged_budget(const SourceArguments& arguments, const SourceRow& declared);
 
 /// Raises an error with this SQLSTATE if an analyst's counter may fail for some rows, as the view
 /// is now. The caller has locked the source.

@@ -11,10 +11,13 @@
 #include "pg/sources/time_zones.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 }
 
@@ -68,6 +71,15 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
 }
 
+bool is_temporary(Oid type) {
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const Oid schema = reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple))->typnamespace;
+    ReleaseSysCache(tuple);
+    return isAnyTempNamespace(schema);
+}
+
 void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
     declaration.streams = 1;
@@ -86,6 +98,10 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
                         "varchar, bytea or an enum, not %s",
                         format_type_be(type)),
                  errhint("Cast the column in the view. Text needs a deterministic collation.")));
+    if (is_temporary(type)) // it would take the counter's view along, and no event trigger runs
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("by must not be of temporary type %s", format_type_be(type)),
+                        errhint("Cast the column to text in the view, or use a permanent type.")));
     if (arguments.groups.texts.isnull)
         ereport(
             ERROR,
@@ -149,7 +165,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.owner = row.analyst ? owner_of(row.source) : InvalidOid;
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
-    declaration.budget = read_charged_budget(arguments, declaration.source.budget);
+    declaration.budget = read_charged_budget(arguments, declaration.source);
     const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
     if (!horizon.isnull && (periods < 1 || periods > kMostPeriods))
         raise_range("horizon", kMostPeriods, periods,
@@ -165,7 +181,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     read_schedule(arguments, periods, declaration);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     row.key = new_tally_key(CurrentMemoryContext);
-    declaration.unit = unit_of_budget(declaration.source.budget);
+    declaration.unit = unit_of_source(declaration.source);
     row.offsets =
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0

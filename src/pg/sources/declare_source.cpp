@@ -169,7 +169,8 @@ void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
 /// Declares a source in the same way again. It adds what the owner vouches for; persons may move to
 /// a column whose values have the same plain form, and the time zone may have another name.
 void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) {
-    const SourceRow sum{existing.budget,
+    const SourceRow sum{existing.budget_number,
+                        existing.budget,
                         row.person,
                         existing.at,
                         row.time_zone,
@@ -179,7 +180,7 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
     const bool moves = row.person != existing.person;
     const bool renames = std::strcmp(row.time_zone, existing.time_zone) != 0;
     const auto type = [&](AttrNumber column) { return plain_type(column_type(source, column)); };
-    if (row.budget != existing.budget || row.at != existing.at ||
+    if (row.budget_number != existing.budget_number || row.at != existing.at ||
         type(row.person) != type(existing.person) ||
         (!moves && !renames && sum.person_wise == existing.person_wise &&
          sum.window_wise == existing.window_wise &&
@@ -216,6 +217,7 @@ DP_FUNCTION(dp_source_create) {
     check_budget_owned(budget);
     SourceRow row{};
     row.budget = budget;
+    row.budget_number = number_of_budget(budget);
     row.person = person_column(source, fcinfo->args[kPerson]);
     row.at = time_column(source, fcinfo->args[kAt]);
     SourceRow existing{};

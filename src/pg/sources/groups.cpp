@@ -140,7 +140,7 @@ void check_number_of_groups(std::int32_t count) {
                         errhint("Use fewer groups, or several counters.")));
 }
 
-Groups groups_of_counter(Oid counter, std::int32_t number, std::int32_t count, Oid type) {
+Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count, Oid type) {
     if (!type_is_enum(type))
         return parse_groups(read_group_names(number, count), nullptr, count, type);
     return groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type);

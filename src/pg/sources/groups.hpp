@@ -37,7 +37,7 @@ struct Groups {
 /// constant in the counter's view, where labels follow ALTER TYPE ... RENAME VALUE: as OIDs in this
 /// database, by their current names in a dump. Raises object_not_in_prerequisite_state if the view
 /// was replaced and no longer has the constant.
-[[nodiscard]] Groups groups_of_counter(Oid counter, std::int32_t number, std::int32_t count,
+[[nodiscard]] Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count,
                                        Oid type);
 
 /// Both, `before` first. A group that both have comes once if `is_known_skipped`; else it raises

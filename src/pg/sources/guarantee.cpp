@@ -155,7 +155,7 @@ char* guarantee_of(const Promise& promise) {
 }
 
 void restate_guarantees(Oid source, const SourceRow& row) {
-    const BudgetUnit unit = unit_of_budget(row.budget);
+    const BudgetUnit unit = unit_of_source(row);
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source)) {
         const Oid counter = lfirst_oid(cell);

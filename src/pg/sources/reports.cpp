@@ -169,6 +169,7 @@ void make_report(const ReportRequest& request, const char* purpose,
         quote_qualified_identifier(get_namespace_name(request.schema), NameStr(request.name))};
     PushActiveSnapshot(GetTransactionSnapshot());
     check_new(NameStr(request.name), request.schema);
+    check_not_lost(row.budget);
     check_budget_owned(row.budget);
     charge_budget(row.budget, epsilon, psprintf("%s in %s", purpose, report.table), kNoCounter,
                   request.range);

@@ -43,10 +43,12 @@ void end_charge(Oid counter, const CounterRow& row) {
 
 } // namespace
 
-void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
+void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
                             const SourceDeclaration& declaration) {
     insert_source_counter(counter, declaration.row);
     insert_groups(number, 1, declaration.groups, declaration.row.groups);
+    if (declaration.row.per_person != 0)
+        mark_tallies(number);
     charge_budget(declaration.budget, epsilon, quoted_name(counter), number, declaration.range);
 }
 
@@ -58,6 +60,12 @@ bool may_take_back(Oid counter) {
         return false;
     const Oid budget = budget_of_counter(row.number);
     return OidIsValid(budget) && is_owner_or_may(budget, ACL_INSERT);
+}
+
+void check_has_tallies(Oid counter, std::int64_t number) {
+    SourceCounterRow declared;
+    if (read_source_counter(counter, declared) && declared.per_person != 0)
+        check_tallies(number);
 }
 
 void lock_source_of(Oid counter) {

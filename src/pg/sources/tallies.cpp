@@ -26,7 +26,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kUsed, kNumber, kOwnWindow, kDigest, kColumns };
+enum Column { kUsed, kNumber, kDigest, kOwnWindow, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
@@ -35,9 +35,9 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
 HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, const Tally& tally) {
-    Datum values[kColumns] = {Int64GetDatum(tally.used), Int32GetDatum(tallies.number),
-                              Int32GetDatum(static_cast<std::int32_t>(tally.window)),
-                              UUIDPGetDatum(&digest)};
+    Datum values[kColumns] = {Int64GetDatum(tally.used), Int64GetDatum(tallies.number),
+                              UUIDPGetDatum(&digest),
+                              Int32GetDatum(static_cast<std::int32_t>(tally.window))};
     bool nulls[kColumns] = {};
     return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
 }
@@ -62,6 +62,9 @@ void store_kept(Tallies& tallies) {
     tallies.is_fresh = false;
 }
 
+/// The digest of nobody: of a person with a probability of 2^-128.
+const pg_uuid_t kMark{};
+
 } // namespace
 
 bytea* new_tally_key(MemoryContext context) {
@@ -77,7 +80,7 @@ void take_tally_key(Tallies& tallies, const bytea* key) {
     tallies.key = reinterpret_cast<const unsigned char*>(VARDATA_ANY(key));
 }
 
-void open_tallies(Tallies& tallies, std::int32_t number, std::int32_t first_window, bool is_fresh) {
+void open_tallies(Tallies& tallies, std::int64_t number, std::int32_t first_window, bool is_fresh) {
     tallies.number = number;
     tallies.first_window = first_window;
     tallies.is_fresh = is_fresh;
@@ -108,7 +111,7 @@ Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
     if (tallies.is_fresh)
         return tally;
     ScanKeyData keys[2];
-    ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(tallies.number));
+    ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(tallies.number));
     ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_UUID_EQ, UUIDPGetDatum(&tallies.digest));
     index_rescan(tallies.scan, keys, 2, nullptr, 0);
     if (index_getnext_slot(tallies.scan, ForwardScanDirection, tallies.slot)) {
@@ -151,7 +154,20 @@ void close_tallies(Tallies& tallies) {
     CommandCounterIncrement();
 }
 
-void delete_earlier_tallies(std::int32_t number, std::int32_t first_window) {
+void mark_tallies(std::int64_t number) {
+    insert_secret_row(kTallies, {{kUsed, Int64GetDatum(0)},
+                                 {kNumber, Int64GetDatum(number)},
+                                 {kDigest, UUIDPGetDatum(&kMark)},
+                                 {kOwnWindow, Int32GetDatum(INT32_MAX)}}); // never earlier
+}
+
+void check_tallies(std::int64_t number) {
+    if (!has_secret_row(kTallies,
+                        {number_key(number, kNumber), {kDigest, F_UUID_EQ, UUIDPGetDatum(&kMark)}}))
+        raise_damaged("what the persons of the counter have used up is missing");
+}
+
+void delete_earlier_tallies(std::int64_t number, std::int32_t first_window) {
     Relation table = open_secret(kTallies);
     SysScanDesc scan = begin_secret_scan(table, kTallies, {number_key(number, kNumber)});
     HeapTuple row = nullptr;
@@ -166,7 +182,7 @@ void delete_earlier_tallies(std::int32_t number, std::int32_t first_window) {
     close_secret(table);
 }
 
-void delete_tallies(std::int32_t number) {
+void delete_tallies(std::int64_t number) {
     without_statistics([&] { delete_secret_rows(kTallies, {number_key(number, kNumber)}); });
 }
 

@@ -5,14 +5,12 @@
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/dumps.hpp"
+#include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "commands/sequence.h"
-#include "storage/lmgr.h"
-#include "storage/lock.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
@@ -22,8 +20,8 @@ namespace dp_counter::pg {
 namespace {
 
 enum Column {
-    kCounter,
     kNumber,
+    kCounter,
     kEpsilon,
     kSensitivity,
     kHorizon,
@@ -66,20 +64,15 @@ SecretColumn timeline_column(const Place& place) {
     return {kTimeline, Int32GetDatum(place.timeline)};
 }
 
-/// lock_counter, if nobody has to be waited for.
-bool try_lock_counter(Oid counter) {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, secret_relation(kCounters.table), counter, 0);
-    const bool is_free = LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
-    AcceptInvalidationMessages();
-    return is_free;
+SecretKey key_of(Oid counter) {
+    return number_key(number_of_counter(counter));
 }
 
 /// False if the counter was dropped.
 bool replace_failure(Oid counter, const SecretColumn& at, const SecretColumn& sqlstate) {
     bool is_there = false;
     without_statistics([&] {
-        is_there = replace_in_secret_row(kCounters, {oid_key(counter)}, {at, sqlstate});
+        is_there = replace_in_secret_row(kCounters, {key_of(counter)}, {at, sqlstate});
     });
     return is_there;
 }
@@ -87,13 +80,19 @@ bool replace_failure(Oid counter, const SecretColumn& at, const SecretColumn& sq
 } // namespace
 
 void lock_counter(Oid counter) {
-    LockDatabaseObject(secret_relation(kCounters.table), counter, 0, ExclusiveLock);
+    const std::int64_t number = number_of_counter(counter);
+    if (number != 0)
+        lock_number(kCounters, number);
 }
 
 std::optional<bool> find_ended(Oid counter) {
+    return find_ended_numbered(number_of_counter(counter));
+}
+
+std::optional<bool> find_ended_numbered(std::int64_t number) {
     std::optional<bool> ended;
     without_statistics([&] {
-        (void)visit_secret_rows(kCounters, {oid_key(counter)},
+        (void)visit_secret_rows(kCounters, {number_key(number)},
                                 [&](const Datum*, const bool* nulls) { ended = !nulls[kEndedAt]; });
     });
     return ended;
@@ -107,18 +106,20 @@ bool has_ended(Oid counter) {
     return find_ended(counter).value_or(false);
 }
 
-Oid counter_numbered(std::int32_t number) {
-    Oid counter = InvalidOid;
-    visit_secret_rows(
-        kCountersByNumber, {number_key(number, kNumber)},
-        [&](const Datum* values, const bool*) { counter = DatumGetObjectId(values[kCounter]); });
-    return counter;
+std::int64_t number_of_counter(Oid counter) {
+    std::int64_t number = 0;
+    without_statistics([&] { number = number_in(kFacesOfCounters, counter); });
+    return number;
+}
+
+Oid counter_numbered(std::int64_t number) {
+    return face_of(kFacesOfCounters, number);
 }
 
 bool read_counter(Oid counter, CounterRow& row) {
     return visit_secret_rows(
-        kCounters, {oid_key(counter)}, [&](const Datum* values, const bool* nulls) {
-            row.number = DatumGetInt32(values[kNumber]);
+        kCounters, {key_of(counter)}, [&](const Datum* values, const bool* nulls) {
+            row.number = DatumGetInt64(values[kNumber]);
             row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
             row.steps = DatumGetInt64(values[kSteps]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
@@ -138,18 +139,17 @@ bool read_counter(Oid counter, CounterRow& row) {
         });
 }
 
-std::int32_t next_counter_number() {
-    return static_cast<std::int32_t>(
-        nextval_internal(secret_relation("counters_number_seq"), false));
+std::int64_t next_counter_number() {
+    return nextval_internal(secret_relation("counters_number_seq"), false);
 }
 
-void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
+void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec* spec, const Interval* every) {
     keep_in_dumps();
     const Place here = this_place();
     insert_secret_row(kCounters,
                       {{kCounter, ObjectIdGetDatum(counter)},
-                       {kNumber, Int32GetDatum(number)},
+                       {kNumber, Int64GetDatum(number)},
                        {kEpsilon, NumericGetDatum(epsilon)},
                        {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
                        {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
@@ -164,7 +164,7 @@ void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Req
 }
 
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
-    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
+    if (!replace_in_secret_row(kCounters, {key_of(counter)},
                                {mechanism_column(spec),
                                 k_column(spec),
                                 {kSteps, Int64GetDatum(row.steps)},
@@ -174,7 +174,7 @@ void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& ro
 }
 
 void store_failure(Oid counter, TimestampTz at, int sqlstate) {
-    if (try_lock_counter(counter))
+    if (try_lock_number(kCounters, number_of_counter(counter)))
         (void)replace_failure(counter, {kLastFailed, TimestampTzGetDatum(at)},
                               {kLastSqlstate, CStringGetTextDatum(unpack_sql_state(sqlstate))});
 }
@@ -185,8 +185,10 @@ void forget_failure(Oid counter) {
 
 List* all_counters() {
     List* counters = NIL;
-    visit_secret_rows(kCountersByNumber, {}, [&](const Datum* values, const bool*) {
-        counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
+    visit_secret_rows(kCounters, {}, [&](const Datum* values, const bool*) {
+        const Oid counter = DatumGetObjectId(values[kCounter]);
+        if (is_face(counter, DatumGetInt64(values[kNumber])))
+            counters = lappend_oid(counters, counter);
     });
     return counters;
 }
@@ -220,21 +222,21 @@ void check_is_here(Oid counter, const CounterRow& row) {
 
 void move_counter_here(Oid counter) {
     const Place here = this_place();
-    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
+    if (!replace_in_secret_row(kCounters, {key_of(counter)},
                                {system_column(here), database_column(here), timeline_column(here)}))
         raise_dropped();
 }
 
 void mark_counter_ended(Oid counter) {
-    if (!replace_in_secret_row(kCounters, {oid_key(counter)},
+    if (!replace_in_secret_row(kCounters, {key_of(counter)},
                                {{kEndedAt, TimestampTzGetDatum(GetCurrentTimestamp())},
                                 {kLastFailed, 0, true},
                                 {kLastSqlstate, 0, true}}))
         raise_dropped();
 }
 
-void delete_counter(Oid counter) {
-    delete_secret_rows(kCounters, {oid_key(counter)});
+void delete_counter(std::int64_t number) {
+    delete_secret_rows(kCounters, {number_key(number)});
 }
 
 } // namespace dp_counter::pg

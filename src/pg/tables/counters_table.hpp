@@ -18,7 +18,7 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.counters. Trivial: lives in PostgreSQL's memory.
 struct CounterRow {
-    std::int32_t number;  ///< never used again; the key of other tables
+    std::int64_t number;  ///< never used again; the key of other tables
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
     bool cumulative;      ///< else each release counts its own period, and there are no streams
@@ -41,24 +41,29 @@ struct CounterRow {
 void lock_counter(Oid counter);
 
 /// Whether a counter has ended; nothing where the relation is no counter. Statistics do not count
-/// these three, since recorders call them; ticks, which are public, call the others.
+/// these, since recorders call them; ticks, which are public, call the others.
 [[nodiscard]] std::optional<bool> find_ended(Oid counter);
+[[nodiscard]] std::optional<bool> find_ended_numbered(std::int64_t number);
 [[nodiscard]] bool is_counter(Oid counter);
 [[nodiscard]] bool has_ended(Oid counter);
 
-/// The counter with this number; invalid if there is none.
-[[nodiscard]] Oid counter_numbered(std::int32_t number);
+/// The number of the counter that has this view, also of one that this command has dropped; 0 if
+/// there is none.
+[[nodiscard]] std::int64_t number_of_counter(Oid counter);
+
+/// The counter with this number; invalid if there is none, or its view is lost.
+[[nodiscard]] Oid counter_numbered(std::int64_t number);
 
 /// Reads the row; false if there is none. The caller has an active snapshot.
 [[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
 
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
-[[nodiscard]] std::int32_t next_counter_number();
+[[nodiscard]] std::int64_t next_counter_number();
 
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not
 /// cumulative.
-void insert_counter(Oid counter, std::int32_t number, Numeric epsilon, const Request& request,
+void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
                     const MechanismSpec* spec, const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
@@ -72,7 +77,8 @@ void store_failure(Oid counter, TimestampTz at, int sqlstate);
 /// Stores that a tick after one that failed did not.
 void forget_failure(Oid counter);
 
-/// The OIDs of all counters in the order in which they were made, in CurrentMemoryContext.
+/// The OIDs of all counters whose views are there, in the order in which they were made, in
+/// CurrentMemoryContext.
 [[nodiscard]] List* all_counters();
 
 /// read_counter of one that is there and goes on, under its lock. Raises undefined_object if it was
@@ -91,6 +97,6 @@ void move_counter_here(Oid counter);
 void mark_counter_ended(Oid counter);
 
 /// Deletes the row if there is one.
-void delete_counter(Oid counter);
+void delete_counter(std::int64_t number);
 
 } // namespace dp_counter::pg

@@ -32,11 +32,9 @@ constexpr Dumped kDumped[] = {
     {"source_counters"},
     {"groups"},
     {"tallies"},
-    // Without slots of dropped counters (a recorder may commit after the drop): a dump would
-    // contain their OID as a number, which may be another relation's in the restored database. Nor
-    // those of counters that have ended.
+    // Without slots of counters that were dropped or have ended: a recorder may commit afterwards.
     {"events",
-     "WHERE counter IN (SELECT counter FROM dp_counter_private.counters WHERE ended_at IS NULL)"},
+     "WHERE number IN (SELECT number FROM dp_counter_private.counters WHERE ended_at IS NULL)"},
     {"budgets"},
     {"budget_entries"},
     {"window_key"},

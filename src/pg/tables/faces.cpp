@@ -1,19 +1,21 @@
 #include "pg/tables/faces.hpp"
 
-#include "pg/tables/secret_tables.hpp"
-
 extern "C" {
+#include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "rewrite/prs2lock.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/syscache.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
+
+enum Column { kNumber, kFace }; // of both tables
 
 /// The query of a view; null for another relation.
 const Query* query_of(Relation view) {
@@ -47,11 +49,18 @@ std::int64_t number_in(const Node* condition, int relation) {
     if (condition == nullptr || !IsA(condition, OpExpr))
         return 0;
     const auto* equal = reinterpret_cast<const OpExpr*>(condition);
-    if (equal->opfuncid != F_INT4EQ || !is_first_column(linitial(equal->args), relation) ||
+    if (equal->opfuncid != F_INT8EQ || !is_first_column(linitial(equal->args), relation) ||
         !IsA(lsecond(equal->args), Const))
         return 0;
     const auto* constant = lsecond_node(Const, equal->args);
-    return constant->constisnull ? 0 : DatumGetInt32(constant->constvalue);
+    return constant->constisnull ? 0 : DatumGetInt64(constant->constvalue);
+}
+
+/// Under the lock of the number's row.
+void replace_face(const FacedTable& table, std::int64_t number, Oid face) {
+    lock_number(table.by_number, number);
+    (void)replace_in_secret_row(table.by_number, {number_key(number)},
+                                {{kFace, ObjectIdGetDatum(face)}});
 }
 
 /// Reads the query alone: no catalog, so nothing replaces it meanwhile.
@@ -91,4 +100,62 @@ bool is_face(Oid view, std::int64_t number) {
     return OidIsValid(view) && number_of_face(view) == number;
 }
 
+std::int64_t number_in(const FacedTable& table, Oid face) {
+    const std::int64_t number = number_of_face(face);
+    if (number == 0)
+        return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(face))
+                   ? 0
+                   : number_kept_with(table, face);
+    Oid kept = InvalidOid;
+    const bool found = visit_secret_rows(
+        table.by_number, {number_key(number)},
+        [&](const Datum* values, const bool*) { kept = DatumGetObjectId(values[kFace]); });
+    return found && (kept == face || !is_face(kept, number)) ? number : 0;
+}
+
+std::int64_t number_kept_with(const FacedTable& table, Oid face) {
+    std::int64_t number = 0;
+    if (OidIsValid(face))
+        visit_secret_rows(
+            table.by_face, {oid_key(face, kFace)},
+            [&](const Datum* values, const bool*) { number = DatumGetInt64(values[kNumber]); });
+    return number;
+}
+
+Oid face_of(const FacedTable& table, std::int64_t number) {
+    Oid face = InvalidOid;
+    visit_secret_rows(table.by_number, {number_key(number)}, [&](const Datum* values, const bool*) {
+        face = DatumGetObjectId(values[kFace]);
+    });
+    return is_face(face, number) ? face : InvalidOid;
+}
+
+void keep_face(const FacedTable& table, Oid view) {
+    const std::int64_t number = number_of_face(view);
+    if (number != 0 && !OidIsValid(face_of(table, number)))
+        replace_face(table, number, view);
+}
+
+void forget_lost_faces(const FacedTable& table) {
+    List* lost = NIL;
+    visit_secret_rows(table.by_number, {}, [&](const Datum* values, const bool*) {
+        const Oid face = DatumGetObjectId(values[kFace]);
+        if (OidIsValid(face) && !is_face(face, DatumGetInt64(values[kNumber])))
+            lost = lappend_number(lost, DatumGetInt64(values[kNumber]));
+    });
+    const ListCell* cell = nullptr;
+    foreach (cell, lost)
+        if (!OidIsValid(face_of(table, number_at(cell))))
+            replace_face(table, number_at(cell), InvalidOid);
+}
+
 } // namespace dp_counter::pg
+
+/// The face of a number, for SQL; NULL where it is lost. It takes the OID that the row keeps.
+DP_FUNCTION(dp_counter_face) {
+    using namespace dp_counter::pg;
+    const Oid face = PG_GETARG_OID(0);
+    if (!is_face(face, PG_GETARG_INT64(1)))
+        PG_RETURN_NULL();
+    PG_RETURN_OID(face);
+}

@@ -19,13 +19,13 @@ constexpr const char* kMissing = "a group of the counter is missing";
 
 /// What a query knows of a counter, for as long as it runs.
 struct KnownNames {
-    std::int32_t number;
+    std::int64_t number;
     std::int32_t count;
     Datum* names; ///< that of group n is names[n - 1]
 };
 
 /// The names of all groups of the counter, however many there are.
-void read_all(std::int32_t number, KnownNames& known) {
+void read_all(std::int64_t number, KnownNames& known) {
     std::int32_t room = 64;
     known = {number, 0, static_cast<Datum*>(palloc0(static_cast<Size>(room) * sizeof(Datum)))};
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
@@ -43,19 +43,19 @@ void read_all(std::int32_t number, KnownNames& known) {
 
 } // namespace
 
-void insert_groups(std::int32_t number, std::int32_t first, const Datum* names,
+void insert_groups(std::int64_t number, std::int32_t first, const Datum* names,
                    std::int32_t count) {
     const NewSecretRows rows = begin_secret_rows(kGroupNames);
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        add_secret_row(rows, {{kNumber, Int32GetDatum(number)},
+        add_secret_row(rows, {{kNumber, Int64GetDatum(number)},
                               {kStream, Int32GetDatum(first + i)},
                               {kName, names[i]}});
     }
     end_secret_rows(rows);
 }
 
-Datum* read_group_names(std::int32_t number, std::int32_t count) {
+Datum* read_group_names(std::int64_t number, std::int32_t count) {
     KnownNames known{};
     read_all(number, known);
     if (known.count != count)
@@ -63,15 +63,15 @@ Datum* read_group_names(std::int32_t number, std::int32_t count) {
     return known.names;
 }
 
-void rename_groups(std::int32_t number, const Datum* names, std::int32_t count) {
+void rename_groups(std::int64_t number, const Datum* names, std::int32_t count) {
     const Datum* before = read_group_names(number, count);
     for (std::int32_t i = 0; i < count; ++i)
         if (!datumIsEqual(before[i], names[i], false, -1))
             (void)replace_in_secret_row(
-                kGroupNames, {number_key(number), number_key(i + 1, kStream)}, {{kName, names[i]}});
+                kGroupNames, {number_key(number), small_key(i + 1, kStream)}, {{kName, names[i]}});
 }
 
-void delete_groups(std::int32_t number) {
+void delete_groups(std::int64_t number) {
     delete_secret_rows(kGroupNames, {number_key(number)});
 }
 
@@ -81,7 +81,7 @@ void delete_groups(std::int32_t number) {
 /// reads the names of all groups of the counter.
 DP_FUNCTION(dp_counter_group_name) {
     using namespace dp_counter::pg;
-    const std::int32_t number = PG_GETARG_INT32(0);
+    const std::int64_t number = PG_GETARG_INT64(0);
     const std::int32_t stream = PG_GETARG_INT32(1);
     auto* known = static_cast<KnownNames*>(fcinfo->flinfo->fn_extra);
     if (known == nullptr || known->number != number) {

@@ -8,15 +8,15 @@
 namespace dp_counter::pg {
 
 /// Stores the names of the groups first, first + 1, ...; each is a text.
-void insert_groups(std::int32_t number, std::int32_t first, const Datum* names, std::int32_t count);
+void insert_groups(std::int64_t number, std::int32_t first, const Datum* names, std::int32_t count);
 
 /// The names of the groups 1 .. count, in CurrentMemoryContext. Raises data_corrupted if the
 /// counter has others.
-[[nodiscard]] Datum* read_group_names(std::int32_t number, std::int32_t count);
+[[nodiscard]] Datum* read_group_names(std::int64_t number, std::int32_t count);
 
 /// Stores the names of the groups 1 .. count where they are others now.
-void rename_groups(std::int32_t number, const Datum* names, std::int32_t count);
+void rename_groups(std::int64_t number, const Datum* names, std::int32_t count);
 
-void delete_groups(std::int32_t number);
+void delete_groups(std::int64_t number);
 
 } // namespace dp_counter::pg

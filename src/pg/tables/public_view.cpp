@@ -3,6 +3,7 @@
 #include "pg/server/as_role.hpp"
 #include "pg/server/new_relation.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -92,15 +93,15 @@ Query* one_row() {
 }
 
 /// `SELECT expression AS name, ... WHERE the first column of rows = number`, raw.
-SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns, int count) {
+SelectStmt* parse(Relation rows, std::int64_t number, const ViewColumn* columns, int count) {
     StringInfoData sql;
     initStringInfo(&sql);
     for (int i = 0; i < count; ++i)
         appendStringInfo(&sql, "%s%s AS %s", i == 0 ? "SELECT " : ", ", columns[i].expression,
                          quote_identifier(columns[i].name));
-    appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) %d",
+    appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) '%lld'::pg_catalog.int8",
                      quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rows), 0)->attname)),
-                     number);
+                     static_cast<long long>(number));
     List* statements = raw_parser(sql.data, RAW_PARSE_DEFAULT);
     return reinterpret_cast<SelectStmt*>(linitial_node(RawStmt, statements)->stmt);
 }
@@ -108,7 +109,7 @@ SelectStmt* parse(Relation rows, std::int32_t number, const ViewColumn* columns,
 /// SELECT `columns` FROM `rows`, (SELECT) AS one WHERE `the first column of rows` = `number`. Adds
 /// the tables to the range table directly: the parser would look them up by name, as the current
 /// user, who may not use the schema.
-Query* rows_of(Relation rows, std::int32_t number, const ViewColumn* columns, int count) {
+Query* rows_of(Relation rows, std::int64_t number, const ViewColumn* columns, int count) {
     ParseState* state = make_parsestate(nullptr);
     addNSItemToQuery(
         state, addRangeTableEntryForRelation(state, rows, AccessShareLock, nullptr, true, true),
@@ -158,8 +159,8 @@ RangeVar* parse_new_name(text* name) {
     return relation;
 }
 
-Oid create_view_of(text* name, const char* rows, std::int32_t number, const ViewColumn* columns,
-                   int count, Oid owner) {
+NewView create_view_of(text* name, const char* rows, const ViewColumn* columns, int count,
+                       Oid owner) {
     const RangeVar* view = parse_new_name(name);
     const Oid schema = get_namespace_oid(view->schemaname, false);
     StringInfoData empty;
@@ -169,12 +170,14 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
     for (int i = 0; i < count; ++i)
         appendStringInfo(&empty, "%s NULL::%s AS %s", i == 0 ? "" : ",", columns[i].type,
                          quote_identifier(columns[i].name));
+    check_new(view->relname, schema);
+    if (OidIsValid(owner))
+        check_may_create(schema, owner);
+    const std::int64_t number = next_counter_number();
     // As the current user: what the parser looks up by name may be another's by now.
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
     Query* query = rows_of(relation, number, columns, count);
     table_close(relation, NoLock);
-    if (OidIsValid(owner))
-        check_may_create(schema, owner);
     const Oid caller = GetUserId();
     const Oid role = OidIsValid(owner) ? owner : caller;
     Oid created = InvalidOid;
@@ -185,10 +188,10 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number, const View
         StoreViewQuery(created, query, true);
     });
     grant_select(created, role, caller);
-    return created;
+    return {created, number};
 }
 
-Oid create_view_of(text* name, const char* rows, std::int32_t number) {
+NewView create_view_of(text* name, const char* rows) {
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
     TupleDesc all = RelationGetDescr(relation);
     const int count = all->natts - 1;
@@ -199,7 +202,7 @@ Oid create_view_of(text* name, const char* rows, std::int32_t number) {
         columns[i] = {own, format_type_be_qualified(column->atttypid), quote_identifier(own)};
     }
     table_close(relation, NoLock);
-    return create_view_of(name, rows, number, columns, count);
+    return create_view_of(name, rows, columns, count);
 }
 
 Query* query_of_view(Oid view) {

@@ -28,17 +28,22 @@ struct ViewColumn {
     const char* expression; ///< of the columns of its rows, as SQL writes it
 };
 
-/// Makes the view of those rows of dp_counter_private.`rows` whose first column is `number`, as
+struct NewView {
+    Oid view;
+    std::int64_t number; ///< of the counter or budget: of no other, not even one rolled back
+};
+
+/// Makes the view of those rows of dp_counter_private.`rows` whose first column is a new number, as
 /// CREATE VIEW by the current user would: the user owns it and needs CREATE on the schema. Raises
-/// what CREATE VIEW and parse_new_name raise.
+/// what CREATE VIEW and parse_new_name raise; who may not create it uses up no number.
 ///
 /// With owner a valid OID the view is that role's, which needs CREATE on the schema too, and the
 /// current user gets SELECT on it.
-[[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number,
-                                 const ViewColumn* columns, int count, Oid owner = InvalidOid);
+[[nodiscard]] NewView create_view_of(text* name, const char* rows, const ViewColumn* columns,
+                                     int count, Oid owner = InvalidOid);
 
 /// The same with all columns but the first.
-[[nodiscard]] Oid create_view_of(text* name, const char* rows, std::int32_t number);
+[[nodiscard]] NewView create_view_of(text* name, const char* rows);
 
 /// The query of a view, on which the caller holds a lock: a copy, in CurrentMemoryContext.
 [[nodiscard]] Query* query_of_view(Oid view);

@@ -33,7 +33,7 @@ NewSecretRows begin_releases() {
     return begin_secret_rows(kReleasesTable);
 }
 
-void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz released_at,
+void insert_releases(const NewSecretRows& rows, std::int64_t number, TimestampTz released_at,
                      const GroupReleases& group) {
     const bool has_period = group.periods != nullptr;
     const bool is_average = group.averages != nullptr;
@@ -44,7 +44,7 @@ void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz
             clamped_interval(release.count, group.releases[i].width, group.least);
         const ClosedAverage average = is_average ? group.averages[i] : ClosedAverage{};
         add_secret_row(
-            rows, {{kNumber, Int32GetDatum(number)},
+            rows, {{kNumber, Int64GetDatum(number)},
                    {kStep, Int64GetDatum(release.step)},
                    {kStream, Int32GetDatum(group.group)},
                    {kPeriod, TimestampTzGetDatum(has_period ? group.periods[i] : 0), !has_period},
@@ -59,12 +59,12 @@ void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz
     }
 }
 
-void insert_publication(std::int32_t number) {
+void insert_publication(std::int64_t number) {
     insert_secret_row(kPublications,
-                      {{kPublishedCounter, Int32GetDatum(number)}, {kSteps, Int64GetDatum(0)}});
+                      {{kPublishedCounter, Int64GetDatum(number)}, {kSteps, Int64GetDatum(0)}});
 }
 
-std::int64_t published_steps(std::int32_t number) {
+std::int64_t published_steps(std::int64_t number) {
     std::int64_t steps = 0;
     if (!visit_secret_rows(
             kPublications, {number_key(number)},
@@ -73,13 +73,13 @@ std::int64_t published_steps(std::int32_t number) {
     return steps;
 }
 
-void publish_steps(std::int32_t number, std::int64_t steps) {
+void publish_steps(std::int64_t number, std::int64_t steps) {
     if (!replace_in_secret_row(kPublications, {number_key(number)},
                                {{kSteps, Int64GetDatum(steps)}}))
         raise_damaged(kMissing);
 }
 
-void delete_releases(std::int32_t number) {
+void delete_releases(std::int64_t number) {
     delete_secret_rows(kReleasesTable, {number_key(number)});
     delete_secret_rows(kPublications, {number_key(number)});
 }

@@ -41,19 +41,19 @@ struct GroupReleases {
 
 /// Stores releases as part of the current transaction, between begin_releases and end_secret_rows.
 [[nodiscard]] NewSecretRows begin_releases();
-void insert_releases(const NewSecretRows& rows, std::int32_t number, TimestampTz released_at,
+void insert_releases(const NewSecretRows& rows, std::int64_t number, TimestampTz released_at,
                      const GroupReleases& group);
 
 /// Stores that a new counter has published nothing.
-void insert_publication(std::int32_t number);
+void insert_publication(std::int64_t number);
 
 /// How many steps of the counter everybody may see. Raises data_corrupted where it has no row.
-[[nodiscard]] std::int64_t published_steps(std::int32_t number);
+[[nodiscard]] std::int64_t published_steps(std::int64_t number);
 
 /// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
-void publish_steps(std::int32_t number, std::int64_t steps);
+void publish_steps(std::int64_t number, std::int64_t steps);
 
 /// Deletes all releases of the counter with this number, and its publication.
-void delete_releases(std::int32_t number);
+void delete_releases(std::int64_t number);
 
 } // namespace dp_counter::pg

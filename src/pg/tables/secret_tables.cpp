@@ -10,7 +10,10 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -60,8 +63,52 @@ SecretKey oid_key(Oid value, int column) {
     return {column, F_OIDEQ, ObjectIdGetDatum(value)};
 }
 
-SecretKey number_key(std::int32_t value, int column) {
+SecretKey number_key(std::int64_t value, int column) {
+    return {column, F_INT8EQ, Int64GetDatum(value)};
+}
+
+SecretKey small_key(std::int32_t value, int column) {
     return {column, F_INT4EQ, Int32GetDatum(value)};
+}
+
+List* lappend_number(List* numbers, std::int64_t number) {
+    auto* kept = static_cast<std::int64_t*>(palloc(sizeof(std::int64_t)));
+    *kept = number;
+    return lappend(numbers, kept);
+}
+
+std::int64_t number_at(const ListCell* cell) {
+    return *static_cast<const std::int64_t*>(lfirst(cell));
+}
+
+void sort_numbers(List* numbers) {
+    list_sort(numbers, [](const ListCell* a, const ListCell* b) {
+        return number_at(a) < number_at(b) ? -1 : int{number_at(a) > number_at(b)};
+    });
+}
+
+namespace {
+
+LOCKTAG tag_of(const SecretTable& table, std::int64_t number) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, secret_relation(table.table), static_cast<Oid>(number),
+                       static_cast<std::uint16_t>(number >> 32));
+    return tag;
+}
+
+} // namespace
+
+void lock_number(const SecretTable& table, std::int64_t number) {
+    const LOCKTAG tag = tag_of(table, number);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    AcceptInvalidationMessages(); // as LockDatabaseObject does
+}
+
+bool try_lock_number(const SecretTable& table, std::int64_t number) {
+    const LOCKTAG tag = tag_of(table, number);
+    const bool is_free = LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+    AcceptInvalidationMessages();
+    return is_free;
 }
 
 namespace {

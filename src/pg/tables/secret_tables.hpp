@@ -15,6 +15,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "catalog/indexing.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 }
@@ -27,19 +28,19 @@ struct SecretTable {
 };
 
 inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
-inline constexpr SecretTable kCountersByNumber{"counters", "counters_number_key"};
-inline constexpr SecretTable kEvents{"events", "events_counter_slot_idx"};
+inline constexpr SecretTable kCountersByFace{"counters", "counters_counter_idx"};
+inline constexpr SecretTable kEvents{"events", "events_number_slot_idx"};
 inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
-inline constexpr SecretTable kSources{"sources", "sources_pkey"};
+inline constexpr SecretTable kSources{"sources", "sources_source_idx"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
 inline constexpr SecretTable kGroupNames{"groups", "groups_pkey"};
 inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
-inline constexpr SecretTable kBudgetsByNumber{"budgets", "budgets_number_key"};
+inline constexpr SecretTable kBudgetsByFace{"budgets", "budgets_budget_idx"};
 inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
 inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
@@ -74,7 +75,19 @@ struct SecretKey {
 using SecretKeys = std::initializer_list<SecretKey>;
 
 [[nodiscard]] SecretKey oid_key(Oid value, int column = 0);
-[[nodiscard]] SecretKey number_key(std::int32_t value, int column = 0);
+[[nodiscard]] SecretKey number_key(std::int64_t value, int column = 0);
+[[nodiscard]] SecretKey small_key(std::int32_t value, int column);
+
+/// Numbers of counters and budgets in a List, which has none of 64 bits: in CurrentMemoryContext.
+[[nodiscard]] List* lappend_number(List* numbers, std::int64_t number);
+[[nodiscard]] std::int64_t number_at(const ListCell* cell);
+void sort_numbers(List* numbers);
+
+/// Locks what has this number in the table, to the end of the transaction. Reads after it see the
+/// last committed rows. Numbers are below 2^48.
+void lock_number(const SecretTable& table, std::int64_t number);
+/// The same, if nobody has to be waited for; else false.
+[[nodiscard]] bool try_lock_number(const SecretTable& table, std::int64_t number);
 
 /// A scan of the rows that have these keys. Without a snapshot: as they were last committed, or
 /// changed by this transaction.

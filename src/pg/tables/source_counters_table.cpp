@@ -1,6 +1,7 @@
 #include "pg/tables/source_counters_table.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -15,7 +16,7 @@ namespace dp_counter::pg {
 namespace {
 
 enum Column {
-    kCounter,
+    kNumber,
     kSource,
     kEvent,
     kMeasure,
@@ -35,21 +36,26 @@ enum Column {
     kBegun
 };
 
-/// The counters that have ended too.
-List* all_of_source(Oid source) {
-    List* counters = NIL;
+SecretKey key_of(Oid counter) {
+    return number_key(number_of_counter(counter));
+}
+
+/// The numbers of its counters, also of those that have ended, or whose views are lost.
+List* numbers_of_source(Oid source) {
+    List* numbers = NIL;
     visit_secret_rows(kCountersOfSource, {oid_key(source, kSource)},
                       [&](const Datum* values, const bool*) {
-                          counters = lappend_oid(counters, DatumGetObjectId(values[kCounter]));
+                          numbers = lappend_number(numbers, DatumGetInt64(values[kNumber]));
                       });
-    return counters;
+    sort_numbers(numbers); // in the order in which they were made
+    return numbers;
 }
 
 } // namespace
 
 bool read_source_counter(Oid counter, SourceCounterRow& row) {
     return visit_secret_rows(
-        kSourceCounters, {oid_key(counter)}, [&](const Datum* values, const bool* nulls) {
+        kSourceCounters, {key_of(counter)}, [&](const Datum* values, const bool* nulls) {
             const auto column = [&](Column number) -> AttrNumber {
                 return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
             };
@@ -75,7 +81,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
 
 bool has_source(Oid counter) {
     bool found = false;
-    without_statistics([&] { found = has_secret_row(kSourceCounters, {oid_key(counter)}); });
+    without_statistics([&] { found = has_secret_row(kSourceCounters, {key_of(counter)}); });
     return found;
 }
 
@@ -84,7 +90,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
         return {number, Int16GetDatum(read), read == InvalidAttrNumber};
     };
     insert_secret_row(kSourceCounters,
-                      {{kCounter, ObjectIdGetDatum(counter)},
+                      {{kNumber, Int64GetDatum(number_of_counter(counter))},
                        {kSource, ObjectIdGetDatum(row.source)},
                        column(kEvent, row.event),
                        {kMeasure, CStringGetTextDatum(name_of(row.measure.kind))},
@@ -104,50 +110,51 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
 }
 
 void mark_begun(Oid counter) {
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)}, {{kBegun, BoolGetDatum(true)}}))
+    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)}, {{kBegun, BoolGetDatum(true)}}))
         raise_dropped();
 }
 
 void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets) {
     if (!replace_in_secret_row(
-            kSourceCounters, {oid_key(counter)},
+            kSourceCounters, {key_of(counter)},
             {{kEnded, TimestampTzGetDatum(ended)}, {kOffsets, Int64GetDatum(offsets)}}))
         raise_dropped();
 }
 
 void update_groups(Oid counter, std::int32_t groups) {
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
+    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
                                {{kGroups, Int32GetDatum(groups)}}))
         raise_dropped();
 }
 
 bool delete_source_counter(Oid counter) {
-    return delete_secret_rows(kSourceCounters, {oid_key(counter)});
+    return delete_secret_rows(kSourceCounters, {key_of(counter)});
 }
 
 void forget_tally_key(Oid counter) {
     auto* empty = static_cast<bytea*>(palloc(VARHDRSZ));
     SET_VARSIZE(empty, VARHDRSZ);
-    if (!replace_in_secret_row(kSourceCounters, {oid_key(counter)},
+    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
                                {{kKey, PointerGetDatum(empty)}}))
         raise_dropped();
 }
 
 List* counters_of_source(Oid source) {
     List* counters = NIL;
-    ListCell* cell = nullptr;
-    foreach (cell, all_of_source(source))
-        if (!find_ended(lfirst_oid(cell)).value_or(true)) // or was dropped meanwhile
-            counters = lappend_oid(counters, lfirst_oid(cell));
-    list_sort(counters, list_oid_cmp); // not in the order in which rows were last changed
+    const ListCell* cell = nullptr;
+    foreach (cell, numbers_of_source(source)) {
+        const Oid counter = counter_numbered(number_at(cell));
+        if (OidIsValid(counter) && !has_ended(counter))
+            counters = lappend_oid(counters, counter);
+    }
     return counters;
 }
 
 void forget_source(Oid source) {
-    ListCell* cell = nullptr;
-    foreach (cell, all_of_source(source)) {
-        lock_counter(lfirst_oid(cell));
-        (void)replace_in_secret_row(kSourceCounters, {oid_key(lfirst_oid(cell))},
+    const ListCell* cell = nullptr;
+    foreach (cell, numbers_of_source(source)) {
+        lock_number(kCounters, number_at(cell));
+        (void)replace_in_secret_row(kSourceCounters, {number_key(number_at(cell))},
                                     {{kSource, ObjectIdGetDatum(InvalidOid)}});
     }
 }

@@ -55,7 +55,8 @@ void update_groups(Oid counter, std::int32_t groups);
 /// Overwrites the key of its tallies, which have been deleted.
 void forget_tally_key(Oid counter);
 
-/// The OIDs of a source's counters that have not ended, in CurrentMemoryContext.
+/// The OIDs of a source's counters that have not ended and whose views are there, in
+/// CurrentMemoryContext.
 [[nodiscard]] List* counters_of_source(Oid source);
 
 /// Removes a dropped source from its counters, which stay. If they kept its OID, a restored dump

@@ -3,6 +3,7 @@
 #include "pg/tables/sources_table.hpp"
 
 #include "pg/server/relations.hpp"
+#include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -46,14 +47,11 @@ void lock_source(Oid source, bool exclusive) {
                        exclusive ? ExclusiveLock : ShareLock);
 }
 
-bool is_view(Oid relation) {
-    return get_rel_relkind(relation) == RELKIND_VIEW;
-}
-
 bool read_source(Oid source, SourceRow& row) {
     return is_view(source) &&
            visit_secret_rows(kSources, {oid_key(source)}, [&](const Datum* values, const bool*) {
-               row = {DatumGetObjectId(values[kBudget]),
+               row = {DatumGetInt64(values[kBudget]),
+                      face_of(kFacesOfBudgets, DatumGetInt64(values[kBudget])),
                       DatumGetInt16(values[kPerson]),
                       DatumGetInt16(values[kAt]),
                       TextDatumGetCString(values[kTimeZone]),
@@ -75,7 +73,7 @@ List* lost_sources() {
 
 void insert_source(Oid source, const SourceRow& row) {
     insert_secret_row(kSources, {{kSource, ObjectIdGetDatum(source)},
-                                 {kBudget, ObjectIdGetDatum(row.budget)},
+                                 {kBudget, Int64GetDatum(row.budget_number)},
                                  {kPerson, Int16GetDatum(row.person)},
                                  {kAt, Int16GetDatum(row.at)},
                                  {kTimeZone, CStringGetTextDatum(row.time_zone)},
@@ -97,9 +95,9 @@ bool delete_source(Oid source) {
     return delete_secret_rows(kSources, {oid_key(source)});
 }
 
-void check_charges_no_source(Oid budget, const char* name) {
+void check_charges_no_source(std::int64_t budget, const char* name) {
     visit_secret_rows(
-        kSourcesOfBudget, {oid_key(budget, kBudget)}, [&](const Datum* values, const bool*) {
+        kSourcesOfBudget, {number_key(budget, kBudget)}, [&](const Datum* values, const bool*) {
             ereport(ERROR,
                     (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                      errmsg("cannot drop budget %s because a source depends on it", name),

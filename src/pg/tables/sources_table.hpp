@@ -1,6 +1,8 @@
 // The declared sources: views, and which of their columns are the person and the time of a row.
 #pragma once
 
+#include <cstdint>
+
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -12,7 +14,8 @@ namespace dp_counter::pg {
 
 /// A row of dp_counter_private.sources. Columns are numbers, so that they may be renamed.
 struct SourceRow {
-    Oid budget;
+    std::int64_t budget_number;
+    Oid budget; ///< invalid where its view is lost
     AttrNumber person;
     AttrNumber at;
     char* time_zone;
@@ -25,11 +28,7 @@ struct SourceRow {
 /// declare or drop it.
 void lock_source(Oid source, bool exclusive);
 
-/// Whether there is such a view. A source can go without a trace: by a type in its query that was
-/// temporary.
-[[nodiscard]] bool is_view(Oid relation);
-
-/// False also where the view is gone.
+/// False also where the view is gone, which leaves no trace if its query has used a temporary type.
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
 
 /// Stores what a declaration can change: the person's column, the name of the time zone, and for
@@ -46,6 +45,6 @@ bool delete_source(Oid source);
 
 /// Raises dependent_objects_still_exist where the counters of a source are charged to the budget of
 /// this name.
-void check_charges_no_source(Oid budget, const char* name);
+void check_charges_no_source(std::int64_t budget, const char* name);
 
 } // namespace dp_counter::pg

@@ -38,12 +38,12 @@ void take(const Datum* values, StreamRow& row) {
 
 } // namespace
 
-void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
+void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state) {
     const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = first; stream <= last; ++stream) {
         CHECK_FOR_INTERRUPTS();
-        add_secret_row(rows, {{kNumber, Int32GetDatum(number)},
+        add_secret_row(rows, {{kNumber, Int64GetDatum(number)},
                               {kStream, Int32GetDatum(stream)},
                               {kTotal, low_of(0)},
                               {kCarries, carries_of(0)},
@@ -52,13 +52,13 @@ void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
     end_secret_rows(rows);
 }
 
-void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row) {
-    if (!visit_secret_rows(kStreams, {number_key(number), number_key(stream, kStream)},
+void read_stream(std::int64_t number, std::int32_t stream, StreamRow& row) {
+    if (!visit_secret_rows(kStreams, {number_key(number), small_key(stream, kStream)},
                            [&](const Datum* values, const bool*) { take(values, row); }))
         raise_damaged(kMissing);
 }
 
-SecretRowsInOrder begin_streams(std::int32_t number) {
+SecretRowsInOrder begin_streams(std::int64_t number) {
     return begin_rows_in_order(kStreams, {number_key(number)});
 }
 
@@ -77,7 +77,7 @@ void update_stream(const SecretRowsInOrder& streams, const StreamRow& row) {
                                    {kState, PointerGetDatum(row.state)}});
 }
 
-void delete_streams(std::int32_t number) {
+void delete_streams(std::int64_t number) {
     delete_secret_rows(kStreams, {number_key(number)});
 }
 

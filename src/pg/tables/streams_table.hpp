@@ -17,19 +17,19 @@ struct StreamRow {
 };
 
 /// Stores the new streams first .. last of a counter, with a total of 0 and this state.
-void insert_streams(std::int32_t number, std::int32_t first, std::int32_t last,
+void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state);
 
 /// Reads a stream. Raises data_corrupted if there is none.
-void read_stream(std::int32_t number, std::int32_t stream, StreamRow& row);
+void read_stream(std::int64_t number, std::int32_t stream, StreamRow& row);
 
 /// All streams of a counter one after the other, 1, 2, ..., to advance each. next_stream raises
 /// data_corrupted if there is none; update_stream stores what changes with a step of the stream
 /// that was read last: all but its number.
-[[nodiscard]] SecretRowsInOrder begin_streams(std::int32_t number);
+[[nodiscard]] SecretRowsInOrder begin_streams(std::int64_t number);
 void next_stream(SecretRowsInOrder& streams, std::int32_t stream, StreamRow& row);
 void update_stream(const SecretRowsInOrder& streams, const StreamRow& row);
 
-void delete_streams(std::int32_t number);
+void delete_streams(std::int64_t number);
 
 } // namespace dp_counter::pg
