@@ -55,6 +55,18 @@ CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS 
 COMMIT;
 SELECT epsilon, spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 
+-- nor by the type of its groups, which a permanent table may have
+CREATE TYPE pg_temp.ward AS ENUM ('a', 'b');
+CREATE TABLE stays AS SELECT 1 AS person, timestamp '2024-01-01' AS at, 'a'::pg_temp.ward AS ward;
+CREATE VIEW stays_dp AS SELECT * FROM stays;
+SELECT dp_source_create('stays_dp', 'budget', 'person', 'at', 'UTC');
+\set VERBOSITY default
+SELECT dp_counter_create('by_ward', 'stays_dp', 1, '1 month', '2024-01-01', "by" => 'ward', groups => '{a,b}');
+\set VERBOSITY terse
+SELECT dp_source_drop('stays_dp');
+DROP TABLE stays CASCADE;
+DROP TYPE pg_temp.ward;
+
 -- where event triggers do not fire for a replica's session, these do
 RESET ROLE;
 SET session_replication_role = replica;

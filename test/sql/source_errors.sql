@@ -178,7 +178,7 @@ CALL dp_counter_tick('c');
 -- nothing was closed by all that
 SELECT steps FROM dp_counters WHERE counter = 'c'::regclass;
 RESET ROLE;
-SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = 'c'::regclass;
+SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = 'c'::regclass AND own_window < 2147483647;
 -- a source goes and its counter stays: without a restriction, and where no event trigger runs, with a temporary type
 SET ROLE source_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;

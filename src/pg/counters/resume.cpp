@@ -1,8 +1,10 @@
 // dp_counter_resume: lets a counter go on in a copy of its database.
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
+#include "pg/tables/faces.hpp"
 
 extern "C" {
 #include "miscadmin.h"
@@ -19,6 +21,8 @@ DP_FUNCTION(dp_counter_resume) {
     check_counter_owner(counter);
     CounterRow row;
     read_running_counter(counter, row);
+    keep_face(kFacesOfCounters, counter);
+    check_has_tallies(counter, row.number);
     move_counter_here(counter);
     PG_RETURN_VOID();
 }

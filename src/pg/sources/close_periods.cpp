@@ -154,7 +154,7 @@ void add_event(const SourceEvent& event, void* context) {
 }
 
 /// Reads the counter's declaration back from its stored form.
-void prepare(Collector& collector, Oid counter, std::int32_t number,
+void prepare(Collector& collector, Oid counter, std::int64_t number,
              const SourceCounterRow& declared) {
     take_tally_key(collector.tallies, declared.key);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
@@ -177,7 +177,7 @@ std::int32_t first_open_window(const Collector& collector, Timestamp boundary) {
 /// Reads the due periods into cells and tallies. Before its first step a counter whose budget
 /// renews also reads one `per` before, for the tallies alone: otherwise the bound of every person
 /// would be unused when it begins, and its first numbers would be higher than all later ones.
-void count_rows(Collector& collector, const SourceRow& source, std::int32_t number, bool is_first) {
+void count_rows(Collector& collector, const SourceRow& source, std::int64_t number, bool is_first) {
     const SourceCounterRow& declared = *collector.declared;
     const Schedule& schedule = *collector.schedule;
     const DuePeriods& due = *collector.due;
@@ -185,6 +185,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int32_t numb
     const std::int32_t was_first = first_open_window(collector, from);
     const std::int32_t first = first_open_window(collector, due.starts[due.count]);
     if (collector.has_bound()) {
+        check_tallies(number);
         open_tallies(collector.tallies, number, first, is_first);
         if (is_first && collector.unit.per_days != 0)
             from = days_before(from, collector.unit.per_days);
@@ -246,7 +247,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     collector.context = context;
     collector.schedule = &schedule;
     collector.due = &due;
-    collector.unit = unit_of_budget(source.budget);
+    collector.unit = unit_of_source(source);
     collector.bound = PersonBound({declared.per_person, collector.counts_persons()});
     prepare(collector, counter, row.number, declared);
     collector.cells = static_cast<int128*>(allocate_secret(

@@ -13,8 +13,12 @@
 namespace dp_counter::pg {
 
 /// Stores what a new counter counts and charges its epsilon.
-void declare_source_counter(Oid counter, std::int32_t number, Numeric epsilon,
+void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
                             const SourceDeclaration& declaration);
+
+/// Raises data_corrupted where what the counter's persons have used up is missing: a dump can leave
+/// a table out.
+void check_has_tallies(Oid counter, std::int64_t number);
 
 /// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Call it before
 /// locking the counter, in the order of DROP VIEW ... CASCADE of the source, to avoid deadlocks.

@@ -37,7 +37,7 @@ struct NewTally {
 
 /// The tallies of one counter, while a tick has its lock. Trivial.
 struct Tallies {
-    std::int32_t number;
+    std::int64_t number;
     const unsigned char* key;
     std::int32_t first_window; ///< tallies of earlier ones are no longer needed
     bool is_fresh;             ///< nothing has been stored: there is nothing to look for
@@ -60,7 +60,7 @@ void take_tally_key(Tallies& tallies, const bytea* key);
 
 /// `first_window` is the first one in which an event can still come after this tick; kNoWindow
 /// where the budget does not renew. Call it inside without_statistics.
-void open_tallies(Tallies& tallies, std::int32_t number, std::int32_t first_window, bool is_fresh);
+void open_tallies(Tallies& tallies, std::int64_t number, std::int32_t first_window, bool is_fresh);
 
 /// The tally of this person as of the last step; {kNoWindow, 0} if there is none.
 [[nodiscard]] Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes);
@@ -71,10 +71,17 @@ void write_tally(Tallies& tallies, const Tally& tally);
 
 void close_tallies(Tallies& tallies);
 
+/// Stores the mark of a counter: a tally of no person, which stays with all others of the counter.
+void mark_tallies(std::int64_t number);
+
+/// Raises data_corrupted where the mark is missing: the tallies are lost, in a restored dump say,
+/// and everybody would count again.
+void check_tallies(std::int64_t number);
+
 /// Deletes the counter's tallies of windows before this one.
-void delete_earlier_tallies(std::int32_t number, std::int32_t first_window);
+void delete_earlier_tallies(std::int64_t number, std::int32_t first_window);
 
 /// Deletes all tallies of a counter. Statistics do not count them, since each is a person.
-void delete_tallies(std::int32_t number);
+void delete_tallies(std::int64_t number);
 
 } // namespace dp_counter::pg
