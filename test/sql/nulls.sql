@@ -24,6 +24,21 @@ SELECT dp_running_count(flu, 1e9, 3, 5) OVER (ORDER BY t) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 5) FROM visits;
 SELECT dp_running_count(NULL, 1e9, 3, 5) FROM visits;
 
+-- PostgreSQL 19 has IGNORE NULLS. It would be no step of a row that is NULL, so it is refused, as of row_number().
+CREATE FUNCTION pg_temp.ignores_nulls(call text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('server_version_num')::integer < 190000 THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('SELECT %s IGNORE NULLS OVER (ORDER BY t) FROM visits', call);
+    RETURN true;
+EXCEPTION WHEN feature_not_supported THEN
+    RETURN false;
+END $$;
+SELECT call, pg_temp.ignores_nulls(call)
+FROM unnest(ARRAY['dp_running_count(flu, 1e9)', 'dp_running_count(flu::integer::bit, 1e9)',
+                  'dp_running_sum(flu::integer, 1e9, 1)', 'dp_monotone(t)']) AS call;
+
 -- and each has a noise of its own: with much noise neighboring releases differ
 SELECT count(*) AS releases, count(DISTINCT n) > 990 AS all_noisy
 FROM (SELECT dp_running_count(NULL::boolean, 1e-6) OVER (ORDER BY t) AS n FROM generate_series(1, 1000) t) s;

@@ -66,6 +66,9 @@ DP_FUNCTION(dp_monotone) {
     if (!WindowObjectIsValid(window)) // called by an operator, which takes any function
         ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
                         errmsg("window function dp_monotone requires an OVER clause")));
+#if PG_VERSION_NUM >= 190000
+    WinCheckAndInitializeNullTreatment(window, false, fcinfo); // refuses IGNORE NULLS
+#endif
     auto* path = static_cast<Path*>(WinGetPartitionLocalMemory(window, sizeof(Path)));
     if (path->next == nullptr)
         path->next = find_path(window, GetMemoryChunkContext(path));

@@ -90,11 +90,14 @@ void notice_radix(int k, std::int64_t rows) {
 
 // Not inlined: keeps the stack frame of the code that runs at every row small.
 template <class Form>
-pg_noinline void open_partition(WindowObject window, FmgrInfo* function, Partition* partition) {
-    check_volatile_once(function);
+pg_noinline void open_partition(WindowObject window, FunctionCallInfo call, Partition* partition) {
+    check_volatile_once(call->flinfo);
+#if PG_VERSION_NUM >= 190000
+    WinCheckAndInitializeNullTreatment(window, false, call); // refuses IGNORE NULLS
+#endif
     partition->request = read_current_request<Form>(window);
     for (int i = Form::kEpsilon; i < Form::kArguments; ++i)
-        partition->may_vary |= !get_fn_expr_arg_stable(function, i);
+        partition->may_vary |= !get_fn_expr_arg_stable(call->flinfo, i);
     if (partition->request.horizon == kUnbounded) {
         partition->request.horizon = WinGetPartitionRowCount(window);
         partition->rows_are_spooled = true;
@@ -142,7 +145,7 @@ Datum running_total(FunctionCallInfo fcinfo) {
     auto* partition =
         static_cast<Partition*>(WinGetPartitionLocalMemory(window, sizeof(Partition)));
     if (partition->stream.noise == nullptr) {
-        open_partition<Form>(window, fcinfo->flinfo, partition);
+        open_partition<Form>(window, fcinfo, partition);
     } else if (partition->may_vary) {
         check_same_request<Form>(window, partition);
     }
