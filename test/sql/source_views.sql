@@ -106,7 +106,7 @@ CALL say(true, 'person || session_user AS person, at', 'reads(person)::text AS p
     'SELECT person, at FROM (SELECT person, now() AS at FROM visits) v', 'SELECT * FROM aged', 'SELECT v.person, a.seen AS at FROM visits v JOIN aged a USING (person)', 'WITH a AS (SELECT * FROM aged) SELECT person, seen AS at FROM a',
     'SELECT person, at FROM visits UNION ALL SELECT person, seen FROM aged', 'SELECT person, max(seen) AS at FROM aged GROUP BY person', 'SELECT person, (SELECT max(seen) FROM aged) AS at FROM visits', 'SELECT person, v.at FROM visits, (VALUES (now())) AS v (at)',
     'SELECT person, s AS at FROM visits, generate_series(visits.at, visits.at, interval ''1 day'') AS s', 'SELECT coalesce(a.person, b.person) AS person, at FROM (SELECT person + date_part(''day'', at)::integer AS person FROM visits) a FULL JOIN visits b USING (person)',
-    'xmlelement(name x, at)::text AS person, at');
+    'xmlelement(name x, at)::text AS person, at', 'SELECT person, x.at FROM visits, xmltable(''/a'' PASSING xml ''<a/>'' COLUMNS at timestamptz PATH ''.'') AS x');
 -- What later majors have: JSON expressions, from 16 and 17 on, and virtual columns, from 18 on.
 DO $$
 DECLARE
@@ -123,6 +123,8 @@ BEGIN
     IF major >= 17 THEN
         ASSERT try('SELECT person, at, JSON_VALUE(note::jsonb, ''$'' RETURNING integer) AS x FROM visits', false) = 'taken';
         ASSERT try('SELECT person, JSON_VALUE(note::jsonb, ''$.datetime()'' RETURNING timestamptz) AS at FROM visits', true) ~ '^0A000 Column "at" depends on ';
+        ASSERT try('SELECT person, JSON_VALUE(note::jsonb, ''$'' RETURNING timestamptz ERROR ON EMPTY ERROR ON ERROR) AS at FROM visits', true) ~ '^0A000 Column "at" depends on ';
+        ASSERT try('SELECT person, j.at FROM visits, JSON_TABLE(note::jsonb, ''$'' COLUMNS (at timestamptz PATH ''$'' ERROR ON EMPTY ERROR ON ERROR)) AS j', true) ~ '^0A000 Column "at" depends on ';
     END IF;
 END $$;
 

@@ -170,6 +170,20 @@ bool makes_fixed_text(Node* node) {
     return true;
 }
 
+/// Whether values of one of these types, made of text, depend on more than the text. XMLTABLE,
+/// JSON_TABLE and JSON_VALUE make them so, by no call in the query.
+bool input_varies(const List* types) {
+    ListCell* cell = nullptr;
+    foreach (cell, types) {
+        Oid input = InvalidOid;
+        Oid parameter = InvalidOid;
+        getTypeInputInfo(lfirst_oid(cell), &input, &parameter);
+        if (func_volatile(input) != PROVOLATILE_IMMUTABLE)
+            return true;
+    }
+    return false;
+}
+
 /// The reason in a node of the person or the time, not in those below it; null if there is none.
 const char* why_varies(Node* node) {
     Oid function = InvalidOid;
@@ -177,12 +191,16 @@ const char* why_varies(Node* node) {
         return "the time or the session";
     if (IsA(node, XmlExpr))
         return "XML";
+    if (IsA(node, TableFunc) && input_varies(reinterpret_cast<const TableFunc*>(node)->coltypes))
+        return "XMLTABLE or JSON_TABLE";
 #if PG_VERSION_NUM >= 160000
     if (IsA(node, JsonConstructorExpr) && contain_mutable_functions(node))
         return "SQL/JSON";
 #endif
 #if PG_VERSION_NUM >= 170000
-    if (IsA(node, JsonExpr) && contain_mutable_functions(node))
+    if (IsA(node, JsonExpr) &&
+        (contain_mutable_functions(node) ||
+         input_varies(list_make1_oid(reinterpret_cast<const JsonExpr*>(node)->returning->typid))))
         return "SQL/JSON";
 #endif
     return !makes_fixed_text(node) && check_functions_in_node(node, is_mutable, &function)
