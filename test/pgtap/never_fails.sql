@@ -92,6 +92,9 @@ INSERT INTO pools SELECT 'varchar', expression FROM pools WHERE type = 'text'::r
 INSERT INTO pools
 SELECT 'interval', format('%L', value) FROM unnest(ARRAY['infinity', '-infinity']) AS value
 WHERE current_setting('server_version_num')::integer >= 170000;
+INSERT INTO pools
+SELECT to_regtype('oid8'), format('%L', value) FROM unnest(ARRAY['0', '1', '18446744073709551615']) AS value
+WHERE to_regtype('oid8') IS NOT NULL; -- from 19 on
 
 -- Every character; the longest varchar(n), of 40 MB; 280 MB, which need more than 1 GB with 4 bytes of memory for each of its own.
 CREATE TEMP TABLE long_texts AS
