@@ -162,6 +162,16 @@ UPDATE wards SET ward = 2;
 CALL dp_counter_tick('by_row');
 CALL dp_counter_tick('by_statement');
 SELECT (SELECT count FROM by_row) AS by_row, (SELECT count FROM by_statement) AS by_statement;
+-- A row that an INSERT meets is no event, nor is what the INSERT returns of it from 19 on.
+CREATE TABLE beds (id integer PRIMARY KEY);
+CREATE TRIGGER by_row AFTER INSERT OR UPDATE ON beds FOR EACH ROW EXECUTE FUNCTION dp_counter_record('by_row');
+CREATE TRIGGER by_statement AFTER INSERT ON beds REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('by_statement');
+INSERT INTO beds VALUES (1);
+DO $$ BEGIN EXECUTE 'INSERT INTO live_attacks.beds VALUES (1), (2) ON CONFLICT (id) DO '
+    || CASE WHEN current_setting('server_version_num')::integer < 190000 THEN 'NOTHING' ELSE 'SELECT FOR UPDATE RETURNING id' END; END $$;
+CALL dp_counter_tick('by_row');
+CALL dp_counter_tick('by_statement');
+SELECT (SELECT max(count) FROM by_row) AS by_row, (SELECT max(count) FROM by_statement) AS by_statement;
 
 RESET ROLE;
 SET client_min_messages = warning;
