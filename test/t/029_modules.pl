@@ -68,10 +68,25 @@ try('pgaudit', "shared_preload_libraries = 'pgaudit'\npgaudit.log = 'all'\npgaud
 	my $log = tick($node);
 	like($log, qr/AUDIT: SESSION,\d+,\d+,READ,SELECT,.* FROM public\.visits_dp /, 'pgaudit logs what a tick reads');
 	unlike($log, qr/AUDIT: .*,(?:3|$rows)$/m, 'without the number of rows');
+	is(scalar(() = $log =~ /AUDIT: .* FROM visits WHERE person <= 3/g), 0, 'nor what a function of the view reads, once for each row');
 	$read = length slurp_file($node->logfile);
 	$node->safe_psql('postgres', 'SELECT * FROM visits_dp');
-	like(slurp_file($node->logfile, $read), qr/AUDIT: .*,$rows$/m, 'which it does for a query of the view');
+	$log = slurp_file($node->logfile, $read);
+	like($log, qr/AUDIT: .*,$rows$/m, 'which it does for a query of the view');
+	is(scalar(() = $log =~ /AUDIT: .* FROM visits WHERE person <= 3/g), $rows, 'and for what its function reads');
 });
+
+# It is off in a worker; a function that turns it on for itself stands for a module that is not known.
+{
+	my $node = server('auto_explain', "shared_preload_libraries = 'auto_explain'\nauto_explain.log_min_duration = 1h\nauto_explain.log_nested_statements = on\n");
+	$node->safe_psql('postgres', 'ALTER FUNCTION is_flu SET auto_explain.log_min_duration = 0');
+	my $plans = qr/duration: .* plan:\s+Query Text: \(?SELECT count/;
+	is(scalar(() = tick($node) =~ /$plans/g), 0, 'a module is not told of the queries of functions, of which there are as many as rows');
+	$read = length slurp_file($node->logfile);
+	$node->safe_psql('postgres', 'SELECT * FROM visits_dp');
+	is(scalar(() = slurp_file($node->logfile, $read) =~ /$plans/g), $rows, 'which it is where the view is queried');
+	$node->stop;
+}
 
 try('pg_stat_kcache', "shared_preload_libraries = 'pg_stat_statements, pg_stat_kcache'\npg_stat_statements.track = all\npg_stat_kcache.track = all\n", sub {
 	my ($node) = @_;

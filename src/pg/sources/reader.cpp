@@ -7,6 +7,7 @@
 #include "pg/sources/columns.hpp"
 #include "pg/sources/person_wise.hpp"
 #include "pg/sources/view_calls.hpp"
+#include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/progress.hpp"
 #include "pg/worker/serve.hpp"
 #include "pg/worker/settings.hpp"
@@ -207,7 +208,8 @@ void run(PlannedStmt* planned, const QueryText& text, ParamListInfo bounds, Rece
     PushActiveSnapshot(GetTransactionSnapshot());
     QueryDesc* query = CreateQueryDesc(planned, text.sql.data, GetActiveSnapshot(), InvalidSnapshot,
                                        &receiver.base, bounds, nullptr, 0);
-    ExecutorStart(query, 0);
+    ExecutorStart(query, kQueryOfView);
+    fix_settings_of_run();
     show_phase("reading the source");
 #if PG_VERSION_NUM >= 180000
     ExecutorRun(query, ForwardScanDirection, 0);

@@ -60,7 +60,8 @@ static void run(QueryDesc* query, ScanDirection direction, uint64 count, bool on
 static void start(QueryDesc* query, int flags) {
     query->plannedstmt->parallelModeNeeded = false;
     forget_usage();
-    (next_start == nullptr ? standard_ExecutorStart : next_start)(query, flags);
+    const bool is_told = next_start != nullptr && (flags & kQueryOfView) != 0;
+    (is_told ? next_start : standard_ExecutorStart)(query, flags);
 }
 
 static void finish(QueryDesc* query) {
@@ -82,7 +83,8 @@ static void end(QueryDesc* query) {
     if (totals != nullptr)
         std::memset(static_cast<void*>(totals), 0, sizeof(*totals));
     forget_usage();
-    (next_end == nullptr ? standard_ExecutorEnd : next_end)(query);
+    const bool is_told = next_end != nullptr && (query->estate->es_top_eflags & kQueryOfView) != 0;
+    (is_told ? next_end : standard_ExecutorEnd)(query);
 }
 }
 

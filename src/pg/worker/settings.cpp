@@ -1,5 +1,3 @@
-#include <initializer_list>
-
 #include "pg/worker/settings.hpp"
 
 extern "C" {
@@ -32,14 +30,28 @@ constexpr Setting kSettings[] = {
     {"max_parallel_workers_per_gather", "0"},
     {"compute_query_id", "off"},
     {"pg_stat_statements.track", "none"},
+    {"pg_stat_monitor.pgsm_track", "none"},
     {"auto_explain.log_min_duration", "-1"},
     {"pgaudit.log_rows", "off"},
     {"pg_qualstats.enabled", "off"},
 };
 
+/// Of what the hooks for privileges log, which run for each query of a function: they may refuse.
+constexpr Setting kSettingsOfRun[] = {{"pgaudit.log", "none"}, {"pgaudit.role", ""}};
+
+bool is_there(const char* name) { // not of a module or a major that is not here
+    return GetConfigOption(name, true, false) != nullptr;
+}
+
 void set(const char* name, const char* value) {
-    if (GetConfigOption(name, true, false) != nullptr) // of a module or a major that is not here
+    if (is_there(name))
         SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+void set_in_nest_level(const Setting& setting) {
+    if (is_there(setting.name))
+        (void)set_config_option(setting.name, setting.value, PGC_SUSET, PGC_S_SESSION,
+                                GUC_ACTION_SAVE, true, 0, false);
 }
 
 } // namespace
@@ -53,9 +65,13 @@ void fix_settings_of_worker(int lock_timeout) {
 }
 
 void fix_settings_of_view(const char* time_zone) {
-    for (const Setting& setting : {Setting{"track_counts", "off"}, Setting{"TimeZone", time_zone}})
-        (void)set_config_option(setting.name, setting.value, PGC_SUSET, PGC_S_SESSION,
-                                GUC_ACTION_SAVE, true, 0, false);
+    set_in_nest_level({"track_counts", "off"});
+    set_in_nest_level({"TimeZone", time_zone});
+}
+
+void fix_settings_of_run() {
+    for (const Setting& setting : kSettingsOfRun)
+        set_in_nest_level(setting);
 }
 
 } // namespace dp_counter::pg

@@ -20,6 +20,9 @@ void fix_settings_of_worker(int lock_timeout);
 /// Those that last while the view is evaluated, until the GUC nest level ends.
 void fix_settings_of_view(const char* time_zone);
 
+/// From here on, until then: functions of the view run queries of their own, once for each row.
+void fix_settings_of_run();
+
 /// Runs `work`, which evaluates a view, as the owner: in a security-restricted operation as REFRESH
 /// MATERIALIZED VIEW does, read only, while the cumulative statistics stand still. Messages of the
 /// view reach the caller only if `is_heard`. If `work` raises an error, the abort of the
