@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 # Shared memory in files of the server's own folder: what is left over can be counted.
-my $node = new_node('workers', conf => "autovacuum = off\ndynamic_shared_memory_type = mmap\nrestart_after_crash = on\n");
+my $node = new_node('workers', allows_streaming => 1, conf => "autovacuum = off\ndynamic_shared_memory_type = mmap\nrestart_after_crash = on\n");
 my $limit = $PostgreSQL::Test::Utils::timeout_default;
 
 # --- helpers
@@ -100,7 +100,7 @@ sub hold
 {
 	my ($where) = @_;
 	$holder = $node->background_psql('postgres', on_error_stop => 0);
-	$holder->query("BEGIN; LOCK TABLE $lock{$where};");
+	$holder->query("SET synchronous_commit = local; BEGIN; LOCK TABLE $lock{$where};");
 	return;
 }
 sub let_go { eval { $holder->query('COMMIT;') ; $holder->quit }; return }
@@ -208,6 +208,66 @@ for (1, 2)
 	is(failed('risky') . failed('risky_too'), '5500055000', 'they have failed');
 }
 as('steward', q{DROP VIEW risky; DROP VIEW risky_too});
+
+# --- a session ends after its worker, however long that takes
+for my $function (qw(pg_cancel_backend pg_terminate_backend))
+{
+	my $name = "slow_$function";
+	declare('steward', 'facts_of_steward', $name);
+	hold('reading');
+	my $call = start_call('CALL dp_tick()');
+	is_held($call);
+	my ($session, $worker) = (caller_of($call), worker_of($call));
+	kill 'STOP', $worker;
+	sql("SELECT $function($session)");
+	usleep(1_000_000);
+	is(caller_of($call), $session, "$function: a call waits for the end of its worker");
+	kill 'CONT', $worker;
+	like(finish($call), qr/ERROR:  canceling statement|FATAL:  terminating connection/, 'and ends then');
+	let_go();
+	is(failure($node, 'CALL dp_tick()', user => 'clock') . steps($name), '3/3', 'the next tick goes on');
+}
+
+# --- synchronous standbys that do not confirm: the worker is within one of its two commits
+sub wait_for_standbys
+{
+	my ($names) = @_;
+	sql($_) for "ALTER SYSTEM SET synchronous_standby_names = '$names'", 'SELECT pg_reload_conf()';
+	until_is('the setting', sub { return sql('SHOW synchronous_standby_names') eq $names });
+	sql('CHECKPOINT'); # by the process that tells all others of it
+	return;
+}
+my %in_commit = (
+	confirmed => [ sub { }, qr/NOTICE:  \w+: 3 periods released/ ],
+	canceled => [ sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')'); ok(no_worker(), 'its worker ends') }, qr/ERROR:  canceling statement due to user request/ ],
+	'without a worker' => [ sub { sql('SELECT pg_terminate_backend(' . worker_of($_[0]) . ')'); ok(no_worker(), 'it ends') }, qr/WARNING:  \w+: the worker that reads the source ended without an answer/ ],
+);
+for my $where (qw(reading publishing))
+{
+	for my $way (sort keys %in_commit)
+	{
+		my ($end, $says) = @{ $in_commit{$way} };
+		my $name = 'commit' . ++$round;
+		my $restarts = restarts();
+		declare('steward', 'facts_of_steward', $name);
+		hold($where);
+		my $call = start_call('CALL dp_tick()');
+		is_held($call);
+		wait_for_standbys('gone');
+		let_go();
+		ok(until_is('standbys', sub { return sql("SELECT count(*) $workers AND wait_event = 'SyncRep'") eq '1' }), "a worker that waits for standbys, after $where");
+		usleep(1_000_000);
+		unlike(output($call), qr/released/, 'what nobody else can see is not told');
+		is(steps($name), $where eq 'reading' ? '0/0' : '3/0', 'nor seen');
+		$end->($call);
+		wait_for_standbys('');
+		like(finish($call), $says, "a call that is $way");
+		my $closed = stored($name);
+		is(failure($node, 'CALL dp_tick()', user => 'clock') . steps($name), '3/3', 'the next tick has nothing to do, or publishes');
+		is(stored($name), $closed, 'what was closed');
+		is(restarts(), $restarts, 'and nothing crashes');
+	}
+}
 
 # --- a caller who is gone, which its session does not see: the counter is released, or later
 {
