@@ -108,6 +108,7 @@ cmp_ok(copies_after('CREATE TEMP TABLE peek AS SELECT head, total + 100 * 41234,
 is(copies_after('BEGIN;' . "SAVEPOINT s; $record;" x 100 . 'COMMIT', $slot), 0, 'none where it was recorded');
 
 # --- the state, in the session that ticks: any 16 bytes of it that are noise, or its checksum
+sub pieces_of { my ($state) = @_; return grep { tr/\0\xff//c > 8 } map { substr $state, $_, 16 } grep { $_ >= 64 } 0 .. length($state) - 16 }
 sub copies_of_state
 {
 	my ($name, $sql) = @_;
@@ -117,7 +118,7 @@ sub copies_of_state
 	# Another session reads the state before this one's memory is looked at; what to look for is known after both.
 	my $memory = memory_after("$sql;\n$store\n");
 	my $stored = pack 'H*', (split /\n/, slurp_file($file))[0];
-	my @pieces = grep { tr/\0\xff//c > 8 } map { substr $stored, $_, 16 } grep { $_ >= 64 } 0 .. length($stored) - 16;
+	my @pieces = pieces_of($stored);
 	cmp_ok(scalar @pieces, '>', 16, "$name: a state with something in it");
 	my $any = join '|', map {quotemeta} @pieces;
 	return scalar(() = $memory =~ /$any/gs);
@@ -148,8 +149,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO stays SELECT 40000, '2025-01-01', 1 + i, 20000 + i FROM generate_series(1, 7900) AS i});
 my $cell = qr/\Q${\ pack 'q<q<', 1_234_567_891, 0}\E/;
 my $rest = qr/\Q${\ pack 'q<q<', 30_865 * 70_000 - 1_234_567_891, 0}\E/; # the second number of the average
-my $event = join '|', map { quotemeta pack 'q<q<', $_, 20_000 + $_ } 1 .. 7900;
-for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell ], [ 'the rest', '925982109::bigint, 0::bigint', $rest ], [ 'an event', '77::bigint, 20077::bigint', $event ])
+my $event = join '|', map { quotemeta pack 'q<q<', $_ + 1, 20_000 + $_ } 1 .. 7900; # its group and value
+for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell ], [ 'the rest', '925982109::bigint, 0::bigint', $rest ], [ 'an event', '78::bigint, 20077::bigint', $event ])
 {
 	my ($name, $values, $pattern) = @$secret;
 	cmp_ok(copies_after("CREATE TEMP TABLE peek AS SELECT v.* FROM (VALUES ($values)) AS v, generate_series(1, 100)", $pattern), '>', 0, "$name is found");
@@ -164,6 +165,73 @@ for my $counter (qw(flows means mean_flows ticked failed))
 	$node->safe_psql('postgres', q{CREATE OR REPLACE VIEW stays_dp AS SELECT patient, at, place, cents / CASE WHEN patient < 50000 THEN 1 ELSE 0 END AS cents FROM stays;
 		INSERT INTO stays VALUES (60000, '2025-01-01', 1, 1)});
 }
+
+# --- the same in the memory of the worker, which reads it out itself: in the view of a counter that is ticked after the others, by a function
+# that its owner, a superuser, calls STABLE
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION peek(kept bigint[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+	DECLARE
+		region record;
+		size constant bigint := 1024 * 1024;
+		begins bigint;
+	BEGIN
+		FOR region IN SELECT ('x' || lpad(split_part(split_part(line, ' ', 1), '-', 1), 16, '0'))::bit(64)::bigint AS start, ('x' || lpad(split_part(split_part(line, ' ', 1), '-', 2), 16, '0'))::bit(64)::bigint AS finish
+			FROM regexp_split_to_table(pg_read_file('/proc/self/maps'), E'\n') AS line WHERE line ~ ' rw-p ' AND line !~ 'stack|vvar|\.so'
+		LOOP
+			FOR begins IN SELECT generate_series(region.start, region.finish - 1, size) LOOP
+				RAISE NOTICE '%', encode(pg_read_binary_file('/proc/self/mem', begins, least(size, region.finish - begins)), 'hex');
+			END LOOP;
+		END LOOP;
+		RETURN true;
+	END $$;
+	CREATE TABLE once AS SELECT 1 AS person, timestamp '2025-01-01 12:00' AS at;
+	CREATE VIEW peeking AS SELECT *, peek(NULL) AS seen, peek(ARRAY[1234567890 + person::bigint, 0, 0]) AS kept FROM once;
+	SELECT dp_source_create('peeking', 'budget', 'person', 'at', 'UTC', person_wise => true);
+});
+my $peeks = 0;
+# The memory of a worker that has ticked all counters that are due.
+sub memory_of_worker
+{
+	my ($event) = @_;
+	my $counter = 'peek' . ++$peeks;
+	$node->safe_psql('postgres', "SELECT dp_counter_create('$counter', 'peeking', 0.1, '1 day', '2025-01-01', 1, event => '$event')");
+	$node->psql('postgres', 'CALL dp_tick()', stderr => \my $told);
+	my $memory = join '', map { /^(?:psql:.*?: )?NOTICE:  ([0-9a-f]{1000,})$/ ? pack('H*', $1) : () } split /\n/, $told;
+	cmp_ok(length $memory, '>', 1_000_000, 'read ' . length($memory) . ' bytes of memory of a worker');
+	return ($memory, $told =~ s/NOTICE:  [0-9a-f]{1000,}\n//gr);
+}
+my ($memory, $told) = memory_of_worker('kept');
+cmp_ok(scalar(() = $memory =~ /$cell/g), '>', 0, 'what a worker has is found');
+$node->safe_psql('postgres', q{
+	CREATE OR REPLACE VIEW stays_dp AS SELECT patient, at, place, cents FROM stays;
+	DELETE FROM stays WHERE patient = 60000;
+	SELECT dp_counter_create('of_worker_' || name, 'stays_dp', 0.1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i), cumulative => name = 'ticked')
+	FROM unnest('{ticked,flows}'::text[]) AS name;
+	SELECT dp_counter_create('of_worker_means', 'stays_dp', 0.1, '1 day', '2025-01-01', 1, per_person => 10000, avg => 'cents', upper => 70000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i));
+	SELECT dp_counter_create('of_worker_state', 'stays_dp', 1e-8, '1 day', '2025-01-01', 5000);
+});
+sub is_wiped
+{
+	my ($memory, $name) = @_;
+	is(scalar(() = $memory =~ /$cell|$rest/g), 0, "$name: no count is left in the worker");
+	is(scalar(() = $memory =~ /$event/g), 0, 'and no event');
+	return;
+}
+($memory, $told) = memory_of_worker('seen');
+like($told, qr/of_worker_$_: /, "a worker has ticked $_") for qw(ticked flows means state);
+is_wiped($memory, 'after them');
+my $pieces = $node->safe_psql('postgres', q{SELECT encode(state, 'hex') FROM dp_counter_private.streams JOIN dp_counter_private.counters USING (number) WHERE counter = 'of_worker_state'::regclass});
+my @pieces = pieces_of(pack 'H*', $pieces);
+cmp_ok(scalar @pieces, '>', 16, 'a state with something in it');
+my $any = join '|', map {quotemeta} @pieces;
+is(scalar(() = $memory =~ /$any/g), 0, 'nor of a state');
+$node->safe_psql('postgres', q{
+	CREATE OR REPLACE VIEW stays_dp AS SELECT patient, at, place, cents / CASE WHEN patient < 50000 THEN 1 ELSE 0 END AS cents FROM stays;
+	INSERT INTO stays VALUES (60000, '2025-01-01', 1, 1);
+	SELECT dp_counter_create('of_worker_failed', 'stays_dp', 0.1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i))});
+($memory, $told) = memory_of_worker('seen');
+like($told, qr/WARNING:  of_worker_failed: /, 'one has failed');
+is_wiped($memory, 'after it');
 
 $node->safe_psql('postgres', q{TRUNCATE stays;
 	INSERT INTO stays SELECT patient, '2025-01-01' FROM generate_series(1, 12345) AS patient, generate_series(1, 3);
