@@ -1,5 +1,6 @@
 // dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls.
 #include <algorithm>
+#include <cmath>
 
 #include "pg/budgets/budgets.hpp"
 
@@ -161,6 +162,16 @@ Oid read_within(FunctionCallInfo fcinfo) {
     return within;
 }
 
+/// By which factor an epsilon may make an outcome more likely, rounded up.
+const char* factor_of(Numeric epsilon) {
+    const double factor = std::exp(mechanism_epsilon(epsilon));
+    if (factor >= 1e6)
+        return psprintf("e^%s", text_of(epsilon));
+    const int digits = std::max(0, 2 - static_cast<int>(std::log10(factor)));
+    const double scale = std::pow(10.0, digits);
+    return psprintf("%.*f", digits, std::ceil(factor * scale) / scale);
+}
+
 /// What the view and its columns hold.
 void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
     const std::int32_t days = unit_of_budget(budget).per_days;
@@ -173,8 +184,9 @@ void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
         OidIsValid(within) ? psprintf(" It is a share of budget %s.", quoted_name(within)) : "";
     CreateComments(budget, RelationRelationId, 0,
                    psprintf("Budget. The charges listed here may together spend an epsilon of %s "
-                            "about %s.%s",
-                            text_of(epsilon), whom, share));
+                            "about %s. Their presence changes the probability of any outcome "
+                            "by at most a factor of %s.%s",
+                            text_of(epsilon), whom, factor_of(epsilon), share));
     AttrNumber column = 0;
     for (const char* text :
          {"What was charged: a counter, a budget or a query", "Epsilon of the charge",
