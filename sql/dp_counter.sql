@@ -649,7 +649,8 @@ CREATE TABLE dp_counter_private.source_counters (
     offsets    pg_catalog.int8 NOT NULL,
     key        pg_catalog.bytea NOT NULL,
     analyst    pg_catalog.bool NOT NULL,
-    begun      pg_catalog.bool NOT NULL
+    begun      pg_catalog.bool NOT NULL,
+    remembered pg_catalog.text[] NOT NULL
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -660,7 +661,7 @@ REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.source_counters
 IS 'dp_counter: what each counter over a source counts, a digest of its time zone''s offsets, and '
    'the secret key of its tallies; of one that an analyst declared, whether a tick has begun to read '
-   'rows';
+   'rows; and names and types of what it reads, for when its source was dropped';
 
 -- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
 -- for new versions of its rows.

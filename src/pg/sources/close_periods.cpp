@@ -23,6 +23,7 @@
 #include "pg/sources/plain_value.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
+#include "pg/sources/reattach.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/sources/time_zones.hpp"
 #include "pg/steps/closing.hpp"
@@ -217,9 +218,10 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     SourceRow source;
     if (!read_source(declared.source, source))
         ereport(ERROR,
-                (errcode(ERRCODE_UNDEFINED_OBJECT),
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
-                 errhint("Its releases remain, but it cannot close further steps.")));
+                 errhint("Its releases remain. It goes on when its owner declares a view of the "
+                         "same name as a source again. Or end it with dp_counter_end.")));
     const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
                             declared.since, declared.every, declared.grace};
     std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));
@@ -261,7 +263,8 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
                   Counted{due.count, collector.groups.count, declared.measure.streams(),
                           collector.cells, least_of(declared.measure), due.shown, called});
     mark_ended(counter, due.ended,
-               digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days));
+               digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days),
+               remembered_of(declared, source));
     if (type_is_enum(collector.groups.type))
         rename_groups(row.number, names_of(collector.groups), collector.groups.count);
     return row.steps == last && last != row.horizon ? Closed::part : Closed::all;

@@ -7,6 +7,7 @@
 #include "pg/sources/periods.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reader.hpp"
+#include "pg/sources/reattach.hpp"
 #include "pg/sources/tallies.hpp"
 #include "pg/sources/time_zones.hpp"
 
@@ -184,6 +185,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.unit = unit_of_source(declaration.source);
     row.offsets =
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
+    row.remembered = remembered_of(row, declaration.source);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
                                                          : DatumGetBool(arguments.cumulative.value);
     declaration.sensitivity = sensitivity_of(declaration, periods);

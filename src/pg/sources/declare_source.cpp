@@ -11,6 +11,7 @@
 #include "pg/sources/person_wise.hpp"
 #include "pg/sources/plain_value.hpp"
 #include "pg/sources/reader.hpp"
+#include "pg/sources/reattach.hpp"
 #include "pg/sources/time_zones.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -237,6 +238,9 @@ DP_FUNCTION(dp_source_create) {
     take_source_types(budget, plain_type(column_type(source, row.person)),
                       column_type(source, row.at));
     insert_source(source, row);
+    forget_lost_sources();
+    reattach_counters(source, row);
+    restate_guarantees(source, row);
     if (GetComment(source, RelationRelationId, 0) == nullptr) // else its owner has said it
         comment_on_source(source, row);
     PG_RETURN_VOID();

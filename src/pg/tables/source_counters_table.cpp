@@ -7,6 +7,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
@@ -33,7 +34,8 @@ enum Column {
     kOffsets,
     kKey,
     kAnalyst,
-    kBegun
+    kBegun,
+    kRemembered
 };
 
 SecretKey key_of(Oid counter) {
@@ -76,6 +78,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.key = DatumGetByteaPCopy(values[kKey]);
             row.analyst = DatumGetBool(values[kAnalyst]);
             row.begun = DatumGetBool(values[kBegun]);
+            row.remembered = PointerGetDatum(DatumGetArrayTypePCopy(values[kRemembered]));
         });
 }
 
@@ -106,7 +109,8 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kOffsets, Int64GetDatum(row.offsets)},
                        {kKey, PointerGetDatum(row.key)},
                        {kAnalyst, BoolGetDatum(row.analyst)},
-                       {kBegun, BoolGetDatum(row.begun)}});
+                       {kBegun, BoolGetDatum(row.begun)},
+                       {kRemembered, row.remembered}});
 }
 
 void mark_begun(Oid counter) {
@@ -114,10 +118,21 @@ void mark_begun(Oid counter) {
         raise_dropped();
 }
 
-void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets) {
+void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets, Datum remembered) {
+    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
+                               {{kEnded, TimestampTzGetDatum(ended)},
+                                {kOffsets, Int64GetDatum(offsets)},
+                                {kRemembered, remembered}}))
+        raise_dropped();
+}
+
+void attach_counter(Oid counter, const SourceCounterRow& row) {
     if (!replace_in_secret_row(
             kSourceCounters, {key_of(counter)},
-            {{kEnded, TimestampTzGetDatum(ended)}, {kOffsets, Int64GetDatum(offsets)}}))
+            {{kSource, ObjectIdGetDatum(row.source)},
+             {kEvent, Int16GetDatum(row.event), row.event == InvalidAttrNumber},
+             {kValue, Int16GetDatum(row.measure.column), row.measure.column == InvalidAttrNumber},
+             {kBy, Int16GetDatum(row.by), row.by == InvalidAttrNumber}}))
         raise_dropped();
 }
 

@@ -30,6 +30,7 @@ struct SourceCounterRow {
     bytea* key;           ///< of its tallies
     bool analyst;         ///< declared by a role that does not own the source
     bool begun;           ///< of an analyst's: a tick may have read rows
+    Datum remembered;     ///< text[]: what it reads, for when its source is gone (reattach.hpp)
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
@@ -43,8 +44,12 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row);
 /// Stores that a tick of an analyst's counter begins to read rows.
 void mark_begun(Oid counter);
 
-/// Stores when the last closed period ended, and the offsets with which that was computed.
-void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets);
+/// Stores when the last closed period ended, the offsets with which that was computed, and what the
+/// counter has read.
+void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets, Datum remembered);
+
+/// Stores the source and the columns of a counter whose source was dropped.
+void attach_counter(Oid counter, const SourceCounterRow& row);
 
 /// Stores how many groups there are.
 void update_groups(Oid counter, std::int32_t groups);
@@ -56,7 +61,7 @@ void update_groups(Oid counter, std::int32_t groups);
 void forget_tally_key(Oid counter);
 
 /// The OIDs of a source's counters that have not ended and whose views are there, in
-/// CurrentMemoryContext.
+/// CurrentMemoryContext; of InvalidOid those whose source was dropped.
 [[nodiscard]] List* counters_of_source(Oid source);
 
 /// Removes a dropped source from its counters, which stay. If they kept its OID, a restored dump

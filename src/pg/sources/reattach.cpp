@@ -1,0 +1,161 @@
+#include <cstring>
+
+#include "pg/sources/reattach.hpp"
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/columns.hpp"
+#include "pg/sources/plain_value.hpp"
+#include "pg/sources/time_zones.hpp"
+#include "pg/tables/counters_table.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// The elements of the array. A column's type follows its name.
+enum Part {
+    kView,
+    kPerson,
+    kTime,
+    kEvent,
+    kValue = kEvent + 2,
+    kBy = kValue + 2,
+    kParts = kBy + 2
+};
+
+/// Null where the counter has no such column.
+const char* parts_of(Datum remembered, const char** parts) {
+    Datum* texts = nullptr;
+    bool* nulls = nullptr;
+    int count = 0;
+    deconstruct_array(DatumGetArrayTypeP(remembered), TEXTOID, -1, false, TYPALIGN_INT, &texts,
+                      &nulls, &count);
+    for (int i = 0; i < kParts; ++i)
+        parts[i] = i < count && !nulls[i] ? TextDatumGetCString(texts[i]) : nullptr;
+    return parts[kView];
+}
+
+[[noreturn]] void raise_cannot_go_on(Oid counter, Oid source, int sqlstate, const char* detail) {
+    ereport(ERROR,
+            (errcode(sqlstate),
+             errmsg("counter \"%s\" cannot go on with view \"%s\"", name_of_relation(counter),
+                    name_of_relation(source)),
+             errdetail("%s", detail),
+             errhint("Its source, of this name, was dropped. Change the view, or end the counter "
+                     "first (dp_counter_end).")));
+    pg_unreachable();
+}
+
+/// The column of this name; 0 where the counter reads none.
+AttrNumber column_named(Oid counter, Oid source, const char* name) {
+    const AttrNumber column = name == nullptr ? InvalidAttrNumber : get_attnum(source, name);
+    if (name != nullptr && column <= InvalidAttrNumber)
+        raise_cannot_go_on(counter, source, ERRCODE_UNDEFINED_COLUMN,
+                           psprintf("It reads column \"%s\", which the view does not have.", name));
+    return column;
+}
+
+/// Raises an error where the view is not what the counter remembers.
+void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& source,
+                const char* const* before) {
+    const char* now[kParts];
+    (void)parts_of(remembered_of(row, source), now);
+    for (int i = kPerson; i < kParts; ++i) {
+        if (before[i] == nullptr || std::strcmp(before[i], now[i]) == 0)
+            continue;
+        const char* what = i == kPerson ? "The person"
+                           : i == kTime ? "The time"
+                                        : psprintf("Column \"%s\"", before[i - 1]);
+        raise_cannot_go_on(
+            counter, row.source, ERRCODE_DATATYPE_MISMATCH,
+            psprintf("%s is of type %s, and was of type %s.", what, now[i], before[i]));
+    }
+    const std::int32_t days = unit_of_source(source).per_days;
+    if (digest_of_offsets(source.time_zone, row.since, days) != row.offsets)
+        raise_cannot_go_on(counter, row.source, ERRCODE_INVALID_PARAMETER_VALUE,
+                           psprintf("Time zone \"%s\" has other offsets from UTC than that of the "
+                                    "counter's periods.",
+                                    source.time_zone));
+}
+
+/// Whether the counter, which has no source, may go on with this one.
+bool is_of(Oid counter, std::int64_t number, const SourceCounterRow& row, Oid source,
+           const SourceRow& declared, const char** parts) {
+    const char* view = parts_of(row.remembered, parts);
+    const Oid budget = budget_of_counter(number);
+    return view != nullptr && std::strcmp(view, quoted_name(source)) == 0 && !row.analyst &&
+           owner_of(counter) == owner_of(source) && OidIsValid(budget) &&
+           is_within(budget, declared.budget_number);
+}
+
+void reattach(Oid counter, Oid source, const SourceRow& declared) {
+    LockRelationOid(counter, AccessShareLock); // against DROP
+    if (!is_view(counter))
+        return;
+    lock_counter(counter);
+    SourceCounterRow row;
+    CounterRow parameters;
+    const char* parts[kParts];
+    if (!read_counter(counter, parameters) || parameters.has_ended ||
+        !read_source_counter(counter, row) || OidIsValid(row.source) ||
+        !is_of(counter, parameters.number, row, source, declared, parts))
+        return;
+    row.source = source;
+    row.event = column_named(counter, source, parts[kEvent]);
+    row.measure.column = column_named(counter, source, parts[kValue]);
+    row.by = column_named(counter, source, parts[kBy]);
+    check_same(counter, row, declared, parts);
+    attach_counter(counter, row);
+    ereport(NOTICE, (errmsg("counter \"%s\" goes on with source \"%s\"", name_of_relation(counter),
+                            name_of_relation(source))));
+}
+
+} // namespace
+
+Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source) {
+    const auto type = [&](AttrNumber column) {
+        return format_type_be_qualified(column_type(counter.source, column));
+    };
+    const char* parts[kParts] = {};
+    parts[kView] = quoted_name(counter.source);
+    parts[kPerson] =
+        format_type_be_qualified(plain_type(column_type(counter.source, source.person)));
+    parts[kTime] = type(source.at);
+    const auto add = [&](Part part, AttrNumber column) {
+        if (column == InvalidAttrNumber)
+            return;
+        parts[part] = get_attname(counter.source, column, false);
+        parts[part + 1] = type(column);
+    };
+    add(kEvent, counter.event);
+    add(kValue, counter.measure.column);
+    add(kBy, counter.by);
+    Datum texts[kParts] = {};
+    bool nulls[kParts] = {};
+    for (int i = 0; i < kParts; ++i) {
+        nulls[i] = parts[i] == nullptr;
+        texts[i] = nulls[i] ? Datum{0} : CStringGetTextDatum(parts[i]);
+    }
+    int size = kParts;
+    int first = 1;
+    return PointerGetDatum(
+        construct_md_array(texts, nulls, 1, &size, &first, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+void reattach_counters(Oid source, const SourceRow& row) {
+    const ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(InvalidOid))
+        reattach(lfirst_oid(cell), source, row);
+}
+
+} // namespace dp_counter::pg

@@ -1,0 +1,25 @@
+// A source that was dropped, and a view of its name that is declared in its place: the counters go
+// on with it.
+//
+// A load that drops its tables and makes them again (DROP ... CASCADE) takes the source along, and
+// not its counters. Each remembers what it reads, by names and types, as of its declaration or its
+// last tick: the source's row, the view and its columns are gone by then.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+namespace dp_counter::pg {
+
+/// What a counter that reads these columns of its source remembers: an array of text, or NULLs.
+[[nodiscard]] Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source);
+
+/// Lets the counters of the view's owner that remember a source of its name and budget, now
+/// dropped, go on with it, but for those of analysts. Raises undefined_column, datatype_mismatch
+/// and invalid_parameter_value where one of them cannot. The caller has locked the source.
+void reattach_counters(Oid source, const SourceRow& row);
+
+} // namespace dp_counter::pg
