@@ -22,6 +22,7 @@ cd "$work"
 	PATH="$("$pg_config" --bindir):$PATH" \
 	PERL5LIB="$pgxs_test/perl" \
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
+	LANG="${LANG:-C.UTF-8}" \
 	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
 	prove -j "${PROVE_JOBS:-$(nproc)}" "$@" ${PROVE_TESTS:-t/*.pl}
