@@ -347,6 +347,26 @@ for my $call (q{dp_counter_tick('behind')}, 'dp_tick()')
 	$third->quit;
 }
 is(steps('behind') . failed('behind'), '0/0fine', 'nothing is half done');
+# Two calls, each of which holds what the other one's worker waits for. One of them ends, and the other one may.
+as('steward', q{
+	CREATE FUNCTION other_gate() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(8); RETURN true; END $$;
+	CREATE VIEW gated_too AS SELECT person, at, other_gate() AS open FROM facts;
+	SELECT dp_source_create('gated_too', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
+	SELECT dp_counter_create('behind_too', 'gated_too', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
+	GRANT UPDATE ON behind_too TO clock});
+{
+	sql('SELECT pg_advisory_lock(9)');
+	my %common = (before => q{\set VERBOSITY verbose}, then => 'SELECT pg_advisory_lock_shared(9)', settings => '-c statement_timeout=60000');
+	my @both = (start_call(q{CALL dp_counter_tick('behind')}, %common, holds => 8), start_call(q{CALL dp_counter_tick('behind_too')}, %common, holds => 7));
+	until_is('their locks', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid IN (7, 8) AND granted}) eq '2' });
+	sql('SELECT pg_advisory_unlock(9)');
+	my @told = map { finish($_) } @both;
+	like(join('', @told), $deadlock, 'two calls that wait for each other');
+	like($_, qr/$deadlock|NOTICE:  00000: behind\w*: 3 periods released/, 'one has its turn after the other, or fails too') for @told;
+	is(failure($node, 'CALL dp_tick()', user => 'clock') . steps('behind', 'behind_too'), '3/3 3/3', 'then both go on');
+	as('steward', q{SELECT dp_counter_drop('behind_too'); SELECT dp_counter_drop('behind');
+		SELECT dp_counter_create('behind', 'gated', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open'); GRANT UPDATE ON behind TO clock});
+}
 as('steward', q{
 	SELECT dp_counter_drop('behind');
 	CREATE FUNCTION talks(person integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE NOTICE '%', repeat('talk ', 100); RETURN true; END $$;

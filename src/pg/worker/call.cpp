@@ -3,6 +3,7 @@
 #include "pg/worker/call.hpp"
 
 #include "pg/server/commits.hpp"
+#include "pg/worker/deadlock.hpp"
 #include "pg/worker/job.hpp"
 #include "pg/worker/progress.hpp"
 
@@ -16,12 +17,9 @@ extern "C" {
 #include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/shm_mq.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 #if PG_VERSION_NUM >= 180000
@@ -126,9 +124,8 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
     registration.bgw_restart_time = BGW_NEVER_RESTART;
     strlcpy(registration.bgw_library_name, library, sizeof registration.bgw_library_name);
     strlcpy(registration.bgw_function_name, call.entry, sizeof registration.bgw_function_name);
-    snprintf(registration.bgw_name, sizeof registration.bgw_name, "dp_counter worker for PID %d",
-             MyProcPid);
-    strlcpy(registration.bgw_type, "dp_counter worker", sizeof registration.bgw_type);
+    strlcpy(registration.bgw_name, name_of_worker(MyProcPid), sizeof registration.bgw_name);
+    strlcpy(registration.bgw_type, kWorkerType, sizeof registration.bgw_type);
     registration.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(worker.segment));
     registration.bgw_notify_pid = MyProcPid;
     for (int turn = 0; !RegisterDynamicBackgroundWorker(&registration, &worker.handle); ++turn) {
@@ -137,43 +134,6 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
         wait_for(kSlotTurn);
     }
     shm_mq_set_handle(worker.answers, worker.handle);
-}
-
-/// Whether the process waits for a lock that this session holds, at once or by way of others. Looks
-/// at each process once: there are more ways than processes, 2^n where n wait for one lock.
-bool waits_for_this(int pid) {
-    List* waiting = list_make1_int(pid); // it grows while it is read
-    for (int i = 0; i < list_length(waiting); ++i) {
-        CHECK_FOR_INTERRUPTS();
-        ArrayType* blockers = DatumGetArrayTypeP(
-            DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(list_nth_int(waiting, i))));
-        const auto* pids = reinterpret_cast<const std::int32_t*>(ARR_DATA_PTR(blockers));
-        const int count = ArrayGetNItems(ARR_NDIM(blockers), ARR_DIMS(blockers));
-        for (int j = 0; j < count; ++j) {
-            if (pids[j] == MyProcPid)
-                return true;
-            waiting = list_append_unique_int(waiting, pids[j]);
-        }
-    }
-    return false;
-}
-
-/// PostgreSQL's own search for deadlocks does not know that this session waits for the worker.
-void check_deadlock(const Worker& worker) {
-    pid_t pid = 0;
-    if (GetBackgroundWorkerPid(worker.handle, &pid) != BGWH_STARTED)
-        return;
-    MemoryContext memory =
-        AllocSetContextCreate(CurrentMemoryContext, "dp_counter deadlock", ALLOCSET_SMALL_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(memory);
-    const bool is_deadlock = waits_for_this(pid);
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(memory);
-    if (is_deadlock)
-        ereport(ERROR, (errcode(ERRCODE_T_R_DEADLOCK_DETECTED), errmsg("deadlock detected"),
-                        errdetail("The worker that reads the source waits for a lock that this "
-                                  "session holds."),
-                        errhint("Release the session's advisory locks before the call.")));
 }
 
 /// The next message, and null if the worker has ended.
@@ -190,7 +150,7 @@ const char* receive(const Worker& worker, Size& size) {
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
         if ((event & WL_TIMEOUT) != 0)
-            check_deadlock(worker);
+            check_deadlock(worker.handle);
     }
 }
 
