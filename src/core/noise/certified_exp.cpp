@@ -68,4 +68,15 @@ Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator, unsig
     return result;
 }
 
+Enclosure ratio_of(const LaplaceScale& scale, unsigned bits) {
+    BigInt numerator = BigInt(scale.epsilon.mantissa()) * BigInt(scale.divisor);
+    BigInt denominator(scale.sensitivity);
+    const int exponent = scale.epsilon.exponent();
+    if (exponent < 0)
+        denominator <<= static_cast<unsigned>(-exponent);
+    else
+        numerator <<= static_cast<unsigned>(exponent);
+    return exp_of_minus(numerator, denominator, bits);
+}
+
 } // namespace dp_counter

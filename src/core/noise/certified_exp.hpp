@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/big_integer.hpp"
+#include "core/noise/laplace_scale.hpp"
 
 namespace dp_counter {
 
@@ -28,5 +29,8 @@ struct Enclosure {
 /// series of exp(-y) with every term rounded outwards, then s squarings rounded outwards.
 [[nodiscard]] Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator,
                                      unsigned bits);
+
+/// Encloses exp(-1 / scale), the ratio of discrete Laplace noise, likewise.
+[[nodiscard]] Enclosure ratio_of(const LaplaceScale& scale, unsigned bits);
 
 } // namespace dp_counter

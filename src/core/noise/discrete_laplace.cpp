@@ -13,23 +13,6 @@ namespace {
 constexpr int kBase = 16;
 constexpr unsigned kTableBits = 96;
 
-BigInt big(uint128 value) {
-    return (BigInt(static_cast<std::uint64_t>(value >> 64)) << 64) |
-           BigInt(static_cast<std::uint64_t>(value));
-}
-
-/// The ratio of digit 0, exp(-1/scale).
-Enclosure base_ratio(const LaplaceScale& scale, unsigned bits) {
-    BigInt numerator = BigInt(scale.epsilon.mantissa()) * BigInt(scale.divisor);
-    BigInt denominator = big(scale.sensitivity);
-    const int exponent = scale.epsilon.exponent();
-    if (exponent < 0)
-        denominator <<= static_cast<unsigned>(-exponent);
-    else
-        numerator <<= static_cast<unsigned>(exponent);
-    return exp_of_minus(numerator, denominator, bits);
-}
-
 /// ratio^1 .. ratio^16
 std::vector<Enclosure> powers(const Enclosure& ratio, unsigned bits) {
     std::vector<Enclosure> power{ratio};
@@ -104,7 +87,7 @@ DiscreteLaplace::DiscreteLaplace(const LaplaceScale& scale) : scale_(scale) {
 
     unsigned bits = first_precision(scale, digit_count_);
     for (bool certified = false; !certified; bits *= 2) {
-        Enclosure ratio = base_ratio(scale, bits);
+        Enclosure ratio = ratio_of(scale, bits);
         certified = certify(minus(ratio, bits), bits, sign_.word[0], sign_.tail[0]);
         for (int i = 0; i < digit_count_ && certified; ++i) {
             const std::vector<Enclosure> power = powers(ratio, bits);
@@ -167,14 +150,14 @@ int DiscreteLaplace::settle_tie(int index, std::int32_t word, RandomSource& rand
 }
 
 int DiscreteLaplace::settle_exactly(int index, uint128 first_96_bits, RandomSource& random) const {
-    BigInt uniform = big(first_96_bits); // the number lies in [uniform, uniform + 1] / 2^drawn
+    BigInt uniform(first_96_bits); // the number lies in [uniform, uniform + 1] / 2^drawn
     unsigned drawn = kTableBits;
     for (unsigned bits = first_precision(scale_, digit_count_);; bits *= 2) {
         while (drawn + 128 <= bits) {
             uniform = BigInt(uniform << 32) | BigInt(random.next32());
             drawn += 32;
         }
-        Enclosure ratio = base_ratio(scale_, bits);
+        Enclosure ratio = ratio_of(scale_, bits);
         std::vector<Enclosure> thresholds;
         if (index == kSign) {
             thresholds.push_back(minus(ratio, bits));

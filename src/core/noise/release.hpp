@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/noise/box_noise.hpp"
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/privacy_unit.hpp"
 #include "core/noise/random_source.hpp"
@@ -29,6 +30,17 @@ public:
         return sampler.draw(*random_);
     }
 
+    /// The secret radius of a block of box noise, and the noise of a step within it. Throws as
+    /// above.
+    [[nodiscard]] std::int64_t draw_radius(const BoxNoise& sampler) const {
+        check(sampler);
+        return sampler.draw_radius(*random_);
+    }
+    [[nodiscard]] std::int64_t draw_within(const BoxNoise& sampler, std::int64_t radius) const {
+        check(sampler);
+        return BoxNoise::draw_within(radius, *random_);
+    }
+
 private:
     [[nodiscard]] bool covers(const LaplaceScale& scale) const noexcept {
         const auto epsilon = [](const Epsilon& e) {
@@ -37,6 +49,10 @@ private:
         const uint128 least = static_cast<uint128>(unit_.sensitivity) * scale.divisor;
         const bool less = scale.sensitivity < least;
         return ((epsilon(scale.epsilon) ^ epsilon(unit_.epsilon)) | (less ? 1U : 0U)) == 0;
+    }
+    void check(const BoxNoise& sampler) const {
+        if (!covers(sampler.law().scale())) [[unlikely]]
+            throw_foreign();
     }
     [[noreturn]] static void throw_foreign();
 

@@ -1,0 +1,42 @@
+#include "core/noise/box_law.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "core/base/error.hpp"
+
+namespace dp_counter {
+
+BoxLaw::BoxLaw(const PrivacyUnit& of, std::int32_t steps) : unit(of), size(steps) {
+    if (size < 1 || size > kMostSize)
+        throw Error(Fault::parameter,
+                    "the steps of a block must be between 1 and " + std::to_string(kMostSize) +
+                        ", not " + std::to_string(size),
+                    "They are the k of the counter in dp_counters.");
+}
+
+double BoxLaw::variance() const {
+    const double rate = 1 / scale().value();
+    const double q = std::exp(-rate);
+    const double p = -std::expm1(-rate);
+    double weight = 1; // q^j
+    double sum = 0;
+    double first = 0;
+    double second = 0;
+    double j = 0;
+    for (const double number : eulerian_numbers<double>(size)) {
+        const double share = number * weight;
+        sum += share;
+        first += share * j;
+        second += share * j * j;
+        weight *= q;
+        ++j;
+    }
+    const double geometrics = size + 1;
+    const double mean_of_j = first / sum;
+    const double mean = geometrics * q / p + mean_of_j;
+    const double variance = geometrics * q / (p * p) + second / sum - mean_of_j * mean_of_j;
+    return (variance + mean * mean + mean) / 3;
+}
+
+} // namespace dp_counter
