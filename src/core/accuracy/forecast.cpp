@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <new>
+#include <string>
+#include <type_traits>
 
 #include "core/accuracy/noise_distribution.hpp"
 
@@ -74,6 +76,8 @@ template <class Ask>
 auto Forecast::ask(const AskedNoise& noise, Ask&& ask) {
     if (const auto* request = std::get_if<Request>(&noise))
         return ask(errors(*request));
+    if (const auto* box = std::get_if<BoxError>(&noise))
+        return ask(*box);
     return ask(std::get<IndependentError>(noise));
 }
 
@@ -95,21 +99,27 @@ std::int64_t Forecast::half_width(const AskedNoise& noise, std::int64_t t, doubl
 ShareInterval Forecast::share_interval(const AskedNoise& noise, std::int64_t a, std::int64_t b,
                                        std::int64_t t, double confidence, std::int64_t since) {
     check_confidence(confidence);
-    return ask(noise, [&](auto& errors) {
-        const NoiseClass law = errors.noise_class(t, since);
-        Quantiles& known = remembered(quantiles_, kQuantiles, law, confidence);
-        if (!(known.confidence == confidence && known.noise == law))
-            known = {law, confidence, {}};
-        std::optional<ShareQuantiles> quantiles;
-        return dp_counter::share_interval(a, b, [&](int node) {
-            double& quantile = known.node[node];
-            if (quantile == 0) {
-                if (!quantiles)
-                    quantiles.emplace(errors.share_quantiles(t, confidence, since));
-                quantile = quantiles->at(node);
-            }
-            return quantile;
-        });
+    return ask(noise, [&](auto& errors) -> ShareInterval {
+        if constexpr (std::is_same_v<std::decay_t<decltype(errors)>, BoxError>) {
+            throw Error(Fault::parameter,
+                        "mechanism \"" + std::string(kBoxName) + "\" has no averages",
+                        "It is the noise of a counter of persons.");
+        } else {
+            const NoiseClass law = errors.noise_class(t, since);
+            Quantiles& known = remembered(quantiles_, kQuantiles, law, confidence);
+            if (!(known.confidence == confidence && known.noise == law))
+                known = {law, confidence, {}};
+            std::optional<ShareQuantiles> quantiles;
+            return dp_counter::share_interval(a, b, [&](int node) {
+                double& quantile = known.node[node];
+                if (quantile == 0) {
+                    if (!quantiles)
+                        quantiles.emplace(errors.share_quantiles(t, confidence, since));
+                    quantile = quantiles->at(node);
+                }
+                return quantile;
+            });
+        }
     });
 }
 

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 #include "core/accuracy/stream_error.hpp"
 
@@ -31,7 +32,7 @@ struct ForecastReport {
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
 /// What an answer is about: releases of a running count, or numbers that are each released once.
-using AskedNoise = std::variant<Request, IndependentError>;
+using AskedNoise = std::variant<Request, IndependentError, BoxError>;
 
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
 /// up to 64 mechanisms, 131,072 half widths and the quantiles of 16,384 shares (10 MB, as they are
@@ -48,7 +49,7 @@ public:
     /// report_of(errors(request), epoch)
     [[nodiscard]] const ForecastReport& report(const Request& request, int epoch = 0);
 
-    /// With the errors of the noise, StreamError's or IndependentError itself:
+    /// With the errors of the noise, StreamError's or those asked about themselves:
     /// errors.variance_at(t, since)
     [[nodiscard]] double variance_at(const AskedNoise& noise, std::int64_t t, std::int64_t since);
 
@@ -56,7 +57,8 @@ public:
     [[nodiscard]] std::int64_t half_width(const AskedNoise& noise, std::int64_t t,
                                           double confidence, std::int64_t since = 0);
 
-    /// dp_counter::share_interval(a, b, errors.share_quantiles(t, confidence, since))
+    /// dp_counter::share_interval(a, b, errors.share_quantiles(t, confidence, since)). Throws Error
+    /// (parameter) for box noise, which no average has.
     [[nodiscard]] ShareInterval share_interval(const AskedNoise& noise, std::int64_t a,
                                                std::int64_t b, std::int64_t t, double confidence,
                                                std::int64_t since = 0);

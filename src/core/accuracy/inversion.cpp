@@ -16,31 +16,30 @@ using std::numbers::pi;
 /// of the smoothed form, and rounding.
 constexpr double kShare = 0.25;
 
-double period_for(const CharacteristicFunction& phi, const Inversion::Limits& limits, double eta) {
+double period_for(const Characteristic& phi, const Inversion::Limits& limits, double eta) {
     return limits.reach + eta + phi.tail_radius(kShare * limits.tolerance);
 }
 
 /// The odd number of lattice points in a period.
-double points_for(const CharacteristicFunction& phi, const Inversion::Limits& limits) {
+double points_for(const Characteristic& phi, const Inversion::Limits& limits) {
     const double half = std::ceil(period_for(phi, limits, 0) * phi.lattice() / 2) + 1;
     return 2 * half + 1;
 }
 
 } // namespace
 
-Inversion::Inversion(const CharacteristicFunction& phi, const Limits& limits, double period,
-                     double eta)
+Inversion::Inversion(const Characteristic& phi, const Limits& limits, double period, double eta)
     : phi_(&phi), limits_(limits), step_(2 * pi / period), eta_(eta),
       // The tail of the Kaiser-Bessel transform: (2/pi) sum of 1/k abs(g) <= 1/sinh(beta).
       beta_(std::asinh(1 / (kShare * limits.tolerance))), unit_(beta_ / std::sinh(beta_)) {}
 
-Inversion Inversion::smoothed(const CharacteristicFunction& phi, double eta, const Limits& limits) {
+Inversion Inversion::smoothed(const Characteristic& phi, double eta, const Limits& limits) {
     Inversion result(phi, limits, period_for(phi, limits, eta), eta);
     result.add(std::max(1.0, std::floor(result.beta_ / eta / result.step_)));
     return result;
 }
 
-Inversion Inversion::lattice(const CharacteristicFunction& phi, const Limits& limits) {
+Inversion Inversion::lattice(const Characteristic& phi, const Limits& limits) {
     const double points = points_for(phi, limits);
     Inversion result(phi, limits, points / phi.lattice(), 0);
     result.points_ = points;
@@ -48,7 +47,7 @@ Inversion Inversion::lattice(const CharacteristicFunction& phi, const Limits& li
     return result;
 }
 
-double Inversion::lattice_points(const CharacteristicFunction& phi, const Limits& limits) noexcept {
+double Inversion::lattice_points(const Characteristic& phi, const Limits& limits) noexcept {
     return (points_for(phi, limits) - 1) / 2;
 }
 
@@ -60,7 +59,7 @@ void Inversion::add(double last) {
         double first;
         double last;
     };
-    constexpr double kBatch = CharacteristicFunction::kBatch;
+    constexpr double kBatch = Characteristic::kBatch;
     // Longer ranges hold a point where the widest factor of phi returns to 1.
     const double longest = std::max(kBatch, std::floor(pi / 2 / (phi_->largest_weight() * step_)));
     std::vector<Range> todo;
@@ -92,7 +91,7 @@ void Inversion::add(double last) {
 }
 
 void Inversion::sum(double first, int count) {
-    double values[CharacteristicFunction::kBatch];
+    double values[Characteristic::kBatch];
     phi_->evaluate(first * step_, step_, count, values);
     spent_ += static_cast<std::int64_t>(count) * phi_->groups();
     for (int i = 0; i < count; ++i) {

@@ -15,7 +15,7 @@ namespace dp_counter {
 ///     2b/L + (2/pi) sum over k >= 1 of sin(b theta_k) / k * phi(theta_k) g(theta_k)
 ///
 /// is exactly the probability that S + G lies in (-b, b) modulo L. What is left out of the sum is
-/// bounded: blocks of k in which phi is small everywhere (CharacteristicFunction::supremum) are
+/// bounded: blocks of k in which phi is small everywhere (Characteristic::supremum) are
 /// skipped, others are halved and, when short, summed. Two ways to make the sum finite:
 ///
 ///   smoothed  G has the Kaiser-Bessel density on [-eta, eta], so that g(theta) vanishes but for
@@ -34,8 +34,8 @@ public:
         std::int64_t budget;
     };
 
-    static Inversion smoothed(const CharacteristicFunction& phi, double eta, const Limits& limits);
-    static Inversion lattice(const CharacteristicFunction& phi, const Limits& limits);
+    static Inversion smoothed(const Characteristic& phi, double eta, const Limits& limits);
+    static Inversion lattice(const Characteristic& phi, const Limits& limits);
 
     /// False where the budget did not suffice: then probability() must not be used.
     [[nodiscard]] bool complete() const noexcept { return spent_ <= limits_.budget; }
@@ -48,11 +48,11 @@ public:
     [[nodiscard]] Value at(double b) const;
 
     /// The number of k in lattice(), to choose between the two.
-    [[nodiscard]] static double lattice_points(const CharacteristicFunction& phi,
+    [[nodiscard]] static double lattice_points(const Characteristic& phi,
                                                const Limits& limits) noexcept;
 
 private:
-    Inversion(const CharacteristicFunction& phi, const Limits& limits, double period, double eta);
+    Inversion(const Characteristic& phi, const Limits& limits, double period, double eta);
 
     /// Sums or skips k = 1..last.
     void add(double last);
@@ -64,7 +64,7 @@ private:
         std::int32_t count;
     };
 
-    const CharacteristicFunction* phi_; ///< used while constructing only
+    const Characteristic* phi_; ///< used while constructing only
     Limits limits_;
     double step_;       ///< 2 pi / L
     double points_ = 0; ///< M of the lattice form, 0 in the smoothed one
