@@ -1065,7 +1065,8 @@ WHERE r.may_tick
 COMMENT ON VIEW dp_counters
 IS 'The counters whose views the current user may read or that it may tick, or all of them for '
    'members of pg_monitor; public values only. stddev and released_at are those of the last '
-   'release; per_person is for a person''s life or each own window, whose length is per; every is '
+   'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
+   'unit changes; per_person is for a person''s life or each own window, whose length is per; every is '
    'the length of a period or, for an event counter, the least time between two steps; since is '
    'local to time_zone; ended is the end of the last released period, and ended_at when '
    'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
@@ -1360,7 +1361,8 @@ IS 'Returns the standard deviation of the release after step rows, or of its dif
    'release after since_step rows. It reads no data and is exact; the rounding of bridge and hat '
    'counts as a variance of 1/12 each, too much for a difference of few steps at a large epsilon. With mechanism laplace it is that of the sum of step - '
    'since_step numbers, each released once (dp_count, dp_laplace, a counter that is not '
-   'cumulative); horizon is ignored.';
+   'cumulative), and with box that of these periods of a counter with mechanism box; horizon is '
+   'ignored.';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -1385,7 +1387,8 @@ IS 'Returns the shortest interval, or one wider by 1 at each end, around a relea
    'with probability confidence. It is computed from the exact distribution of the noise and '
    'reads no data; its ends are moved into within, where the truth is for certain. With mechanism '
    'laplace, released is the sum of step - since_step numbers, each released once (dp_count, '
-   'dp_laplace, a counter that is not cumulative); horizon is ignored.';
+   'dp_laplace, a counter that is not cumulative), and with box that of these periods of a counter '
+   'with mechanism box; horizon is ignored.';
 
 CREATE FUNCTION dp_avg(
     above bigint,

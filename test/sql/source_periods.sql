@@ -16,7 +16,8 @@ CALL dp_source_tick('visits_dp');
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM spring ORDER BY step;
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM autumn ORDER BY step;
 
--- A count of persons without a bound: its noise is for the most periods that an own window can touch, by all of them. The calendar
+-- A count of persons without a bound: its noise is for the most periods that an own window can touch, and one more with groups,
+-- or, without groups, for the most blocks of k periods. By all of them. The calendar
 -- repeats itself after 400 years, but seven-year periods do not. Before 2018 clocks in Sao Tome were on UTC for a century.
 CREATE TABLE moments (person integer, d date, t timestamp, z timestamptz);
 CREATE FUNCTION most_touched(since timestamp, every interval, per interval, zone text, periods integer) RETURNS integer LANGUAGE plpgsql AS $$
@@ -31,18 +32,18 @@ BEGIN
     END LOOP;
     RETURN inside + 1;
 END $$;
-CREATE FUNCTION noise_is_for(at text, since timestamp, every interval, per interval, zone text, horizon bigint DEFAULT NULL, grouped boolean DEFAULT false) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE sensitivity bigint;
+CREATE FUNCTION noise_is_for(at text, since timestamp, every interval, per interval, zone text, horizon bigint DEFAULT NULL, grouped boolean DEFAULT false, OUT blocks bigint, OUT size integer) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM dp_budget_create('renewing', 1, per);
     CREATE VIEW moments_dp AS SELECT *, 'a' AS ward FROM moments;
     PERFORM dp_source_create('moments_dp', 'renewing', 'person', at, zone);
     PERFORM dp_counter_create('persons', 'moments_dp', 1, every, since, horizon, persons => true, "by" => CASE WHEN grouped THEN 'ward' END, groups => CASE WHEN grouped THEN '{a}'::text[] END);
-    SELECT c.sensitivity INTO sensitivity FROM dp_counters AS c WHERE counter = 'persons'::regclass;
+    SELECT c.sensitivity, c.k INTO blocks, size FROM dp_counters AS c WHERE counter = 'persons'::regclass;
     RAISE EXCEPTION USING ERRCODE = 'DP000';
-EXCEPTION WHEN SQLSTATE 'DP000' THEN RETURN sensitivity;
+EXCEPTION WHEN SQLSTATE 'DP000' THEN NULL;
 END $$;
-SELECT since, every, per, at, zone, noise_is_for(at, since, every, per, zone), most_touched(since, every, per, zone, periods)
+SELECT since, every, per, at, zone, g.blocks - 1 AS noise_is_for, most_touched(since, every, per, zone, periods),
+       n.blocks, n.size, most_touched(since, n.size * every, per, zone, periods) AS most_blocks
 FROM (VALUES (timestamp '2025-01-01', interval '1 day', interval '1 day', 'd', 'UTC', 1000),
              ('2025-01-01', '1 day', '1 day', 't', 'UTC', 1000), ('2025-01-01 10:00', '1 day', '1 day', 't', 'UTC', 1000),
              ('2025-01-01', '3 days', '1 day', 'd', 'UTC', 1000), ('2025-01-01', '7 days', '7 days', 'd', 'UTC', 1000),
@@ -51,9 +52,10 @@ FROM (VALUES (timestamp '2025-01-01', interval '1 day', interval '1 day', 'd', '
              ('2025-01-31', '1 month', '365 days', 't', 'UTC', 4800), ('2025-02-01', '2 months', '61 days', 'd', 'UTC', 2400),
              ('2025-01-01', '7 years', '2557 days', 'd', 'UTC', 400), ('2024-01-01', '11 years', '4018 days', 't', 'UTC', 400),
              ('2025-01-01', '1 day', '365 days', 'z', 'Europe/Berlin', 5000), ('2025-01-01', '1 month', '365 days', 'z', 'Europe/Berlin', 480),
-             ('1950-01-01', '1 day', '365 days', 'z', 'Africa/Sao_Tome', 28000)) AS v (since, every, per, at, zone, periods);
+             ('1950-01-01', '1 day', '365 days', 'z', 'Africa/Sao_Tome', 28000)) AS v (since, every, per, at, zone, periods),
+     noise_is_for(at, since, every, per, zone, NULL, true) AS g, noise_is_for(at, since, every, per, zone) AS n;
 -- a horizon limits it only where it is shorter; with groups it is one more
-SELECT horizon, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon) AS periods, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon, true) AS of_groups
+SELECT horizon, noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon) AS blocks, (noise_is_for('d', '2025-01-01', '7 days', '365 days', 'UTC', horizon, true)).blocks AS of_groups
 FROM unnest(ARRAY[1, 52, 53, 54, 1000, NULL]) AS horizon;
 
 -- A zone whose rules have changed since the declaration moves periods, but nothing is read that was not charged: of a counter

@@ -136,7 +136,11 @@ AskedNoise noise_of(const CounterRow& row) {
                              .k = {Int32GetDatum(row.k), row.k == 0},
                              .mechanism = {PointerGetDatum(row.mechanism), false}});
     const PrivacyUnit unit = read_unit(epsilon, sensitivity);
-    return run([&] { return IndependentError(unit); });
+    return run([&]() -> AskedNoise {
+        if (row.block != 0)
+            return BoxError({unit, row.block});
+        return IndependentError(unit);
+    });
 }
 
 /// Their noise, from public parameters. Trivial.
@@ -145,6 +149,8 @@ public:
     explicit Noise(const Asked& asked) : noise_(noise_of(asked.row)) {
         if (!asked.row.cumulative)
             lag_ = asked.lag;
+        if (asked.row.block != 0)
+            block_ = asked.row.block;
     }
 
     struct Error {
@@ -174,16 +180,17 @@ public:
     }
 
 private:
-    /// The noise of single periods depends on their number alone.
+    /// The noise of single periods depends on their number alone, and on where a block begins.
     void place(std::int64_t& step, std::int64_t& since) const {
         if (lag_ == 0)
             return;
-        step = lag_;
-        since = 0;
+        since %= block_;
+        step = since + lag_;
     }
 
     AskedNoise noise_;
-    std::int64_t lag_ = 0; ///< of single periods
+    std::int64_t lag_ = 0;   ///< of single periods
+    std::int64_t block_ = 1; ///< of box noise
     Error known_[2] = {};
 };
 

@@ -24,8 +24,8 @@ void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* s
         CreateComments(counter, RelationRelationId, ++column, text);
     };
     if (source != nullptr) {
-        const Promise promise{&source->row,       &source->source, &source->unit,
-                              source->cumulative, epsilon,         source->sensitivity};
+        const Promise promise{&source->row, &source->source,     &source->unit, source->cumulative,
+                              epsilon,      source->sensitivity, source->block};
         guarantee = guarantee_of(promise);
         texts = column_texts(promise);
         comment("Beginning of the period");

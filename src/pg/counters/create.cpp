@@ -10,8 +10,10 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/source_counter.hpp"
+#include "pg/steps/boxes.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -63,6 +65,7 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
             args[kPerPerson],
             args[kBy],
             read_written_groups(args[kGroups], args[kGroupsFrom], args[kGroupsColumn]),
+            args[kEpsilon],
             args[kEvery],
             args[kSince],
             args[kGrace],
@@ -94,8 +97,8 @@ void check_independent(const Parameters& parameters) {
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("%s requires cumulative => true", parameters.k.isnull ? "mechanism" : "k"),
-                 errhint("A counter that is not cumulative adds independent noise to the "
-                         "count of each period.")));
+                 errhint("A counter that is not cumulative adds noise to the count of each period "
+                         "by itself.")));
 }
 
 /// Makes a counter and its view; with a source where one is declared.
@@ -114,17 +117,21 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     if (source != nullptr)
         check_limits(*source, epsilon, request.horizon);
     const bool has_cells = source != nullptr && !source->cumulative;
+    const std::int32_t block = has_cells ? source->block : 0;
     std::optional<StoredState> state;
-    if (has_cells)
+    struct varlena* bytes = nullptr; // independent noise has no state
+    if (block != 0)
+        bytes = new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
+    else if (has_cells)
         check_cells(request.unit);
     else
-        state = new_state(CurrentMemoryContext, request);
+        bytes = state.emplace(new_state(CurrentMemoryContext, request)).bytes;
     const auto [counter, number] =
         create_view(DatumGetTextPP(parameters.name.value), source, extension);
-    insert_counter(counter, number, epsilon, request, has_cells ? nullptr : &state->spec,
-                   parameters.every);
-    if (!has_cells)
-        insert_streams(number, 1, source != nullptr ? source->streams : 1, state->bytes);
+    insert_counter(counter, number, epsilon, request, state.has_value() ? &state->spec : nullptr,
+                   block, parameters.every);
+    if (bytes != nullptr)
+        insert_streams(number, 1, source != nullptr && !has_cells ? source->streams : 1, bytes);
     insert_publication(number);
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);

@@ -38,6 +38,12 @@ constexpr const char* kTotals =
     "SELECT 'last ' || CASE n WHEN 1 THEN '' ELSE n || ' ' END || 'of ' || last || ' periods', n, "
     "last, last - n FROM unnest('{1,4,12,52}'::int8[]) AS n WHERE n < last";
 
+/// Of box noise a sum is the less accurate the more of it is in one block, and not only then: the
+/// widest of all places in a block that the counter has. `first` is the steps before.
+constexpr const char* kPlaces =
+    "generate_series(0, CASE c.mechanism WHEN 'box' THEN "
+    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END) AS first";
+
 /// It runs as the caller. The function sets the search path to pg_catalog. The extension's
 /// functions get all their arguments, of the very types: another function in the same schema may
 /// fit nearly.
@@ -46,13 +52,15 @@ const char* statement(bool is_cumulative, const char* extension) {
         "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
         "ELSE '' END, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
         "c.k, c.mechanism, c.sensitivity, line.since::int8), "
-        "upper(%s.dp_interval(0::int8, line.step, c.horizon, c.epsilon::float8, 0.95::float8, "
-        "c.k, c.mechanism, c.sensitivity, line.since::int8, NULL::int8range)) - 1, "
+        "(SELECT max(upper(%s.dp_interval(0::int8, line.step + first, c.horizon, "
+        "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "
+        "NULL::int8range))) - 1 FROM %s), "
         "cardinality(c.groups), c.sensitivity, c.epsilon, "
         "(SELECT b.remaining FROM %s.dp_budgets AS b WHERE b.budget = $2), c.per, $3 "
         "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
         "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
-        extension, extension, extension, extension, kFarStep, is_cumulative ? kTotals : kSums);
+        extension, extension, kPlaces, extension, extension, kFarStep,
+        is_cumulative ? kTotals : kSums);
 }
 
 /// What is known of a counter over a source: the budget charged, or none, and the guarantee.
@@ -70,7 +78,7 @@ Known known_of(Oid counter, const CounterRow& row) {
         return {budget_of_counter(row.number), nullptr};
     const BudgetUnit unit = unit_of_source(source);
     return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
-                                                         row.epsilon, row.sensitivity})};
+                                                         row.epsilon, row.sensitivity, row.block})};
 }
 
 } // namespace

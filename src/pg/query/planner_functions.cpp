@@ -46,18 +46,28 @@ RequestArguments request_arguments(FunctionCallInfo fcinfo, int first, int optio
             .mechanism = fcinfo->args[optional + 1]};
 }
 
-/// Whether it names independent noise, which is no mechanism of a running count.
-bool is_independent(const Argument& mechanism) {
+/// The name, if it is that of noise of single numbers, which is no mechanism of a running count.
+const char* name_of_single(const Argument& mechanism) {
     if (mechanism.isnull)
-        return false;
-    const struct varlena* name = PG_DETOAST_DATUM_PACKED(mechanism.value);
-    return std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)) == kIndependentName;
+        return nullptr;
+    const struct varlena* text = PG_DETOAST_DATUM_PACKED(mechanism.value);
+    const std::string_view name(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+    return name == kIndependentName ? kIndependentName : name == kBoxName ? kBoxName : nullptr;
+}
+
+BoxError read_box(const RequestArguments& arguments) {
+    check_not_null(arguments.k, "k", "It is the number of periods of a block of box noise.");
+    const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
+    return run([&] { return BoxError({unit, DatumGetInt32(arguments.k.value)}); });
 }
 
 /// The noise that a function is asked about.
 AskedNoise read_noise(const RequestArguments& arguments) {
-    if (!is_independent(arguments.mechanism))
+    const char* single = name_of_single(arguments.mechanism);
+    if (single == nullptr)
         return read_request(arguments);
+    if (single == kBoxName)
+        return read_box(arguments);
     if (!arguments.k.isnull)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,
@@ -209,9 +219,9 @@ Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, double
 DP_FUNCTION(dp_plan) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    if (is_independent(fcinfo->args[3]))
+    if (const char* single = name_of_single(fcinfo->args[3]))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("mechanism \"%s\" has nothing to plan", kIndependentName),
+                        errmsg("mechanism \"%s\" has nothing to plan", single),
                         errhint("dp_stddev and dp_interval show the error of a sum of numbers that "
                                 "are each released once, dp_counter_plan that of a counter.")));
     const Request request = read_request(request_arguments(fcinfo, 0, 2));

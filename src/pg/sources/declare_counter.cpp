@@ -1,6 +1,10 @@
 #include "pg/sources/declare_counter.hpp"
 
+#include "core/noise/box_law.hpp"
+
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/columns.hpp"
 #include "pg/sources/groups.hpp"
@@ -125,29 +129,85 @@ ViewColumn period_column(Oid type) {
     return {"period", "date", "pg_catalog.date(pg_catalog.timezone('UTC', period))"};
 }
 
-/// The most that one unit can change, in l1, all cells of the counter together: for this the noise
-/// is made.
-std::int64_t sensitivity_of(const SourceDeclaration& declaration, std::int64_t horizon) {
+/// The most blocks of so many periods that one unit can change.
+std::int64_t touched_blocks(const SourceDeclaration& declaration, std::int64_t horizon,
+                            std::int32_t block) {
     const SourceCounterRow& row = declaration.row;
-    if (row.per_person != 0)
-        return row.per_person * row.measure.largest();
-    const BudgetUnit& unit = declaration.unit;
-    if (unit.per_days == 0 && horizon == kUnbounded)
+    const std::int64_t all = horizon == kUnbounded ? kMostPeriods : (horizon + block - 1) / block;
+    if (declaration.unit.per_days == 0)
+        return all;
+    return std::min(all,
+                    most_periods({column_type(row.source, declaration.source.at),
+                                  declaration.source.time_zone, row.since, row.every, row.grace},
+                                 declaration.unit.per_days, block));
+}
+
+/// The box noise of least variance.
+BoxLaw choose_box(const SourceDeclaration& declaration, std::int64_t horizon, double epsilon) {
+    // A window of days can begin within a block, unless the only block is all of the counter.
+    const bool begins_within =
+        declaration.unit.per_days > 1 && (horizon == kUnbounded || horizon > BoxLaw::kMostSize);
+    const std::int64_t fewest = begins_within ? 2 : 1;
+    std::int64_t blocks[BoxLaw::kMostSize];
+    for (std::int32_t size = 1; size <= BoxLaw::kMostSize; ++size) {
+        blocks[size - 1] = touched_blocks(declaration, horizon, size);
+        if (blocks[size - 1] <= fewest)
+            break;
+    }
+    return run([&] {
+        return dp_counter::choose_box(Epsilon(epsilon), fewest,
+                                      [&](std::int32_t size) { return blocks[size - 1]; });
+    });
+}
+
+/// For what the noise is made: sensitivity and block of the declaration. Persons without a bound
+/// and without groups change no period by more than 1.
+void set_noise(SourceDeclaration& declaration, std::int64_t horizon, double epsilon) {
+    const SourceCounterRow& row = declaration.row;
+    if (row.per_person != 0) {
+        declaration.sensitivity = row.per_person * row.measure.largest();
+        return;
+    }
+    if (declaration.unit.per_days == 0 && horizon == kUnbounded)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("persons without per_person requires a horizon where the budget is "
                                "for a person's whole life"),
                         errhint("A person may count in every period. Declare a horizon, "
                                 "per_person, or a budget with per.")));
-    if (unit.per_days == 0)
-        return horizon;
+    if (row.by == InvalidAttrNumber && !declaration.cumulative) {
+        const BoxLaw law = choose_box(declaration, horizon, epsilon);
+        declaration.sensitivity = law.unit.sensitivity;
+        declaration.block = law.size;
+        return;
+    }
     // In the last period that a window touches, the person may count by an event of the next window
     // instead, in another group.
-    const std::int64_t touched =
-        most_periods({column_type(row.source, declaration.source.at), declaration.source.time_zone,
-                      row.since, row.every, row.grace},
-                     unit.per_days);
-    return (horizon == kUnbounded ? touched : std::min(touched, horizon)) +
-           (row.by != InvalidAttrNumber ? 1 : 0);
+    const bool moves = row.by != InvalidAttrNumber && declaration.unit.per_days != 0;
+    declaration.sensitivity = touched_blocks(declaration, horizon, 1) + (moves ? 1 : 0);
+}
+
+/// The variance of a period's noise; of totals something that rises with it.
+double variance_of(const SourceDeclaration& declaration, double epsilon) {
+    return run([&] {
+        const PrivacyUnit unit(Epsilon(epsilon), declaration.sensitivity);
+        return declaration.block != 0 ? BoxLaw(unit, declaration.block).variance()
+                                      : unit.scale(1).variance();
+    });
+}
+
+void notice_useless_bound(const SourceDeclaration& declaration, std::int64_t horizon,
+                          double epsilon) {
+    if (declaration.unit.per_days == 0 && horizon == kUnbounded)
+        return; // it has to have one
+    SourceDeclaration unbounded = declaration;
+    unbounded.row.per_person = 0;
+    set_noise(unbounded, horizon, epsilon);
+    if (variance_of(unbounded, epsilon) < variance_of(declaration, epsilon))
+        ereport(NOTICE, (errmsg("per_person => %lld has more noise than no bound",
+                                static_cast<long long>(declaration.row.per_person)),
+                         errdetail("Without per_person a person counts in every period, with less "
+                                   "noise."),
+                         errhint("Leave per_person out.")));
 }
 
 } // namespace
@@ -188,7 +248,10 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     row.remembered = remembered_of(row, declaration.source);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
                                                          : DatumGetBool(arguments.cumulative.value);
-    declaration.sensitivity = sensitivity_of(declaration, periods);
+    const double epsilon = mechanism_epsilon(read_decimal_epsilon(arguments.epsilon));
+    set_noise(declaration, periods, epsilon);
+    if (row.measure.kind == MeasureKind::persons && row.per_person != 0)
+        notice_useless_bound(declaration, periods, epsilon);
     return declaration;
 }
 

@@ -25,7 +25,7 @@ struct SourceArguments {
     MeasureArguments measure;
     Argument per_person, by;
     WrittenGroups groups;
-    Argument every, since, grace, cumulative;
+    Argument epsilon, every, since, grace, cumulative;
     Argument budget;
 };
 
@@ -38,7 +38,8 @@ struct SourceDeclaration {
     Oid owner;                ///< of an analyst's counter: the source's; else invalid
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
-    std::int64_t sensitivity; ///< the most that one unit can change, in l1
+    std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks
+    std::int32_t block;       ///< of box noise the periods of a block; else 0
     std::int32_t streams;
     Datum* groups;         ///< their names, texts; null without `by`
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group

@@ -35,8 +35,10 @@ const char* cost(Numeric epsilon, std::int64_t times, std::int64_t by = 1) {
     const auto number = [](std::int64_t n) {
         return DirectFunctionCall1(int8_numeric, Int64GetDatum(n));
     };
-    Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon), number(times));
-    if (by == 1)
+    const bool is_whole = times % by == 0;
+    Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon),
+                                        number(is_whole ? times / by : times));
+    if (is_whole)
         return text_of(DatumGetNumeric(product));
     product = DirectFunctionCall2(numeric_div, product, number(by));
     const double about = DatumGetFloat8(DirectFunctionCall1(numeric_float8, product));
@@ -52,17 +54,22 @@ struct Costs {
     std::int64_t row; ///< one row of the view more or less, divided by `by`
     std::int64_t by;
     std::int64_t other; ///< any other change of the unit's rows
+    std::int64_t days;  ///< all rows of any one window's length, divided by `by`
     std::int64_t next;  ///< all rows of any n windows' length: n + next
 };
 
 /// A row that is removed lets another one in. Persons without a bound are added or removed in the
-/// periods of the row alone, or move to another group there.
+/// periods of the row alone, or move to another group there. With box noise that is one block, and
+/// days that begin within a window touch one block more than it.
 Costs costs_of(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
     if (row.per_person != 0)
-        return {2, row.per_person, 2, 2};
+        return {2, row.per_person, 2, 3 * row.per_person, 2};
+    const std::int64_t by = promise.sensitivity;
+    if (promise.block != 0)
+        return {1, by, 1, by + 1, 1};
     const std::int64_t moves = row.by == InvalidAttrNumber ? 1 : 2;
-    return {moves, promise.sensitivity, moves, 1};
+    return {moves, by, moves, 2 * by, 1};
 }
 
 const char* plural(std::int64_t count) {
@@ -95,8 +102,17 @@ void append_costs(StringInfo text, const Promise& promise) {
     const Costs costs = costs_of(promise);
     Numeric epsilon = promise.epsilon;
     const int days = promise.unit->per_days;
+    if (promise.block > 1)
+        appendStringInfo(text,
+                         " The noise is made for blocks of %d periods, of which %s touches at most "
+                         "%lld.",
+                         promise.block, days != 0 ? "a window" : "a person",
+                         static_cast<long long>(promise.sensitivity));
     appendStringInfo(
-        text, " One row of the view more or less costs at most %s, any other change %s %s",
+        text, " One row of the view more or less%s costs at most %s, any other change %s %s",
+        promise.block > 1    ? ", or all rows of a person in one block,"
+        : promise.block == 1 ? ", or all rows of a person in one period,"
+                             : "",
         cost(epsilon, costs.row, costs.by),
         days != 0 ? "within one window" : "of the rows of one person", cost(epsilon, costs.other));
     if (days != 0)
@@ -104,8 +120,9 @@ void append_costs(StringInfo text, const Promise& promise) {
             text,
             "; all its rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
             "row moved to another window %s",
-            days, plural(days), cost(epsilon, 1 + costs.next), static_cast<long long>(costs.next),
-            text_of(epsilon), cost(epsilon, 2 * costs.row, costs.by));
+            days, plural(days), cost(epsilon, costs.days, costs.by),
+            static_cast<long long>(costs.next), text_of(epsilon),
+            cost(epsilon, 2 * costs.row, costs.by));
     appendStringInfoChar(text, '.');
 }
 
@@ -169,7 +186,8 @@ void restate_guarantees(Oid source, const SourceRow& row) {
                               &unit,
                               parameters.cumulative,
                               parameters.epsilon,
-                              parameters.sensitivity};
+                              parameters.sensitivity,
+                              parameters.block};
         const char* comment = GetComment(counter, RelationRelationId, 0);
         const char* own = opening(promise);
         if (comment != nullptr && std::strncmp(comment, own, std::strlen(own)) == 0)

@@ -22,6 +22,7 @@ struct Promise {
     bool cumulative;
     Numeric epsilon;
     std::int64_t sensitivity;
+    std::int32_t block; ///< of box noise, of which one unit changes `sensitivity`; else 0
 };
 
 /// The guarantee, in sentences: for whom, the bound, and what other changes of the rows cost

@@ -271,13 +271,14 @@ std::int64_t early_period(const Schedule& schedule, Timestamp time) {
 // Days that begin at a midnight touch one period more than they have boundaries inside, after their
 // beginning. The first of n boundaries is at most its local time less the least offset, the last
 // one at least its local time less the greatest.
-std::int64_t most_periods(const Schedule& schedule, std::int32_t days) {
+std::int64_t most_periods(const Schedule& schedule, std::int32_t days, std::int32_t block) {
     const Offsets offsets = offsets_of(schedule);
     const std::int64_t length = days * USECS_PER_DAY;
-    const std::int64_t every = schedule.every.day * USECS_PER_DAY + schedule.every.time;
-    if (schedule.every.month == 0 && every % USECS_PER_DAY != 0) // begins anywhere in a day
+    const Interval between = times(schedule.every, block);
+    const std::int64_t every = between.day * USECS_PER_DAY + between.time;
+    if (between.month == 0 && every % USECS_PER_DAY != 0) // begins anywhere in a day
         return (length + offsets.most - offsets.least - 1) / every + 2;
-    if (schedule.every.month == 0) {
+    if (between.month == 0) {
         const std::int64_t begin = last_midnight(schedule.since - offsets.least);
         return floor_quotient(begin + length + offsets.most - schedule.since - 1, every) + 2;
     }
@@ -286,12 +287,11 @@ std::int64_t most_periods(const Schedule& schedule, std::int32_t days) {
     Schedule by_month = schedule;
     by_month.every.month = 1;
     std::int64_t inside = 0;
-    for (std::int32_t month = 0; month < kMonths;
-         month += std::gcd(schedule.every.month, kMonths)) {
+    for (std::int32_t month = 0; month < kMonths; month += std::gcd(between.month, kMonths)) {
         CHECK_FOR_INTERRUPTS();
         const std::int64_t begin = last_midnight(local_end(by_month, month) - offsets.least);
         const auto boundary = [&](std::int64_t n) {
-            return local_end(by_month, month + n * schedule.every.month) - offsets.most;
+            return local_end(by_month, month + n * between.month) - offsets.most;
         };
         while (boundary(inside) < begin + length)
             ++inside;

@@ -87,7 +87,9 @@ void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until);
 
 /// The most periods that `days` days, which begin at a midnight of the times' face, can touch: 13
 /// months or 53 weeks in 365 days, 54 where weeks do not begin at midnight. For a timestamptz the
-/// zone's offsets up to 60 years from now count, as known today.
-[[nodiscard]] std::int64_t most_periods(const Schedule& schedule, std::int32_t days);
+/// zone's offsets up to 60 years from now count, as known today. Or the most blocks of so many
+/// periods, from the first one on.
+[[nodiscard]] std::int64_t most_periods(const Schedule& schedule, std::int32_t days,
+                                        std::int32_t block = 1);
 
 } // namespace dp_counter::pg

@@ -6,6 +6,8 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/secret_memory.hpp"
+#include "pg/server/wall.hpp"
+#include "pg/steps/boxes.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/releases_table.hpp"
@@ -32,6 +34,17 @@ StoredState close_stream(MemoryContext context, const CounterRow& row, SecretRow
     stored.state = next.bytes;
     update_stream(streams, stored);
     return next;
+}
+
+/// The steps of a stream with box noise, which releases each of them by itself.
+void close_boxes(MemoryContext context, const CounterRow& row, const PrivacyUnit& unit,
+                 SecretRowsInOrder& streams, std::int32_t stream, const int128* counts,
+                 std::int64_t steps, ClosedRelease* closed) {
+    StreamRow stored;
+    next_stream(streams, stream, stored);
+    const BoxLaw law = run([&] { return BoxLaw(unit, row.block); });
+    stored.state = release_boxes(context, law, stored.state, row.steps, counts, steps, closed);
+    update_stream(streams, stored);
 }
 
 /// From the releases of its two numbers at one step; of totals, with what was asked for.
@@ -62,7 +75,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     MemoryContext caller = MemoryContextSwitchTo(context);
     const NewSecretRows releases = begin_releases();
     SecretRowsInOrder streams{};
-    if (row.cumulative)
+    if (row.has_streams())
         streams = begin_streams(row.number);
     MemoryContextSwitchTo(stream_context);
     for (std::int32_t stream = 1; stream <= counted.groups * counted.numbers; ++stream) {
@@ -76,6 +89,9 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         if (row.cumulative)
             next = close_stream(stream_context, row, streams, stream, totals, counted.steps,
                                 of_number);
+        else if (row.block != 0)
+            close_boxes(stream_context, row, unit, streams, stream, totals, counted.steps,
+                        of_number);
         else
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
         if (number + 1 == numbers) {
@@ -88,7 +104,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         MemoryContextReset(stream_context); // wipes the state
     }
     MemoryContextSwitchTo(caller);
-    if (row.cumulative)
+    if (row.has_streams())
         end_rows_in_order(streams);
     end_secret_rows(releases);
     row.steps += counted.steps;

@@ -1,5 +1,8 @@
+#include <cstring>
+
 #include "pg/tables/counters_table.hpp"
 
+#include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 
 #include "pg/server/quiet_statistics.hpp"
@@ -40,15 +43,17 @@ enum Column {
     kTimeline
 };
 
-/// The columns that name a mechanism; null: independent noise in each period.
-SecretColumn mechanism_column(const MechanismSpec* spec) {
-    return {kMechanism, CStringGetTextDatum(spec == nullptr ? kIndependentName
-                                                            : mechanism_name(spec->mechanism))};
+/// The columns that name a mechanism; null: noise in each period, in blocks of so many or, of 0,
+/// independent.
+SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block) {
+    return {kMechanism, CStringGetTextDatum(spec != nullptr ? mechanism_name(spec->mechanism)
+                                            : block != 0    ? kBoxName
+                                                            : kIndependentName)};
 }
 
-/// NULL: a bridge or hats with chosen radices.
-SecretColumn k_column(const MechanismSpec* spec) {
-    const std::int32_t k = spec == nullptr ? 0 : spec->radix;
+/// NULL: a bridge or hats with chosen radices, or independent noise.
+SecretColumn k_column(const MechanismSpec* spec, std::int32_t block) {
+    const std::int32_t k = spec != nullptr ? spec->radix : block;
     return {kK, Int32GetDatum(k), k == 0};
 }
 
@@ -129,6 +134,7 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.sensitivity = DatumGetInt64(values[kSensitivity]);
             row.mechanism = DatumGetTextPCopy(values[kMechanism]);
             row.k = nulls[kK] ? 0 : DatumGetInt32(values[kK]);
+            row.block = std::strcmp(text_to_cstring(row.mechanism), kBoxName) == 0 ? row.k : 0;
             row.has_ended = !nulls[kEndedAt];
             row.has_every = !nulls[kEvery];
             row.has_failed = !nulls[kLastFailed];
@@ -144,7 +150,7 @@ std::int64_t next_counter_number() {
 }
 
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, const Interval* every) {
+                    const MechanismSpec* spec, std::int32_t block, const Interval* every) {
     keep_in_dumps();
     const Place here = this_place();
     insert_secret_row(kCounters,
@@ -153,8 +159,8 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
                        {kEpsilon, NumericGetDatum(epsilon)},
                        {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
                        {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
-                       mechanism_column(spec),
-                       k_column(spec),
+                       mechanism_column(spec, block),
+                       k_column(spec, block),
                        {kSteps, Int64GetDatum(0)},
                        {kEvery, IntervalPGetDatum(every), every == nullptr},
                        {kCumulative, BoolGetDatum(spec != nullptr)},
@@ -165,8 +171,8 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
 
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
     if (!replace_in_secret_row(kCounters, {key_of(counter)},
-                               {mechanism_column(spec),
-                                k_column(spec),
+                               {mechanism_column(spec, row.block),
+                                k_column(spec, row.block),
                                 {kSteps, Int64GetDatum(row.steps)},
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},
                                 {kStddev, Float8GetDatum(row.stddev)}}))

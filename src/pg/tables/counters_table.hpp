@@ -21,11 +21,12 @@ struct CounterRow {
     std::int64_t number;  ///< never used again; the key of other tables
     std::int64_t horizon; ///< kUnbounded where it has none
     std::int64_t steps;   ///< closed
-    bool cumulative;      ///< else each release counts its own period, and there are no streams
+    bool cumulative;      ///< else each release counts its own period
     Numeric epsilon;
-    std::int64_t sensitivity;
-    text* mechanism; ///< and k, 0 where it is chosen: of the epoch of the last closed step
+    std::int64_t sensitivity; ///< of box noise the most blocks that a unit changes
+    text* mechanism;          ///< and k, 0 where it is chosen: of the epoch of the last closed step
     std::int32_t k;
+    std::int32_t block; ///< of box noise the steps of a block, which are its k; else 0
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
@@ -34,6 +35,9 @@ struct CounterRow {
     bool has_failed; ///< its last tick
     bool has_ended;  ///< by dp_counter_end: it closes no further step
     Place place;     ///< where it was created or resumed
+
+    /// Whether its noise has a state.
+    [[nodiscard]] bool has_streams() const { return cumulative || block != 0; }
 };
 
 /// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
@@ -62,9 +66,10 @@ void lock_counter(Oid counter);
 
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not
-/// cumulative.
+/// cumulative, which has box noise in blocks of `block` steps or, where that is 0, independent
+/// noise.
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, const Interval* every);
+                    const MechanismSpec* spec, std::int32_t block, const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
 /// `spec` as above.

@@ -1,0 +1,82 @@
+#include "pg/steps/boxes.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "core/accuracy/box_error.hpp"
+#include "core/accuracy/release_interval.hpp"
+#include "core/base/checkpoint.hpp"
+#include "core/count/box_state.hpp"
+
+#include "pg/server/backend_random.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/server/wall.hpp"
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// The noise of a law, public values alone. The last one outlives the functions below, since errors
+/// that PostgreSQL raises in them would pass over destructors.
+struct Boxes {
+    explicit Boxes(const BoxLaw& law)
+        : sampler(law), stddev(std::sqrt(law.variance())),
+          width(BoxError(law).half_width(1, kReleaseConfidence)) {}
+
+    BoxNoise sampler;
+    double stddev;
+    std::int64_t width;
+};
+std::optional<Boxes> known;
+
+void prepare(const BoxLaw& law) {
+    run([&] {
+        if (!known || !(known->sampler.law() == law))
+            known.emplace(law);
+    });
+}
+
+BoxState* allocate_state(MemoryContext context) {
+    return static_cast<BoxState*>(allocate_secret(context, sizeof(BoxState)));
+}
+
+struct varlena* store(MemoryContext context, const BoxState& state) {
+    auto* stored =
+        static_cast<struct varlena*>(allocate_secret(context, VARHDRSZ + BoxState::kBytes));
+    SET_VARSIZE(stored, VARHDRSZ + BoxState::kBytes);
+    state.encode(reinterpret_cast<unsigned char*>(VARDATA(stored)));
+    return stored;
+}
+
+} // namespace
+
+struct varlena* new_box_state(MemoryContext context, const BoxLaw& law) {
+    prepare(law);
+    return store(context, *allocate_state(context));
+}
+
+struct varlena* release_boxes(MemoryContext context, const BoxLaw& law,
+                              const struct varlena* stored, std::int64_t steps,
+                              const int128* counts, std::int64_t count, ClosedRelease* releases) {
+    prepare(law);
+    const Release release = begin_release(law.unit);
+    BoxState* state = allocate_state(context);
+    run([&] {
+        state->decode(
+            {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ},
+            law.size);
+        if (state->step != steps)
+            throw Error(Fault::corrupt,
+                        "the stored state of the counter does not match its last step",
+                        "Restore the extension's tables from a backup, or drop the counter.");
+        for (std::int64_t i = 0; i < count; ++i) {
+            checkpoint();
+            const std::int64_t released =
+                saturated(counts[i] + state->advance(known->sampler, release));
+            releases[i] = {{state->step, released, known->stddev}, known->width};
+        }
+    });
+    return store(context, *state);
+}
+
+} // namespace dp_counter::pg
