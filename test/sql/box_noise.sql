@@ -53,7 +53,7 @@ SELECT count(dp_counter_drop(counter)) FROM dp_counters WHERE counter NOT IN ('m
 SELECT declare('exact', 'years_dp', '1 month', epsilon => 500);
 SELECT sensitivity, k FROM dp_counters WHERE counter = 'exact'::regclass;
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE dp_counter_private.source_counters AS s SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - day WHERE s.counter = tick_at.counter;
+    UPDATE dp_counter_private.source_counters AS s SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
     COMMIT;
     CALL dp_counter_tick(counter);
 END $$;
