@@ -12,9 +12,11 @@ namespace {
 /// base^exponent, exponent >= 1.
 double power(double base, int exponent) noexcept {
     double result = 1;
-    for (; exponent > 0; exponent /= 2, base *= base)
+    for (; exponent > 0; exponent /= 2) {
         if (exponent % 2 == 1)
             result *= base;
+        base *= base;
+    }
     return result;
 }
 
@@ -25,7 +27,8 @@ BoxSum::BoxSum(std::int32_t size, double rate, std::vector<BoxPart> parts)
     const double peak = size / rate; // of (2R + 1)^size exp(-rate R), or half a step from it
     const double at_peak = size * std::log(2 * peak + 1) - rate * peak;
     double sum = 0;
-    for (double radius = 0;; ++radius) {
+    for (std::int64_t number = 0;; ++number) {
+        const auto radius = static_cast<double>(number);
         const double mass = std::exp(size * std::log(2 * radius + 1) - rate * radius - at_peak);
         if (radius > peak && mass < 1e-18 * sum)
             break;

@@ -7,7 +7,7 @@
 
 namespace dp_counter {
 
-BoxLaw::BoxLaw(const PrivacyUnit& of, std::int32_t steps) : unit(of), size(steps) {
+BoxLaw::BoxLaw(const PrivacyUnit& unit, std::int32_t size) : unit(unit), size(size) {
     if (size < 1 || size > kMostSize)
         throw Error(Fault::parameter,
                     "the steps of a block must be between 1 and " + std::to_string(kMostSize) +

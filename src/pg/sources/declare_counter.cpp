@@ -148,7 +148,7 @@ BoxLaw choose_box(const SourceDeclaration& declaration, std::int64_t horizon, do
     const bool begins_within =
         declaration.unit.per_days > 1 && (horizon == kUnbounded || horizon > BoxLaw::kMostSize);
     const std::int64_t fewest = begins_within ? 2 : 1;
-    std::int64_t blocks[BoxLaw::kMostSize];
+    std::int64_t blocks[BoxLaw::kMostSize] = {};
     for (std::int32_t size = 1; size <= BoxLaw::kMostSize; ++size) {
         blocks[size - 1] = touched_blocks(declaration, horizon, size);
         if (blocks[size - 1] <= fewest)
