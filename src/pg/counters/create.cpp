@@ -121,7 +121,8 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     std::optional<StoredState> state;
     struct varlena* bytes = nullptr; // independent noise has no state
     if (block != 0)
-        bytes = new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
+        bytes =
+            new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
     else if (has_cells)
         check_cells(request.unit);
     else
