@@ -1,5 +1,3 @@
-#include "pg/steps/boxes.hpp"
-
 #include <cmath>
 #include <optional>
 
@@ -7,6 +5,8 @@
 #include "core/accuracy/release_interval.hpp"
 #include "core/base/checkpoint.hpp"
 #include "core/count/box_state.hpp"
+
+#include "pg/steps/boxes.hpp"
 
 #include "pg/server/backend_random.hpp"
 #include "pg/server/secret_memory.hpp"
