@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/009_marks.pl") with prove. Their servers refuse to run as root, so root becomes
 # postgres; and as that account may see neither this folder nor write to it, the tests run on a copy. A test that hangs ends itself
-# (t/LiveCounters.pm): PostgreSQL's timers are for half an hour, since some of them run for a whole session.
+# (t/LiveCounters.pm): PostgreSQL's timers are for half an hour, since some of them run for a whole session. One more than there are
+# processors run at once, since tests wait for clocks and for servers that start.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -25,5 +26,5 @@ cd "$work"
 	LANG="${LANG:-C.UTF-8}" \
 	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
-	prove -j "${PROVE_JOBS:-$(nproc)}" "$@" ${PROVE_TESTS:-t/*.pl}
+	prove -j "${PROVE_JOBS:-$(($(nproc) + 1))}" "$@" ${PROVE_TESTS:-t/*.pl}
 ! grep -r 'TRAP: ' . >&2 # of a server with assertions

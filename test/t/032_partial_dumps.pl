@@ -81,11 +81,10 @@ my %missing = (
 for my $table (sort keys %missing)
 {
 	restore($keep, "--exclude-table-data=dp_counter_private.$table");
-	my $said = goes_on('stays');
-	like($said, qr/^\Q$missing{$table}\E|^$table$/, "without $table");
-	like(restore(sub { s/^(COPY dp_counter_private\.$table .*\n).*/$1broken/m }), qr/invalid input syntax|missing data/, "a COPY of $table that fails");
-	is(goes_on('stays'), $said, 'is the same');
+	like(goes_on('stays'), qr/^\Q$missing{$table}\E/, "without $table");
 }
+like(restore(sub { s/^(COPY dp_counter_private\.tallies .*\n).*/$1broken/m }), qr/invalid input syntax|missing data/, 'a COPY of tallies that fails');
+is(goes_on('stays'), $missing{tallies}, 'is the same as none');
 
 # --- another key of the windows is never made under a budget that has one
 restore($keep, '--exclude-table-data=dp_counter_private.window_key');
