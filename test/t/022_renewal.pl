@@ -172,7 +172,7 @@ sub tallies_are_right
 	my ($missing, $stale) = split /\|/, sql(qq{
 		WITH c AS (SELECT per, oracle.day(oracle.boundary(k, k.steps)) AS next FROM oracle.counters AS k WHERE name = '$name'),
 		latest AS (SELECT DISTINCT ON (person) person, own_window, used FROM oracle.tallies WHERE name = '$name' ORDER BY person, own_window DESC),
-		stored AS (SELECT own_window, used FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = '$name'::regclass)
+		stored AS (SELECT own_window, used FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = '$name'::regclass AND own_window < 2147483647)
 		SELECT (SELECT count(*) FROM (SELECT own_window, used FROM latest, c WHERE (own_window + 1) * per + oracle.phase(person, per) > next
 		                              EXCEPT ALL SELECT own_window, used FROM stored) AS s),
 		       (SELECT count(*) FROM stored, c WHERE (own_window + 3) * per <= next)});

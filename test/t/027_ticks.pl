@@ -25,9 +25,9 @@ sql(q{
 	SELECT dp_counter_create(name, 'facts_dp', 0.01, '1 day', '2025-01-01', horizon => 3) FROM (VALUES ('one'), ('two'), ('three')) AS t (name);
 	GRANT SELECT, UPDATE ON one, two, three TO clock;
 }, 'steward');
-my $status = q{SELECT string_agg(counter || ' ' || steps || ' ' || coalesce(periods_behind::text, 'done') || ' ' || coalesce(last_sqlstate, 'fine'), ', ' ORDER BY counter::text = 'one' DESC, counter::text = 'two' DESC) FROM dp_counters WHERE counter IN ('one'::regclass, 'two', 'three')};
+my $status = q{SELECT string_agg(counter || ' ' || steps || ' ' || coalesce(periods_behind::text, 'done') || ' ' || coalesce(last_sqlstate, 'fine'), ', ' ORDER BY counter::text = 'one' DESC, counter::text = 'two' DESC) FROM dp_counters WHERE counter IN ('one'::regclass, 'two'::regclass, 'three'::regclass)};
 my $of_one = q{SELECT string_agg(step || ' ' || count || ' ' || released_at, ', ' ORDER BY step) FROM one};
-my $released = q{SELECT string_agg(counter || ' ' || steps, ', ' ORDER BY number) FROM (SELECT counter, number, p.steps FROM dp_counter_private.counters JOIN dp_counter_private.publications AS p USING (number) WHERE counter IN ('one'::regclass, 'two', 'three')) AS t};
+my $released = q{SELECT string_agg(counter || ' ' || steps, ', ' ORDER BY number) FROM (SELECT counter::oid::regclass, number, p.steps FROM dp_counter_private.counters JOIN dp_counter_private.publications AS p USING (number) WHERE counter IN ('one'::regclass, 'two'::regclass, 'three'::regclass)) AS t};
 
 # --- statement_timeout in the middle: nothing is noted as a failure, and the rest comes later
 my $holder = $node->background_psql('postgres');
@@ -122,7 +122,7 @@ SKIP:
 	my $of_many = $memory->($worker);
 	note("memory: $singly kB singly, $together kB together; of the worker $of_few kB after 9 and $of_many kB after 999");
 	cmp_ok($together - $singly, '<', 3072, 'and no memory');
-	cmp_ok($of_many - $of_few, '<', 16384, 'nor in the worker, but for what it knows of the catalogs');
+	cmp_ok($of_many - $of_few, '<', 32768, 'nor in the worker, but for what it knows of the catalogs, with the query of each view');
 	$holder->query_safe('COMMIT;');
 	$holder->quit;
 	$session->quit;
