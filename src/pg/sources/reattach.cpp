@@ -58,8 +58,10 @@ const char* parts_of(Datum remembered, const char** parts) {
 
 /// The column of this name; 0 where the counter reads none.
 AttrNumber column_named(Oid counter, Oid source, const char* name) {
-    const AttrNumber column = name == nullptr ? InvalidAttrNumber : get_attnum(source, name);
-    if (name != nullptr && column <= InvalidAttrNumber)
+    if (name == nullptr)
+        return InvalidAttrNumber;
+    const AttrNumber column = get_attnum(source, name);
+    if (column <= InvalidAttrNumber)
         raise_cannot_go_on(counter, source, ERRCODE_UNDEFINED_COLUMN,
                            psprintf("It reads column \"%s\", which the view does not have.", name));
     return column;
