@@ -16,9 +16,10 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-void check_is_kept(const FacedTable& table, Oid view) {
+/// `read` is the number whose rows the view reads now.
+void check_is_kept(const FacedTable& table, Oid view, std::int64_t read) {
     const std::int64_t number = number_kept_with(table, view);
-    if (number != 0 && !is_face(view, number))
+    if (number != 0 && number != read)
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                  errmsg("cannot replace the query of view \"%s\"", get_rel_name(view)),
@@ -50,10 +51,13 @@ DP_FUNCTION(dp_counter_replaced) {
         elog(ERROR, "could not read the commands: %s", SPI_result_code_string(result));
     for (uint64 i = 0; i < SPI_processed; ++i) {
         bool is_null = false;
-        const Datum view = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+        const Oid view = DatumGetObjectId(
+            SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null));
+        const std::int64_t read = number_of_face(view);
         for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
-            check_is_kept(table, DatumGetObjectId(view));
-            keep_face(table, DatumGetObjectId(view));
+            check_is_kept(table, view, read);
+            if (read != 0)
+                keep_face(table, view);
         }
     }
     SPI_finish();

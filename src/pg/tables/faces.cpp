@@ -4,7 +4,7 @@ extern "C" {
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "rewrite/prs2lock.h"
+#include "rewrite/rewriteHandler.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -17,18 +17,6 @@ namespace {
 
 enum Column { kNumber, kFace }; // of both tables
 
-/// The query of a view; null for another relation.
-const Query* query_of(Relation view) {
-    if (view->rd_rel->relkind != RELKIND_VIEW || view->rd_rules == nullptr)
-        return nullptr;
-    for (int i = 0; i < view->rd_rules->numLocks; ++i) {
-        const RewriteRule* rule = view->rd_rules->rules[i];
-        if (rule->event == CMD_SELECT)
-            return linitial_node(Query, rule->actions);
-    }
-    return nullptr;
-}
-
 bool is_first_column(const void* node, int relation) {
     if (!IsA(node, Var))
         return false;
@@ -37,13 +25,13 @@ bool is_first_column(const void* node, int relation) {
 }
 
 /// Of `its first column = number`, alone or beside other conditions; else 0.
-std::int64_t number_in(const Node* condition, int relation) {
+std::int64_t number_equated(const Node* condition, int relation) {
     std::int64_t number = 0;
     if (condition != nullptr && is_andclause(condition)) {
         const ListCell* cell = nullptr;
         foreach (cell, reinterpret_cast<const BoolExpr*>(condition)->args)
             if (number == 0)
-                number = number_in(static_cast<const Node*>(lfirst(cell)), relation);
+                number = number_equated(static_cast<const Node*>(lfirst(cell)), relation);
         return number;
     }
     if (condition == nullptr || !IsA(condition, OpExpr))
@@ -73,7 +61,7 @@ std::int64_t number_read_by(const Query& query, Oid published, Oid spendings) {
         if (entry->rtekind != RTE_RELATION ||
             (entry->relid != published && entry->relid != spendings))
             continue;
-        const std::int64_t number = number_in(query.jointree->quals, relation);
+        const std::int64_t number = number_equated(query.jointree->quals, relation);
         if (number != 0)
             return number;
     }
@@ -88,10 +76,11 @@ std::int64_t number_of_face(Oid view) {
     Relation relation = RelationIdGetRelation(view);
     if (!RelationIsValid(relation))
         return 0;
-    const Query* query = query_of(relation);
-    const std::int64_t number = query == nullptr || !RelationIsSecurityView(relation)
-                                    ? 0
-                                    : number_read_by(*query, published, spendings);
+    const bool is_view = relation->rd_rel->relkind == RELKIND_VIEW && relation->rd_rules != nullptr;
+    const std::int64_t number =
+        is_view && RelationIsSecurityView(relation)
+            ? number_read_by(*get_view_query(relation), published, spendings)
+            : 0;
     RelationClose(relation);
     return number;
 }
@@ -134,19 +123,6 @@ void keep_face(const FacedTable& table, Oid view) {
     const std::int64_t number = number_of_face(view);
     if (number != 0 && !OidIsValid(face_of(table, number)))
         replace_face(table, number, view);
-}
-
-void forget_lost_faces(const FacedTable& table) {
-    List* lost = NIL;
-    visit_secret_rows(table.by_number, {}, [&](const Datum* values, const bool*) {
-        const Oid face = DatumGetObjectId(values[kFace]);
-        if (OidIsValid(face) && !is_face(face, DatumGetInt64(values[kNumber])))
-            lost = lappend_number(lost, DatumGetInt64(values[kNumber]));
-    });
-    const ListCell* cell = nullptr;
-    foreach (cell, lost)
-        if (!OidIsValid(face_of(table, number_at(cell))))
-            replace_face(table, number_at(cell), InvalidOid);
 }
 
 } // namespace dp_counter::pg

@@ -42,7 +42,4 @@ inline constexpr FacedTable kFacesOfBudgets{kBudgets, kBudgetsByFace};
 /// own: one of a dump, say, whose view came later or under another name.
 void keep_face(const FacedTable& table, Oid view);
 
-/// Forgets the OIDs of faces that are lost, before another relation has one of them.
-void forget_lost_faces(const FacedTable& table);
-
 } // namespace dp_counter::pg
