@@ -61,11 +61,13 @@ void end_worker(int /*code*/, Datum argument) {
     hide_phase();
 }
 
-void wait_for(long milliseconds) {
-    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds,
-                    PG_WAIT_EXTENSION);
+/// Waits for the latch; false where it was not set in this time.
+bool wait_for(long milliseconds) {
+    const int event = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                                milliseconds, PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
+    return (event & WL_TIMEOUT) == 0;
 }
 
 /// The file that the procedure's code is in, as CREATE FUNCTION has it.
@@ -131,7 +133,7 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
     for (int turn = 0; !RegisterDynamicBackgroundWorker(&registration, &worker.handle); ++turn) {
         if (!IsUnderPostmaster || turn == kSlotTurns)
             raise_no_slot();
-        wait_for(kSlotTurn);
+        (void)wait_for(kSlotTurn);
     }
     shm_mq_set_handle(worker.answers, worker.handle);
 }
@@ -145,11 +147,7 @@ const char* receive(const Worker& worker, Size& size) {
             return static_cast<const char*>(data);
         if (result == SHM_MQ_DETACHED)
             return nullptr;
-        const int event = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kTurn,
-                                    PG_WAIT_EXTENSION);
-        ResetLatch(MyLatch);
-        CHECK_FOR_INTERRUPTS();
-        if ((event & WL_TIMEOUT) != 0)
+        if (!wait_for(kTurn))
             check_deadlock(worker.handle);
     }
 }
