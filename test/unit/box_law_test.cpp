@@ -110,34 +110,47 @@ TEST(BoxLaw, RefusesSizes) {
         EXPECT_THROW((void)law(1, 1, size), Error) << size;
 }
 
-/// The most blocks of so many times `every` days that days which begin at a midnight can touch.
-auto touched(std::int64_t days, std::int64_t every) {
-    return [=](std::int32_t size) { return (days - 2 + size * every) / (size * every) + 1; };
+using Blocks = std::vector<std::int64_t>;
+
+/// The most blocks of 1, 2, ... times `every` days that days which begin at a midnight can touch.
+Blocks touched(std::int64_t days, std::int64_t every) {
+    Blocks blocks;
+    for (std::int64_t size = 1; size <= BoxLaw::kMostSize; ++size)
+        blocks.push_back((days - 2 + size * every) / (size * every) + 1);
+    return blocks;
 }
 
 TEST(BoxLaw, ChoosesTheLeastVariance) {
     const Epsilon one(1);
-    EXPECT_EQ(choose_box(one, 2, touched(365, 7)), law(1, 5, 13));
-    EXPECT_EQ(choose_box(one, 2, touched(28, 1)), law(1, 4, 9));
-    EXPECT_EQ(choose_box(one, 2, touched(7, 1)), law(1, 3, 3));
-    EXPECT_EQ(choose_box(one, 2, touched(365, 1)), law(1, 15, 26));
-    EXPECT_EQ(choose_box(one, 2, touched(365, 365)), law(1, 2, 1));
+    EXPECT_EQ(choose_box(one, touched(365, 7)), law(1, 5, 13));
+    EXPECT_EQ(choose_box(one, touched(28, 1)), law(1, 4, 9));
+    EXPECT_EQ(choose_box(one, touched(7, 1)), law(1, 3, 3));
+    EXPECT_EQ(choose_box(one, touched(365, 1)), law(1, 15, 26));
+    EXPECT_EQ(choose_box(one, touched(365, 365)), law(1, 2, 1));
     const auto life = [](std::int64_t horizon) {
-        return [=](std::int32_t size) { return (horizon + size - 1) / size; };
+        Blocks blocks;
+        for (std::int64_t size = 1; size <= BoxLaw::kMostSize; ++size)
+            blocks.push_back((horizon + size - 1) / size);
+        return blocks;
     };
-    EXPECT_EQ(choose_box(one, 1, life(1)), law(1, 1, 1));
-    EXPECT_EQ(choose_box(one, 1, life(24)), law(1, 1, 24));
-    EXPECT_EQ(choose_box(one, 1, life(104)), law(1, 2, 52));
+    EXPECT_EQ(choose_box(one, life(1)), law(1, 1, 1));
+    EXPECT_EQ(choose_box(one, life(24)), law(1, 1, 24));
+    EXPECT_EQ(choose_box(one, life(104)), law(1, 2, 52));
     // By trying all.
     for (const double epsilon : {1e-9, 1e-4, 0.1, 1.0, 20.0, 1e9})
         for (const std::int64_t days : {1, 7, 28, 30, 365, 3650})
             for (const std::int64_t every : {1, 7, 90}) {
                 const auto blocks = touched(days, every);
-                BoxLaw best = law(epsilon, blocks(1), 1);
+                BoxLaw best = law(epsilon, blocks[0], 1);
                 for (std::int32_t size = 2; size <= BoxLaw::kMostSize; ++size)
-                    if (law(epsilon, blocks(size), size).variance() < best.variance())
-                        best = law(epsilon, blocks(size), size);
-                EXPECT_EQ(choose_box(Epsilon(epsilon), 2, blocks), best)
+                    if (law(epsilon, blocks[size - 1], size).variance() < best.variance())
+                        best = law(epsilon, blocks[size - 1], size);
+                EXPECT_EQ(choose_box(Epsilon(epsilon), blocks), best)
+                    << epsilon << " " << days << " " << every;
+                // Longer blocks than the first that meets the fewest never have less.
+                const auto first = std::find(blocks.begin(), blocks.end(), 2);
+                const Blocks shorter(blocks.begin(), first == blocks.end() ? first : first + 1);
+                EXPECT_EQ(choose_box(Epsilon(epsilon), shorter), best)
                     << epsilon << " " << days << " " << every;
             }
 }

@@ -39,4 +39,15 @@ double BoxLaw::variance() const {
     return (variance + mean * mean + mean) / 3;
 }
 
+BoxLaw choose_box(const Epsilon& epsilon, std::span<const std::int64_t> blocks) {
+    BoxLaw best({epsilon, blocks[0]}, 1);
+    std::int32_t size = 1;
+    for (const std::int64_t number : blocks.subspan(1)) {
+        const BoxLaw law({epsilon, number}, ++size);
+        if (law.variance() < best.variance())
+            best = law;
+    }
+    return best;
+}
+
 } // namespace dp_counter

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/noise/laplace_scale.hpp"
@@ -55,20 +56,7 @@ template <class Number>
     return row;
 }
 
-/// The law of least variance, the least size of equals. blocks(size) is K; it is never below
-/// `fewest`, so longer blocks than the first that meets it are not asked for.
-template <class Blocks>
-[[nodiscard]] BoxLaw choose_box(const Epsilon& epsilon, std::int64_t fewest, Blocks&& blocks) {
-    BoxLaw best({epsilon, blocks(1)}, 1);
-    for (std::int32_t size = 2; size <= BoxLaw::kMostSize && best.unit.sensitivity > fewest;
-         ++size) {
-        const BoxLaw law({epsilon, blocks(size)}, size);
-        if (law.variance() < best.variance())
-            best = law;
-        if (law.unit.sensitivity <= fewest)
-            break;
-    }
-    return best;
-}
+/// The law of least variance, the least size of equals; blocks[i] is K where the size is i + 1.
+[[nodiscard]] BoxLaw choose_box(const Epsilon& epsilon, std::span<const std::int64_t> blocks);
 
 } // namespace dp_counter

@@ -148,15 +148,15 @@ BoxLaw choose_box(const SourceDeclaration& declaration, std::int64_t horizon, do
     const bool begins_within =
         declaration.unit.per_days > 1 && (horizon == kUnbounded || horizon > BoxLaw::kMostSize);
     const std::int64_t fewest = begins_within ? 2 : 1;
-    std::int64_t blocks[BoxLaw::kMostSize] = {};
-    for (std::int32_t size = 1; size <= BoxLaw::kMostSize; ++size) {
-        blocks[size - 1] = touched_blocks(declaration, horizon, size);
-        if (blocks[size - 1] <= fewest)
-            break;
-    }
+    std::int64_t blocks[BoxLaw::kMostSize];
+    std::int32_t sizes = 0; // longer blocks than the first that meets the fewest have no less noise
+    do {
+        blocks[sizes] = touched_blocks(declaration, horizon, sizes + 1);
+        ++sizes;
+    } while (sizes < BoxLaw::kMostSize && blocks[sizes - 1] > fewest);
     return run([&] {
-        return dp_counter::choose_box(Epsilon(epsilon), fewest,
-                                      [&](std::int32_t size) { return blocks[size - 1]; });
+        return dp_counter::choose_box(Epsilon(epsilon),
+                                      std::span(blocks, static_cast<std::size_t>(sizes)));
     });
 }
 
