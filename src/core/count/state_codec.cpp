@@ -1,14 +1,10 @@
 #include "core/count/state_codec.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
-#include <sodium.h>
-
+#include "core/count/byte_codec.hpp"
 #include "core/count/epochs.hpp"
 
 namespace dp_counter {
@@ -17,22 +13,7 @@ namespace {
 
 constexpr unsigned char kMagic[4] = {'D', 'P', 'C', 'S'};
 constexpr std::uint16_t kVersion = 1;
-constexpr std::size_t kChecksumBytes = 32;
 constexpr std::uint8_t kChosen = 255;
-
-[[noreturn]] void throw_corrupt() {
-    throw Error(Fault::corrupt, "the stored state of the counter is corrupt",
-                "Restore the extension's tables from a backup, or drop the counter.");
-}
-
-void require(bool condition) {
-    if (!condition)
-        throw_corrupt();
-}
-
-void checksum(unsigned char (&sum)[kChecksumBytes], const unsigned char* bytes, std::size_t size) {
-    crypto_generichash(sum, sizeof sum, bytes, size, nullptr, 0);
-}
 
 bool is_mechanism(std::uint8_t value) {
     return value <= static_cast<std::uint8_t>(Mechanism::hat);
@@ -60,78 +41,13 @@ HatLevels make_spec(const HatLevels& stored) {
                       std::min(stored.lattice_bits, kMostLatticeBits));
 }
 
-/// The bits of a number, room for shifts by a byte included.
-template <class Int>
-using Bits = std::conditional_t<sizeof(Int) == 16, uint128, std::uint64_t>;
-
 } // namespace
 
-/// Writes to `out`, or counts bytes alone if that is null.
-class StateCodec::Writer {
+/// Reads what a counter's state has besides numbers.
+class StateCodec::Reader : public ByteReader {
 public:
-    explicit Writer(unsigned char* out) : out_(out) {}
+    using ByteReader::ByteReader;
 
-    template <class Int>
-    void integer(Int value) {
-        auto bits = static_cast<Bits<Int>>(value);
-        if (out_ != nullptr) {
-            unsigned char* to = out_ + size_; // a copy, which no store to it can change
-            for (std::size_t i = 0; i < sizeof(Int); ++i, bits >>= 8)
-                to[i] = static_cast<unsigned char>(bits);
-        }
-        size_ += sizeof(Int);
-    }
-    void real(double value) { integer(std::bit_cast<std::uint64_t>(value)); }
-    void raw(std::span<const unsigned char> bytes) {
-        for (const unsigned char value : bytes)
-            integer(value);
-    }
-    [[nodiscard]] std::size_t size() const { return size_; }
-
-private:
-    unsigned char* out_;
-    std::size_t size_ = 0;
-};
-
-/// Reads numbers one after the other.
-class StateCodec::Reader {
-public:
-    explicit Reader(Bytes bytes) : rest_(bytes) {}
-
-    /// What lies between the magic bytes and the checksum, once both are checked.
-    static Reader checked(Bytes bytes) {
-        require(bytes.size() >= kChecksumBytes);
-        const std::size_t size = bytes.size() - kChecksumBytes;
-        unsigned char sum[kChecksumBytes];
-        checksum(sum, bytes.data(), size);
-        require(std::memcmp(sum, bytes.data() + size, kChecksumBytes) == 0);
-        Reader reader(bytes.first(size));
-        require(std::memcmp(reader.take(sizeof kMagic), kMagic, sizeof kMagic) == 0);
-        if (reader.integer<std::uint16_t>() != kVersion)
-            throw Error(Fault::corrupt, "the stored state of the counter has an unknown version",
-                        "A newer version of dp_counter wrote it. Install that version.");
-        return reader;
-    }
-
-    template <class Int>
-    [[nodiscard]] Int integer() {
-        const unsigned char* bytes = take(sizeof(Int));
-        Bits<Int> bits = 0;
-        for (std::size_t i = sizeof(Int); i-- > 0;)
-            bits = bits << 8 | bytes[i];
-        return static_cast<Int>(bits);
-    }
-    template <class Int>
-    [[nodiscard]] Int integer(Int low, Int high) {
-        const auto value = integer<Int>();
-        require(value >= low && value <= high);
-        return value;
-    }
-    [[nodiscard]] double real(double low, double high) {
-        const auto value = std::bit_cast<double>(integer<std::uint64_t>());
-        require(value >= low && value <= high); // false for NaN
-        return value;
-    }
     [[nodiscard]] Mechanism mechanism() {
         const auto value = integer<std::uint8_t>();
         require(is_mechanism(value));
@@ -151,20 +67,9 @@ public:
         require(value >= kMinRadix);
         return value;
     }
-    [[nodiscard]] Bytes rest() const { return rest_; }
-
-private:
-    const unsigned char* take(std::size_t size) {
-        require(rest_.size() >= size);
-        const unsigned char* bytes = rest_.data();
-        rest_ = rest_.subspan(size);
-        return bytes;
-    }
-
-    Bytes rest_;
 };
 
-void StateCodec::write(CounterState& state, Writer& writer) {
+void StateCodec::write(CounterState& state, ByteWriter& writer) {
     writer.raw(kMagic);
     writer.integer(kVersion);
 
@@ -202,17 +107,15 @@ void StateCodec::write(CounterState& state, Writer& writer) {
 }
 
 std::size_t StateCodec::encoded_bytes(CounterState& state) {
-    Writer counter(nullptr);
+    ByteWriter counter(nullptr);
     write(state, counter);
     return counter.size() + kChecksumBytes;
 }
 
 void StateCodec::encode(CounterState& state, unsigned char* out) {
-    Writer writer(out);
+    ByteWriter writer(out);
     write(state, writer);
-    unsigned char sum[kChecksumBytes];
-    checksum(sum, out, writer.size());
-    writer.raw(sum);
+    writer.checksum();
 }
 
 MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
@@ -276,7 +179,7 @@ void StateCodec::read_progress(Reader& reader, CounterState& state) {
 }
 
 StateCodec::Public StateCodec::decode_public(Bytes bytes) {
-    Reader reader = Reader::checked(bytes);
+    Reader reader(checked(bytes, kMagic, kVersion));
     try {
         return read_public(reader);
     } catch (const Error&) { // parameters that no mechanism can have

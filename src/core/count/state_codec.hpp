@@ -51,6 +51,8 @@
 
 namespace dp_counter {
 
+class ByteWriter;
+
 /// Bytes are parsed as if an attacker had written them: what is truncated, altered, inconsistent or
 /// of another version throws Error (corrupt), and nothing else can happen.
 class StateCodec {
@@ -84,9 +86,8 @@ public:
 
 private:
     class Reader;
-    class Writer;
 
-    static void write(CounterState& state, Writer& writer);
+    static void write(CounterState& state, ByteWriter& writer);
     static MechanismSpec read_spec(Reader& reader, const PrivacyUnit& unit);
     static Public read_public(Reader& reader);
     static void read_progress(Reader& reader, CounterState& state);
