@@ -11,6 +11,7 @@
 #include "pg/server/backend_random.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
+#include "pg/steps/stored_state.hpp"
 
 namespace dp_counter::pg {
 
@@ -65,10 +66,7 @@ struct varlena* release_boxes(MemoryContext context, const BoxLaw& law,
         state->decode(
             {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ},
             law.size);
-        if (state->step != steps)
-            throw Error(Fault::corrupt,
-                        "the stored state of the counter does not match its last step",
-                        "Restore the extension's tables from a backup, or drop the counter.");
+        check_step(state->step, steps);
         for (std::int64_t i = 0; i < count; ++i) {
             checkpoint();
             const std::int64_t released =

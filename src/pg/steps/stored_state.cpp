@@ -72,6 +72,12 @@ StoredState later_state(MemoryContext context, const struct varlena* other, std:
     return steps == 0 ? first : close_steps(context, first.bytes, 0, nullptr, steps, nullptr);
 }
 
+void check_step(std::int64_t stored, std::int64_t steps) {
+    if (stored != steps)
+        throw Error(Fault::corrupt, "the stored state of the counter does not match its last step",
+                    "Restore the extension's tables from a backup, or drop the counter.");
+}
+
 StoredState close_steps(MemoryContext context, const struct varlena* stored, std::int64_t steps,
                         const int128* totals, std::int64_t count, ClosedRelease* releases) {
     const auto known = run([&] { return StateCodec::decode_public(bytes_of(stored)); });
@@ -80,10 +86,7 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
     void* block = allocate_secret(context, CounterState::bytes(*prepared));
     CounterState* state = run([&] {
         CounterState* decoded = StateCodec::decode(known, *prepared, block);
-        if (decoded->step() != steps)
-            throw Error(Fault::corrupt,
-                        "the stored state of the counter does not match its last step",
-                        "Restore the extension's tables from a backup, or drop the counter.");
+        check_step(decoded->step(), steps);
         return decoded;
     });
 

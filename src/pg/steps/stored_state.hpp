@@ -29,6 +29,9 @@ struct StoredState {
 [[nodiscard]] StoredState later_state(MemoryContext context, const struct varlena* other,
                                       std::int64_t steps);
 
+/// Throws Error (corrupt) where a state is not that at step `steps`.
+void check_step(std::int64_t stored, std::int64_t steps);
+
 /// Closes `count` steps of a stream, one after the other; totals[i] is the true total of the
 /// stream's life at the end of the i-th. `releases` gets a release for each; what it holds of
 /// another stream of the same counter spares the computation of error bars. Where it is null
