@@ -323,12 +323,18 @@ for my $where (qw(reading publishing))
 }
 
 # --- locks
-as('steward', q{
-	CREATE FUNCTION gate() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN true; END $$;
-	CREATE VIEW gated AS SELECT person, at, gate() AS open FROM facts;
-	SELECT dp_source_create('gated', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('behind', 'gated', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
-	GRANT UPDATE ON behind TO clock});
+# A counter whose view waits, in the worker, for this advisory lock.
+sub gated_counter
+{
+	my ($counter, $lock) = @_;
+	as('steward', qq{
+		CREATE FUNCTION gate_${lock}() RETURNS boolean LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM pg_advisory_xact_lock_shared(${lock}); RETURN true; END \$\$;
+		CREATE VIEW gated_${lock} AS SELECT person, at, gate_${lock}() AS open FROM facts;
+		SELECT dp_source_create('gated_${lock}', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
+		SELECT dp_counter_create('${counter}', 'gated_${lock}', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
+		GRANT UPDATE ON ${counter} TO clock});
+}
+gated_counter('behind', 7);
 my $deadlock = qr/ERROR:  40P01: deadlock detected\nDETAIL:  The worker that reads the source waits for a lock that this session holds\.\nHINT:  Release the session's advisory locks before the call\./;
 for my $call (q{dp_counter_tick('behind')}, 'dp_tick()')
 {
@@ -349,12 +355,7 @@ for my $call (q{dp_counter_tick('behind')}, 'dp_tick()')
 }
 is(steps('behind') . failed('behind'), '0/0fine', 'nothing is half done');
 # Two calls, each of which holds what the other one's worker waits for. One of them ends, and the other one may.
-as('steward', q{
-	CREATE FUNCTION other_gate() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(8); RETURN true; END $$;
-	CREATE VIEW gated_too AS SELECT person, at, other_gate() AS open FROM facts;
-	SELECT dp_source_create('gated_too', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('behind_too', 'gated_too', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
-	GRANT UPDATE ON behind_too TO clock});
+gated_counter('behind_too', 8);
 {
 	sql('SELECT pg_advisory_lock(9)');
 	my %common = (before => q{\set VERBOSITY verbose}, then => 'SELECT pg_advisory_lock_shared(9)', settings => '-c statement_timeout=60000');
@@ -366,7 +367,7 @@ as('steward', q{
 	like($_, qr/$deadlock|NOTICE:  00000: behind\w*: 3 periods released/, 'one has its turn after the other, or fails too') for @told;
 	is(failure($node, 'CALL dp_tick()', user => 'clock') . steps('behind', 'behind_too'), '3/3 3/3', 'then both go on');
 	as('steward', q{SELECT dp_counter_drop('behind_too'); SELECT dp_counter_drop('behind');
-		SELECT dp_counter_create('behind', 'gated', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open'); GRANT UPDATE ON behind TO clock});
+		SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open'); GRANT UPDATE ON behind TO clock});
 }
 as('steward', q{
 	SELECT dp_counter_drop('behind');
@@ -374,7 +375,7 @@ as('steward', q{
 	CREATE VIEW talking AS SELECT person, at, talks(person) AS open FROM facts;
 	SELECT dp_source_create('talking', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
 	SELECT dp_counter_create('talking_' || n, 'talking', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open') FROM generate_series(1, 3) AS n;
-	SELECT dp_counter_create('behind', 'gated', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
+	SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
 	GRANT UPDATE ON behind, talking_1, talking_2, talking_3 TO clock});
 {
 	# The last one waits; those before have told more than fits into what memory there is at first.
