@@ -41,7 +41,7 @@ ALTER TABLE of_random ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY random ON of_random USING (random() < 0.5);
 SELECT dp_budget_create('budget', 1e7);
 
--- tells whether a source over this SELECT is taken
+-- shows whether a source over this SELECT is taken
 CREATE FUNCTION try(query text, person_wise boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE why text;
 BEGIN

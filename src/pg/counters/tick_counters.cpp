@@ -41,7 +41,7 @@ void note_failure(Oid counter, const TickCall& call, int sqlstate) {
     commit_tick(call);
 }
 
-/// Tells the caller how many steps were published and when the next period ends.
+/// Reports to the caller how many steps were published and when the next period ends.
 void tell(Oid counter, const Ticked& ticked) {
     const bool has_periods = has_source(counter);
     const char* next = "";

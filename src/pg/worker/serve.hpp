@@ -28,7 +28,7 @@ void send(char kind, const void* bytes, Size size);
 void answer(const void* bytes, Size size);
 void answer_error(ErrorData* error);
 
-/// Tells the caller, who owns the source, what the next answer's error was in detail.
+/// Sends the caller, who owns the source, what the next answer's error was in detail.
 void tell_owner(ErrorData* error);
 
 /// Where PG_CATCH has caught the error of a part: begins another transaction, connected to SPI, and
