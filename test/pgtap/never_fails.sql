@@ -1,5 +1,5 @@
 -- Brute force behind the functions that never fail: each on the list in
--- src/pg/sources/never_failing.cpp, which is read here, and each built-in function that this major
+-- src/pg/vetting/never_failing.cpp, which is read here, and each built-in function that this major
 -- marks LEAKPROOF is called with extreme values of its arguments' types, all with all, in several
 -- collations and time zones. A function with an argument of a type without values here is red.
 CREATE TYPE pg_temp.mood AS ENUM ('sad', 'ok', 'happy');
@@ -12,7 +12,7 @@ SELECT no_plan();
 
 -- The list ------------------------------------------------------------------------------------------
 
-\set source `cat src/pg/sources/never_failing.cpp`
+\set source `cat src/pg/vetting/never_failing.cpp`
 
 CREATE TEMP TABLE lists AS
 SELECT found[1] AS rule, regexp_replace(found[2], '//[^\n]*', '', 'g') AS content

@@ -10,10 +10,11 @@ use Test::More;
 
 chdir dirname(abs_path($0)) . '/../..' or die $!;
 
-# From the ground up: a room may include itself and those that it names here, which stand above it in this
-# list. tree and hat are strangers, so are
-# steps and budgets, events and sources, and so are query and all rooms of counters.
+# From the ground up, in floors: a room may include itself and those that it names here, which stand above it in
+# this list. Rooms of one floor are strangers.
 my @core  = qw(core/base core/noise core/tree core/hat core/count core/accuracy core/literature);
+my @floor = map { "pg/$_" } qw(server tables);
+my @third = map { "pg/$_" } qw(steps calendar budgets vetting worker);
 my @rooms = (
     ['core/base'],
     ['core/noise',      'core/base'],
@@ -22,16 +23,21 @@ my @rooms = (
     ['core/count',      'core/base', 'core/noise', 'core/tree', 'core/hat'],
     ['core/accuracy',   @core[0 .. 4]],
     ['core/literature', @core[0 .. 5]],
-    ['pg/server',       @core[0 .. 4]],
+    ['pg/server',       @core],
+    ['pg/tables',       'pg/server', @core],
     ['pg/worker',       'pg/server', @core],
     ['pg/query',        'pg/server', @core],
-    ['pg/tables',       'pg/server', @core],
-    ['pg/steps',        'pg/server', 'pg/tables', @core],
-    ['pg/events',       'pg/server', 'pg/tables', 'pg/steps', @core],
-    ['pg/budgets',      'pg/server', 'pg/tables', @core],
-    ['pg/sources',      'pg/server', 'pg/worker', 'pg/tables', 'pg/steps', 'pg/budgets', @core],
-    ['pg/counters',     'pg/server', 'pg/worker', 'pg/tables', 'pg/steps', 'pg/events', 'pg/budgets', 'pg/sources', @core],
-    ['pg',              'pg/server', 'pg/query', 'pg/tables', 'pg/events', @core],
+    ['pg/calendar',     'pg/server', @core],
+    ['pg/vetting',      @floor, @core],
+    ['pg/budgets',      @floor, @core],
+    ['pg/steps',        @floor, @core],
+    ['pg/events',       @floor, 'pg/steps', @core],
+    ['pg/persons',      @floor, 'pg/worker', 'pg/vetting', @core],
+    ['pg/sources',      @floor, @third, 'pg/persons', @core],
+    ['pg/planner',      @floor, 'pg/calendar', 'pg/budgets', 'pg/events', 'pg/sources', @core],
+    ['pg/reports',      @floor, @third, 'pg/persons', 'pg/sources', @core],
+    ['pg/counters',     @floor, @third, 'pg/events', 'pg/sources', @core],
+    ['pg',              @floor, 'pg/query', 'pg/events', @core],
 );
 
 my (%may, @order);
@@ -78,6 +84,13 @@ sub names_source {
     open my $in, '<', "src/$file" or die "$file: $!";
     return grep { m{^(?!\s*//).*\b(?:RandomSource|Keystream|randombytes\w*|arc4random\w*|getrandom|pg_strong_random)\b} || m{noise/(?:keystream|random_source)\.hpp} } <$in>;
 }
+
+# The planner costs no privacy: nothing that it includes, at any distance, reads persons, states or random bits.
+my %reached;
+my @to_visit = grep { m{^pg/planner/} } @files;
+while (my $file = shift @to_visit) { push @to_visit, grep { !$reached{$_}++ } @{ $includes{$file} // [] } }
+my @secret = grep { m{^pg/(?:persons|steps|worker)/|/(?:streams_table|secret_memory|backend_random)\.hpp$} } sort keys %reached;
+is("@secret", '', 'no file of the planner reaches persons, states, secret memory or random bits');
 
 # A backend that loads the module must not construct libstdc++'s streams: big_integer.hpp keeps them out of Boost.
 my @streams = grep { $_ ne 'core/base/big_integer.hpp' && includes_streams($_) } sort @files;

@@ -1,5 +1,5 @@
 // dp_counter_add_groups: groups that a counter over a source gets during its life.
-#include "pg/sources/add_groups.hpp"
+#include "pg/sources/further_groups.hpp"
 
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"

@@ -1,6 +1,6 @@
 #include "pg/counters/comments.hpp"
 
-#include "pg/server/decimal_epsilon.hpp"
+#include "pg/events/public_facts.hpp"
 #include "pg/sources/guarantee.hpp"
 
 extern "C" {
@@ -9,12 +9,6 @@ extern "C" {
 }
 
 namespace dp_counter::pg {
-
-char* guarantee_of_events(Numeric epsilon) {
-    return psprintf("Running totals. All releases together are %s-differentially private for one "
-                    "event, recorded or not in one step.",
-                    text_of(epsilon));
-}
 
 void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* source) {
     const char* guarantee = nullptr;

@@ -10,9 +10,6 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// The guarantee of an event counter.
-[[nodiscard]] char* guarantee_of_events(Numeric epsilon);
-
 /// Comments on a new counter, whose own columns follow those of its source.
 void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* source);
 

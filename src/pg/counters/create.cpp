@@ -6,6 +6,7 @@
 #include "pg/counters/comments.hpp"
 #include "pg/counters/view_columns.hpp"
 #include "pg/events/event_counter.hpp"
+#include "pg/events/public_facts.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"

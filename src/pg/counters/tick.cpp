@@ -16,6 +16,7 @@
 #include "pg/counters/tick.hpp"
 
 #include "pg/events/event_counter.hpp"
+#include "pg/events/public_facts.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/source_counter.hpp"

@@ -5,12 +5,13 @@
 // or a shutdown ends the procedure at once: what was released until then stays released.
 #include "pg/counters/tick_counters.hpp"
 
+#include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/columns.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
 
 extern "C" {
 #include "executor/spi.h"

@@ -7,12 +7,11 @@
 
 #include "core/count/epochs.hpp"
 #include "pg/server/backend_random.hpp"
+#include "pg/server/public_plans.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
 
 namespace dp_counter::pg {
-
-constinit MechanismCache backend_plans;
 
 namespace {
 
@@ -33,7 +32,7 @@ const PreparedMechanism& prepare_in(MemoryContext context, const Request& reques
     kept->callback.func = forget_kept;
     kept->callback.arg = kept;
     MemoryContextRegisterResetCallback(context, &kept->callback); // before there is a mechanism
-    run([&] { kept->mechanism = backend_plans.share(request, epoch); });
+    run([&] { kept->mechanism = public_plans.share(request, epoch); });
     return *kept->mechanism;
 }
 
@@ -57,7 +56,7 @@ template <class Draw>
 FixedPoint sample_all_noise(const Request& request, std::int64_t step, Draw&& draw) {
     FixedPoint noise = 0;
     for (int epoch = 0; epoch < epochs_begun(request.horizon, step); ++epoch) {
-        const PreparedMechanism& prepared = backend_plans.prepare(request, epoch);
+        const PreparedMechanism& prepared = public_plans.prepare(request, epoch);
         const std::int64_t at = steps_of_epoch(request.horizon, epoch, step);
         noise = checked_add(noise, sample_noise(prepared, at, [&](int level) {
                                 return draw(prepared.sampler(level));
@@ -90,7 +89,7 @@ void raise_beyond(std::int64_t horizon) {
 }
 
 void check_request(const Request& request) {
-    run([&] { (void)backend_plans.prepare(request); });
+    run([&] { (void)public_plans.prepare(request); });
 }
 
 std::int64_t release_once(const Request& request, const Progress& progress) {
@@ -106,7 +105,7 @@ std::int64_t release_once(const Request& request, const Progress& progress) {
 std::int64_t release_value(const PrivacyUnit& unit, std::int64_t value) {
     const Release begun = begin_release(unit);
     return run([&] {
-        const auto sampler = backend_plans.sampler(unit.scale(1));
+        const auto sampler = public_plans.sampler(unit.scale(1));
         return saturated(static_cast<int128>(value) + begun.draw(*sampler));
     });
 }

@@ -1,16 +1,12 @@
 // Streams in PostgreSQL's memory: from parameters to a ready state.
 #pragma once
 
-#include "core/count/mechanism_cache.hpp"
 #include "core/count/noise_stream.hpp"
 #include "core/noise/release.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
-
-/// The plans of this backend, for its streams and for the planner functions; public values only.
-extern MechanismCache backend_plans;
 
 /// A running count and its noise in secret memory of one context, with what later epochs need.
 struct Stream {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "pg/calendar/periods.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/never_fails.hpp"
-#include "pg/sources/periods.hpp"
+#include "pg/vetting/never_fails.hpp"
 
 extern "C" {
 #include "access/xact.h"

@@ -2,18 +2,17 @@
 
 #include "core/noise/box_law.hpp"
 
+#include "pg/calendar/periods.hpp"
+#include "pg/calendar/time_zones.hpp"
+#include "pg/persons/columns.hpp"
+#include "pg/persons/groups.hpp"
+#include "pg/persons/tallies.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
-#include "pg/sources/columns.hpp"
-#include "pg/sources/groups.hpp"
-#include "pg/sources/periods.hpp"
 #include "pg/sources/read_measure.hpp"
-#include "pg/sources/reader.hpp"
 #include "pg/sources/reattach.hpp"
-#include "pg/sources/tallies.hpp"
-#include "pg/sources/time_zones.hpp"
 
 extern "C" {
 #include "access/htup_details.h"

@@ -3,18 +3,18 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
+#include "pg/calendar/time_zones.hpp"
+#include "pg/persons/columns.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/plain_value.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/columns.hpp"
 #include "pg/sources/guarantee.hpp"
-#include "pg/sources/person_wise.hpp"
-#include "pg/sources/plain_value.hpp"
-#include "pg/sources/reader.hpp"
 #include "pg/sources/reattach.hpp"
-#include "pg/sources/time_zones.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
+#include "pg/vetting/person_wise.hpp"
+#include "pg/vetting/rewritten_view.hpp"
 
 extern "C" {
 #include "catalog/pg_class.h"

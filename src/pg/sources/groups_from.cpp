@@ -1,7 +1,7 @@
 #include "pg/sources/groups_from.hpp"
 
+#include "pg/persons/groups.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/groups.hpp"
 
 extern "C" {
 #include "catalog/pg_class.h"

@@ -1,6 +1,6 @@
 #include "pg/sources/read_measure.hpp"
 
-#include "pg/sources/columns.hpp"
+#include "pg/persons/columns.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"

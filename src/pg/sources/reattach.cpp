@@ -4,10 +4,10 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
+#include "pg/calendar/time_zones.hpp"
+#include "pg/persons/columns.hpp"
+#include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/columns.hpp"
-#include "pg/sources/plain_value.hpp"
-#include "pg/sources/time_zones.hpp"
 #include "pg/tables/counters_table.hpp"
 
 extern "C" {

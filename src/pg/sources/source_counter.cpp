@@ -3,9 +3,9 @@
 #include "pg/sources/source_counter.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/persons/tallies.hpp"
 #include "pg/server/place.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/tallies.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"

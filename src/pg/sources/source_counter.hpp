@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "pg/calendar/periods.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/declare_counter.hpp"
-#include "pg/sources/periods.hpp"
 #include "pg/steps/closing.hpp"
 #include "pg/tables/counters_table.hpp"
 

@@ -7,6 +7,7 @@
 #include "pg/steps/stored_state.hpp"
 
 #include "pg/server/backend_random.hpp"
+#include "pg/server/public_plans.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
 
@@ -21,7 +22,6 @@ namespace {
 /// Mechanisms, public values alone. They outlive the functions below, since errors that PostgreSQL
 /// raises in them would pass over destructors.
 std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
-constinit MechanismCache plans;
 
 /// Prepared, unless the stream before had the same. The reference is good until the next call.
 const PreparedMechanism& prepare(const MechanismSpec& spec) {
@@ -51,13 +51,11 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
     const bool is_known =
         closed.release.step == release.step && closed.release.stddev == release.stddev;
     const std::int64_t width =
-        is_known ? closed.width : release_width(counter_forecast.errors(request), release);
+        is_known ? closed.width : release_width(public_forecast.errors(request), release);
     closed = {release, width};
 }
 
 } // namespace
-
-constinit Forecast counter_forecast(plans);
 
 StoredState new_state(MemoryContext context, const Request& request) {
     const PreparedMechanism* prepared =
@@ -119,9 +117,9 @@ StoredState close_steps(MemoryContext context, const struct varlena* stored, std
 ShareInterval share_of_totals(const Request& request, const CounterRelease& above,
                               const CounterRelease& below) {
     return run([&] {
-        if (is_planned(counter_forecast.errors(request), above))
-            return counter_forecast.share_interval(request, above.count, below.count, above.step,
-                                                   kReleaseConfidence);
+        if (is_planned(public_forecast.errors(request), above))
+            return public_forecast.share_interval(request, above.count, below.count, above.step,
+                                                  kReleaseConfidence);
         return normal_share(above, below);
     });
 }

@@ -11,9 +11,6 @@
 
 namespace dp_counter::pg {
 
-/// The errors of counters, remembered by this backend.
-extern Forecast counter_forecast;
-
 /// A state as a bytea, in secret memory, with the mechanism of its epoch and what was asked for.
 struct StoredState {
     struct varlena* bytes;

@@ -82,6 +82,16 @@ void insert_source(Oid source, const SourceRow& row) {
                                  {kNeverFails, array_of(row.never_fails)}});
 }
 
+SourceRow require_source(Oid relation) {
+    SourceRow row;
+    if (!read_source(relation, row))
+        ereport(ERROR,
+                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                 errmsg("\"%s\" is not a source", name_of_relation(relation)),
+                 errhint("The view dp_sources lists the sources; dp_source_create declares one.")));
+    return row;
+}
+
 void update_source(Oid source, const SourceRow& row) {
     (void)replace_in_secret_row(kSources, {oid_key(source)},
                                 {{kPerson, Int16GetDatum(row.person)},

@@ -31,6 +31,9 @@ void lock_source(Oid source, bool exclusive);
 /// False also where the view is gone, which leaves no trace if its query has used a temporary type.
 [[nodiscard]] bool read_source(Oid source, SourceRow& row);
 
+/// The source's row. Raises wrong_object_type if the relation is not a source.
+SourceRow require_source(Oid relation);
+
 /// Stores what a declaration can change: the person's column, the name of the time zone, and for
 /// what the owner vouches.
 void update_source(Oid source, const SourceRow& row);

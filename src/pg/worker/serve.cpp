@@ -1,7 +1,7 @@
 #include "pg/worker/serve.hpp"
 
+#include "pg/server/function_owners.hpp"
 #include "pg/worker/executor_hooks.hpp"
-#include "pg/worker/function_owners.hpp"
 #include "pg/worker/job.hpp"
 #include "pg/worker/progress.hpp"
 #include "pg/worker/settings.hpp"

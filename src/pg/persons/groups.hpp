@@ -1,0 +1,63 @@
+// The declared groups of a counter: which stream a value belongs to.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/server/plain_value.hpp"
+#include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "utils/array.h"
+}
+
+namespace dp_counter::pg {
+
+/// So many groups take some hundred MB of memory in a declaration or a tick.
+inline constexpr std::int32_t kMostGroups = 1000000;
+
+/// Declared groups, numbered 1, 2, ... as they were declared. Trivial.
+struct Groups {
+    struct Entry {
+        PlainValue value;
+        std::int32_t number;
+    };
+
+    Oid type;
+    std::int32_t count;
+    Entry* sorted;
+    Datum* declared; ///< values of the type
+};
+
+/// Reads groups written as text, in CurrentMemoryContext. Raises what the type's input raises,
+/// null_value_not_allowed, and invalid_parameter_value if there is none, if there are too many or
+/// if one comes twice.
+[[nodiscard]] Groups read_groups(ArrayType* written, Oid type);
+
+/// The groups of the counter with this number, as they were declared. Those of an enum come from a
+/// constant in the counter's view, where labels follow ALTER TYPE ... RENAME VALUE: as OIDs in this
+/// database, by their current names in a dump. Raises object_not_in_prerequisite_state if the view
+/// was replaced and no longer has the constant.
+[[nodiscard]] Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count,
+                                       Oid type);
+
+/// Both, `before` first. A group that both have comes once if `is_known_skipped`; else it raises
+/// duplicate_object.
+[[nodiscard]] Groups join_groups(const Groups& before, const Groups& added, bool is_known_skipped);
+
+/// Raises invalid_parameter_value for too many.
+void check_number_of_groups(std::int32_t count);
+
+/// The names of the groups, texts that read_groups would read.
+[[nodiscard]] Datum* names_of(const Groups& groups);
+
+/// Puts these groups of an enum into the counter's view in place of its own, as the owner of the
+/// view, who is the current user. Raises what groups_of_counter raises.
+void replace_groups(Oid counter, const Groups& before, const Groups& groups);
+
+/// An SQL expression of dp_counter_private.published: a release's group.
+[[nodiscard]] const char* sql_of_group(const Groups& groups);
+
+/// The number of the value's group, or 0.
+[[nodiscard]] std::int32_t find_group(const Groups& groups, Datum value);
+
+} // namespace dp_counter::pg

@@ -1,0 +1,110 @@
+// dp_counter_plan: what a counter costs and how accurate it is, from what its caller may read.
+#include "pg/budgets/budgets.hpp"
+#include "pg/budgets/unit.hpp"
+#include "pg/events/public_facts.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/server/result_rows.hpp"
+#include "pg/sources/guarantee.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/secret_tables.hpp"
+#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/sources_table.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+/// Where a counter without a horizon is looked at, if it is cumulative.
+constexpr int kFarStep = 1000;
+
+/// The rows: sums of single periods, or totals and what is between two of them at the last step.
+/// Lines that are longer than the counter are left out.
+constexpr const char* kSums = "SELECT CASE n WHEN 1 THEN 'one period' ELSE n || ' periods' END, n, "
+                              "n, 0 FROM unnest('{1,4,12,52}'::int8[]) AS n "
+                              "WHERE n <= coalesce(c.horizon, n)";
+constexpr const char* kTotals =
+    "SELECT 'first total', 1, 1, 0 UNION ALL "
+    "SELECT CASE WHEN c.horizon IS NULL THEN 'total of ' || last || ' periods' "
+    "ELSE 'last total' END, last, last, 0 WHERE last > 1 UNION ALL "
+    "SELECT 'last ' || CASE n WHEN 1 THEN '' ELSE n || ' ' END || 'of ' || last || ' periods', n, "
+    "last, last - n FROM unnest('{1,4,12,52}'::int8[]) AS n WHERE n < last";
+
+/// Of box noise a sum is the less accurate the more of it is in one block, and not only then: the
+/// widest of all places in a block that the counter has. `first` is the steps before.
+constexpr const char* kPlaces =
+    "generate_series(0, CASE c.mechanism WHEN 'box' THEN "
+    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END) AS first";
+
+/// It runs as the caller. The function sets the search path to pg_catalog. The extension's
+/// functions get all their arguments, of the very types: another function in the same schema may
+/// fit nearly.
+const char* statement(bool is_cumulative, const char* extension) {
+    return psprintf(
+        "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
+        "ELSE '' END, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
+        "c.k, c.mechanism, c.sensitivity, line.since::int8), "
+        "(SELECT max(upper(%s.dp_interval(0::int8, line.step + first, c.horizon, "
+        "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "
+        "NULL::int8range))) - 1 FROM %s), "
+        "cardinality(c.groups), c.sensitivity, c.epsilon, "
+        "(SELECT b.remaining FROM %s.dp_budgets AS b WHERE b.budget = $2), c.per, $3 "
+        "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
+        "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
+        extension, extension, kPlaces, extension, extension, kFarStep,
+        is_cumulative ? kTotals : kSums);
+}
+
+/// What is known of a counter over a source: the budget charged, or none, and the guarantee.
+struct Known {
+    Oid budget;
+    const char* guarantee; ///< null where its source was dropped
+};
+
+Known known_of(Oid counter, const CounterRow& row) {
+    SourceCounterRow declared;
+    if (!read_source_counter(counter, declared))
+        return {InvalidOid, guarantee_of_events(row.epsilon)};
+    SourceRow source;
+    if (!read_source(declared.source, source))
+        return {budget_of_counter(row.number), nullptr};
+    const BudgetUnit unit = unit_of_source(source);
+    return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
+                                                         row.epsilon, row.sensitivity, row.block})};
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_counter_plan) {
+    using namespace dp_counter::pg;
+    const Oid counter = read_relation(fcinfo->args[0], "counter");
+    check_counter_privilege(counter, ACL_SELECT);
+    CounterRow row;
+    if (!read_counter(counter, row))
+        raise_dropped();
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    const Known known = known_of(counter, row);
+    SPI_connect();
+    const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
+    Oid types[] = {OIDOID, OIDOID, TEXTOID};
+    Datum values[] = {ObjectIdGetDatum(counter), ObjectIdGetDatum(known.budget),
+                      known.guarantee != nullptr ? CStringGetTextDatum(known.guarantee) : 0};
+    const char nulls[] = {' ', ' ', known.guarantee != nullptr ? ' ' : 'n', 0};
+    if (SPI_execute_with_args(statement(row.cumulative, extension), lengthof(types), types, values,
+                              nulls, true, 0) != SPI_OK_SELECT)
+        elog(ERROR, "could not read counter %u", counter);
+    for (uint64 i = 0; i < SPI_processed; ++i)
+        tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
+    SPI_finish();
+    PG_RETURN_VOID();
+}

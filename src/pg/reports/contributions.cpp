@@ -1,0 +1,124 @@
+// dp_source_contributions: a private histogram of persons by their number of events, to choose a
+// bound from.
+#include <algorithm>
+#include <cstdint>
+
+#include "pg/reports/report.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/secret_memory.hpp"
+#include "pg/steps/cells.hpp"
+#include "pg/worker/serve.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+}
+
+namespace dp_counter::pg {
+namespace {
+
+enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost, kSince, kUntil };
+
+constexpr ReportCall kCall{"dp_source_contributions",
+                           "dp_contributions_worker",
+                           kSource,
+                           kName,
+                           kEpsilon,
+                           kEvent,
+                           kSince,
+                           kUntil};
+constexpr std::int32_t kGreatest = 10000;
+
+/// Units by the number of their events: persons[i] of them have i + 1, the last one more. One unit
+/// changes one number by 1.
+struct Histogram {
+    std::int32_t cells;
+    int128* persons;
+};
+
+void count_unit(std::int64_t events, void* context) {
+    auto& histogram = *static_cast<Histogram*>(context);
+    ++histogram.persons[std::min<std::int64_t>(events, histogram.cells) - 1];
+}
+
+/// The largest share of all events that a bound of so many per person keeps, from the released
+/// numbers: each person of the last, open cell counts as one event more than those of the cell
+/// before.
+double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
+    double kept = 0;
+    double all = 0;
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const auto persons = static_cast<double>(releases[i].release.count);
+        kept += persons * std::min(i + 1, bound);
+        all += persons * (i + 1);
+    }
+    return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
+}
+
+/// Whether more than a tenth of the persons are in the open cell: then the share would mean
+/// nothing.
+bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
+    double all = 0;
+    for (std::int32_t i = 0; i < cells; ++i)
+        all += static_cast<double>(releases[i].release.count);
+    return static_cast<double>(releases[cells - 1].release.count) > all / 10;
+}
+
+constexpr const char* kColumns =
+    "events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, stddev "
+    "pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT NULL, "
+    "kept_at_most pg_catalog.float8";
+constexpr Oid kTypes[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
+
+void store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
+    const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
+    const bool is_kept_known = !is_open_cell_large(releases, cells);
+    for (std::int32_t i = 0; i < cells; ++i) {
+        const ClosedRelease& cell = releases[i];
+        const ReleaseInterval interval = clamped_interval(cell.release.count, cell.width);
+        const bool is_null = i + 1 == cells || !is_kept_known;
+        Datum values[] = {Int32GetDatum(i + 1),
+                          Int64GetDatum(cell.release.count),
+                          Float8GetDatum(cell.release.stddev),
+                          Int64GetDatum(interval.low),
+                          Int64GetDatum(interval.high),
+                          Float8GetDatum(is_null ? 0 : kept_share(releases, cells, i + 1))};
+        bool nulls[] = {false, false, false, false, false, is_null};
+        insert_report_row(table, values, nulls);
+    }
+}
+
+void release_histogram(const Report& report) {
+    const std::int32_t cells = report.request->most + 1;
+    Histogram histogram{
+        cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells))};
+    read_units(report, InvalidAttrNumber, count_unit, &histogram);
+    auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
+    release_cells(report.privacy, 1, histogram.persons, cells, releases);
+    store(report, releases, cells);
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_source_contributions) {
+    using namespace dp_counter;
+    using namespace dp_counter::pg;
+    check_not_null(fcinfo->args[kMost], "most");
+    const std::int32_t most = PG_GETARG_INT32(kMost);
+    if (most < 1 || most > kGreatest)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("most must be between 1 and %d, not %d", kGreatest, most),
+                        errhint("It is the largest bound to consider.")));
+    ReportRequest request = begin_report(fcinfo, kCall);
+    request.most = most;
+    ask_for_report(fcinfo, kCall, request);
+    PG_RETURN_VOID();
+}
+
+DP_WORKER(dp_contributions_worker) {
+    using namespace dp_counter::pg;
+    serve(main_argument, [](const char* request, Size /*size*/) {
+        serve_report(request, "contributions", release_histogram);
+    });
+}

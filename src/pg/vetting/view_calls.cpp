@@ -1,0 +1,275 @@
+#include <cstring>
+
+#include "pg/vetting/view_calls.hpp"
+
+#include "pg/server/function_owners.hpp"
+#include "pg/server/tree_walker.hpp"
+#include "pg/vetting/column_origin.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
+#include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// What find_call looks for, and what it has found: a function or a domain.
+struct Search {
+    Oid owner; ///< of the view
+    Oid function;
+    Oid domain;
+};
+
+/// The first domain of a role that could not act as `owner` whose checks run where a value of this
+/// type is made; invalid if there is none. They can call any of PostgreSQL's own functions.
+Oid strangers_domain(Oid type, Oid owner) {
+    check_stack_depth();
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return InvalidOid; // a column that was dropped
+    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
+    ReleaseSysCache(tuple);
+    Oid found = InvalidOid;
+    switch (row.typtype) {
+    case TYPTYPE_DOMAIN:
+        return has_privs_of_role(row.typowner, owner) ? strangers_domain(row.typbasetype, owner)
+                                                      : type;
+    case TYPTYPE_COMPOSITE: {
+        TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
+        for (int i = 0; i < columns->natts && !OidIsValid(found); ++i)
+            found = strangers_domain(TupleDescAttr(columns, i)->atttypid, owner);
+        ReleaseTupleDesc(columns);
+        return found;
+    }
+    case TYPTYPE_RANGE:
+        return strangers_domain(get_range_subtype(type), owner);
+    case TYPTYPE_MULTIRANGE:
+        return strangers_domain(get_multirange_range(type), owner);
+    default:
+        return IsTrueArrayType(&row) ? strangers_domain(row.typelem, owner) : InvalidOid;
+    }
+}
+
+Oid strangers_domain(const List* types, Oid owner) {
+    Oid found = InvalidOid;
+    ListCell* cell = nullptr;
+    foreach (cell, types)
+        if (!OidIsValid(found))
+            found = strangers_domain(lfirst_oid(cell), owner);
+    return found;
+}
+
+/// Of the values that the node makes. Those of tables are there already; those of foreign tables
+/// are made of text.
+Oid strangers_domain(const Node* node, Oid owner) {
+    switch (nodeTag(node)) {
+    case T_CoerceToDomain:
+    case T_CoerceViaIO:
+    case T_FuncExpr:
+    case T_OpExpr:
+#if PG_VERSION_NUM >= 170000
+    case T_JsonExpr:
+#endif
+        return strangers_domain(exprType(node), owner);
+    case T_RangeTblFunction:
+        return strangers_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes,
+                                owner);
+    case T_TableFunc:
+        return strangers_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, owner);
+    case T_RangeTblEntry: {
+        const auto* entry = reinterpret_cast<const RangeTblEntry*>(node);
+        const bool may_be_foreign =
+            entry->rtekind == RTE_RELATION &&
+            (entry->relkind == RELKIND_FOREIGN_TABLE || has_subclass(entry->relid));
+        return may_be_foreign ? strangers_domain(get_rel_type_id(entry->relid), owner) : InvalidOid;
+    }
+    default:
+        return InvalidOid;
+    }
+}
+
+/// table_to_xml and its like run whatever a view of that name calls, as no query shows.
+bool reads_by_name(Oid function) {
+    return function < FirstNormalObjectId && func_volatile(function) == PROVOLATILE_STABLE &&
+           std::strstr(get_func_name(function), "_to_xml") != nullptr;
+}
+
+/// For check_functions_in_node, which stops at the first one.
+bool is_refused(Oid function, void* context) {
+    auto* search = static_cast<Search*>(context);
+    search->function = function;
+    return func_volatile(function) == PROVOLATILE_VOLATILE || reads_by_name(function) ||
+           !is_trusted_by(search->owner, function);
+}
+bool is_mutable(Oid function, void* found) {
+    *static_cast<Oid*>(found) = function;
+    return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+/// A walker that stops, with the function or the domain, at the first one that is refused.
+bool find_call(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+    auto* search = static_cast<Search*>(context);
+    if (check_functions_in_node(node, is_refused, context))
+        return true;
+    search->domain = strangers_domain(node, search->owner);
+    if (OidIsValid(search->domain))
+        return true;
+    if (IsA(node, Query))
+        return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
+                                 QTW_EXAMINE_RTES_BEFORE);
+    return !IsA(node, RangeTblEntry) &&
+           expression_tree_walker(node, tree_walker(find_call), context);
+}
+
+/// Whether the node makes text of values of PostgreSQL's own types whose output functions are
+/// immutable. Functions that do are stable, since others' need not be.
+bool makes_fixed_text(Node* node) {
+    Oid function = InvalidOid;
+    const List* arguments = NIL;
+    if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<FuncExpr*>(node)->funcid;
+        arguments = reinterpret_cast<FuncExpr*>(node)->args;
+    } else if (IsA(node, OpExpr)) {
+        function = get_opcode(reinterpret_cast<OpExpr*>(node)->opno);
+        arguments = reinterpret_cast<OpExpr*>(node)->args;
+    }
+    if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT && function != F_CONCAT &&
+        function != F_CONCAT_WS)
+        return false;
+    ListCell* cell = nullptr;
+    foreach (cell, arguments) {
+        const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
+        Oid output = InvalidOid;
+        bool has_length = false;
+        if (type >= FirstNormalObjectId || OidIsValid(get_element_type(type)))
+            return false;
+        getTypeOutputInfo(type, &output, &has_length);
+        if (func_volatile(output) != PROVOLATILE_IMMUTABLE)
+            return false;
+    }
+    return true;
+}
+
+/// Whether values of one of these types, made of text, depend on more than the text. XMLTABLE,
+/// JSON_TABLE and JSON_VALUE make them so, by no call in the query.
+bool input_varies(const List* types) {
+    ListCell* cell = nullptr;
+    foreach (cell, types) {
+        Oid input = InvalidOid;
+        Oid parameter = InvalidOid;
+        getTypeInputInfo(lfirst_oid(cell), &input, &parameter);
+        if (func_volatile(input) != PROVOLATILE_IMMUTABLE)
+            return true;
+    }
+    return false;
+}
+
+/// The reason in a node of the person or the time, not in those below it; null if there is none.
+const char* why_varies(Node* node) {
+    Oid function = InvalidOid;
+    if (IsA(node, SQLValueFunction))
+        return "the time or the session";
+    if (IsA(node, XmlExpr))
+        return "XML";
+    if (IsA(node, TableFunc) && input_varies(reinterpret_cast<const TableFunc*>(node)->coltypes))
+        return "XMLTABLE or JSON_TABLE";
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr) && contain_mutable_functions(node))
+        return "SQL/JSON";
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr) &&
+        (contain_mutable_functions(node) ||
+         input_varies(list_make1_oid(reinterpret_cast<const JsonExpr*>(node)->returning->typid))))
+        return "SQL/JSON";
+#endif
+    return !makes_fixed_text(node) && check_functions_in_node(node, is_mutable, &function)
+               ? format_procedure(function)
+               : nullptr;
+}
+
+const char* why_column_varies(const Query* query, AttrNumber column) {
+    const char* reason = why_not_column(query, column, why_varies);
+    return reason == nullptr
+               ? nullptr
+               : psprintf("Column \"%s\" depends on %s, which is not immutable. The columns of the "
+                          "person and the time must be immutable.",
+                          get_tle_by_resno(query->targetList, column)->resname, reason);
+}
+
+/// Whether the planner casts what an operand of a set operation returns to these types: it does so
+/// by no call in the query, which neither this file nor never_fails.cpp could look at.
+bool casts(const Query* query, const Node* operand, const List* types) {
+    const auto* operation = reinterpret_cast<const SetOperationStmt*>(operand);
+    const Query* leaf =
+        IsA(operand, RangeTblRef)
+            ? rt_fetch(reinterpret_cast<const RangeTblRef*>(operand)->rtindex, query->rtable)
+                  ->subquery
+            : nullptr;
+    for (int i = 0; i < list_length(types); ++i) {
+        const Oid type =
+            leaf == nullptr
+                ? list_nth_oid(operation->colTypes, i)
+                : exprType(reinterpret_cast<const Node*>(
+                      static_cast<const TargetEntry*>(list_nth(leaf->targetList, i))->expr));
+        if (!IsBinaryCoercible(type, list_nth_oid(types, i)))
+            return true;
+    }
+    return leaf == nullptr && (casts(query, operation->larg, operation->colTypes) ||
+                               casts(query, operation->rarg, operation->colTypes));
+}
+
+bool find_casts(Node* node, void* context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Query))
+        return expression_tree_walker(node, tree_walker(find_casts), context);
+    auto* query = reinterpret_cast<Query*>(node);
+    const auto* operation = reinterpret_cast<const SetOperationStmt*>(query->setOperations);
+    return (operation != nullptr && casts(query, query->setOperations, operation->colTypes)) ||
+           query_tree_walker(query, tree_walker(find_casts), context, 0);
+}
+
+} // namespace
+
+const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
+    Search search{owner, InvalidOid, InvalidOid};
+    const bool is_found = find_call(reinterpret_cast<Node*>(query), &search);
+    if (OidIsValid(search.domain))
+        return psprintf("It makes values of domain %s, which belongs to another role than the "
+                        "view.",
+                        format_type_be(search.domain));
+    if (is_found)
+        return psprintf("It calls %s, which %s.", format_procedure(search.function),
+                        reads_by_name(search.function) ? "reads by name"
+                        : is_trusted_by(owner, search.function)
+                            ? "is volatile"
+                            : "belongs to another role than the view");
+    if (find_casts(reinterpret_cast<Node*>(query), nullptr))
+        return "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
+               "casts.";
+    const char* reason = why_column_varies(query, person);
+    return reason != nullptr ? reason : why_column_varies(query, at);
+}
+
+} // namespace dp_counter::pg
