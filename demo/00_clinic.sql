@@ -61,14 +61,14 @@ SELECT dp_counter_create('visits_so_far', source => 'visits_dp', epsilon => 0.5,
                          since => current_date - 1092, cumulative => true, horizon => 520) AS counter \gset
 
 SELECT clock_timestamp() AS begun \gset
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 SELECT to_char(extract(epoch FROM clock_timestamp() - :'begun'), 'FM990.0') AS seconds, count(DISTINCT period) AS weeks
 FROM flu_by_week \gset
 
 \echo
 \echo '2. One call releases every week that is over; from now on, one call a night.'
 \echo
-\echo '   CALL dp_source_tick(''visits_dp'')      -- two counters,' :weeks 'weeks each, in' :seconds 's'
+\echo '   CALL dp_tick(''visits_dp'')      -- two counters,' :weeks 'weeks each, in' :seconds 's'
 \echo
 \echo '   Flu visits of the 52 weeks of each year, which do not fade from year to year:'
 \echo
@@ -99,7 +99,7 @@ FROM visits_so_far WHERE step % 52 = 0 ORDER BY step;
 
 INSERT INTO visits SELECT patient_id, visited_at, region, diagnosis FROM arriving WHERE late;
 SELECT to_char(count(*), 'FM999,999') AS late FROM arriving WHERE late \gset
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 SELECT count(DISTINCT period) - :weeks AS more FROM flu_by_week \gset
 
 \echo

@@ -19,7 +19,7 @@ GRANT SELECT ON late_departures TO newspaper;
 \echo '   SELECT dp_event_counter_create(\'late_departures\', epsilon);'
 \echo '   PERFORM dp_counter_record(\'late_departures\', (NEW.delay > 15)::int);    -- in a trigger, for every flight'
 \echo '   GRANT SELECT ON late_departures TO newspaper;'
-\echo '   CALL dp_counter_tick(\'late_departures\');    -- every two hours'
+\echo '   CALL dp_tick(\'late_departures\');    -- every two hours'
 \echo
 \echo '   until     | step | late, private | stddev |   95 % between | late, true'
 \echo '  -----------+------+---------------+--------+----------------+-----------'
@@ -32,7 +32,7 @@ FROM generate_series((SELECT date_trunc('day', min(departure)) FROM flights),
      LATERAL (VALUES
         (1, format('INSERT INTO departures SELECT * FROM flights WHERE departure >= %L AND departure < %L',
                    hour, hour + interval '2 hours')),
-        (2, 'DO $$ BEGIN CALL dp_counter_tick(''late_departures''); PERFORM pg_sleep(0.1); END $$'),
+        (2, 'DO $$ BEGIN CALL dp_tick(''late_departures''); PERFORM pg_sleep(0.1); END $$'),
         (3, format($$SELECT format('  %%s | %%s |%%s |%%s |%%s |%%s', %L, lpad(step::text, 4), lpad(count::text, 14),
                                   lpad(round(stddev::numeric, 1)::text, 7), lpad(low || ' .. ' || high, 15),
                                   lpad((SELECT count(*) FROM departures WHERE delay > 15)::text, 11))

@@ -783,24 +783,17 @@ COMMENT ON FUNCTION dp_counter_record()
 IS 'AFTER trigger on INSERT or UPDATE: records each row, or each row of a statement''s NEW '
    'TABLE, as an event of the event counter that the trigger''s argument names.';
 
-CREATE PROCEDURE dp_counter_tick(counter pg_catalog.regclass)
-LANGUAGE c
-AS 'MODULE_PATHNAME', 'dp_counter_tick';
-
-COMMENT ON PROCEDURE dp_counter_tick(pg_catalog.regclass)
-IS 'Closes the steps of a counter that are due and publishes their releases. Requires the UPDATE '
-   'privilege on the view of the counter. It commits, so it cannot run inside a transaction '
-   'block.';
-
-CREATE PROCEDURE dp_tick()
+CREATE PROCEDURE dp_tick(what pg_catalog.regclass DEFAULT NULL)
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'dp_tick';
 
-COMMENT ON PROCEDURE dp_tick()
-IS 'Does what dp_counter_tick does for each counter of the database that has a source or an every '
-   'and on which the caller has the UPDATE privilege, up to 200,000 cells of each; the next call '
-   'goes on. It goes on past a counter that fails, and raises an error at the end that names those. '
-   'It commits, so it cannot run inside a transaction block.';
+COMMENT ON PROCEDURE dp_tick(pg_catalog.regclass)
+IS 'Closes the steps that are due and publishes their releases: of a counter, of the counters of a '
+   'source, or of all counters of the database that have a source or an every. Requires the UPDATE '
+   'privilege on the view of a counter; of many, it ticks those on which the caller has it, up to '
+   '200,000 cells of each, and the next call goes on. It goes on past a counter that fails, and '
+   'raises an error at the end that names those. It commits, so it cannot run inside a transaction '
+   'block.';
 
 CREATE FUNCTION dp_source_create(
     source pg_catalog.regclass,
@@ -875,16 +868,6 @@ IS 'Chooses per_person for a counter with epsilon plan_epsilon and periods of le
    'range. It reads the rows from since to before until, by default now, charges the budget and is '
    'epsilon-DP for neighbors that differ in all rows of one person, or of one own window. It '
    'commits, so it cannot run inside a transaction block.';
-
-CREATE PROCEDURE dp_source_tick(source pg_catalog.regclass)
-LANGUAGE c
-AS 'MODULE_PATHNAME', 'dp_source_tick';
-
-COMMENT ON PROCEDURE dp_source_tick(pg_catalog.regclass)
-IS 'Closes the periods that are over, of each counter of the source on which the caller has the '
-   'UPDATE privilege, and publishes their releases: up to 200,000 cells of each counter; the next '
-   'call goes on. It goes on past a counter that fails, and raises an error at the end that names '
-   'those. It commits, so it cannot run inside a transaction block.';
 
 CREATE FUNCTION dp_counter_add_groups(
     counter pg_catalog.regclass,

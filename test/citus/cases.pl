@@ -163,7 +163,7 @@ for my $table ('visits', 'visits_all')
         qr/^ERROR:  triggers are not supported on/, "a trigger on $table is refused");
 }
 is(sql(q{BEGIN; INSERT INTO visits SELECT ward, id + 10000, at, flu FROM visits_all WHERE id < 5; SELECT dp_counter_record('arrivals', 5); COMMIT}), '', 'dp_counter_record in the same transaction');
-sql(q{CALL dp_counter_tick('arrivals')});
+sql(q{CALL dp_tick('arrivals')});
 is(sql('SELECT step, count FROM arrivals'), '1|5', '... is counted');
 is(sql(q{SELECT dp_counter_drop('arrivals'); SELECT count(*) FROM dp_counters}), "\n0", 'and dropped');
 
@@ -178,7 +178,7 @@ for my $table (qw(visits visits_twice visits_all))
 }
 my $released = 'SELECT ward, count(*), max(step), max(count) FROM TABLE GROUP BY ward ORDER BY ward';
 my $all_due  = "north|30|30|240\nsouth|30|30|240";
-is(sql(q{CALL dp_source_tick('visits_all_dp')}), 'NOTICE:  flu_visits_all: 30 periods released, no further one follows', 'a tick over a reference table');
+is(sql(q{CALL dp_tick('visits_all_dp')}), 'NOTICE:  flu_visits_all: 30 periods released, no further one follows', 'a tick over a reference table');
 is(sql($released =~ s/TABLE/flu_visits_all/r), $all_due, '... releases what is due');
 
 # --- a worker that is gone
@@ -186,14 +186,14 @@ my $stop = sub { system("cd $ENV{CLUSTER} && " . ($> == 0 ? 'runuser -u postgres
 $stop->('-m immediate stop');
 my $release = 'SELECT max(n) FROM (SELECT dp_running_sum(count(*) FILTER (WHERE flu), 1e9, 1) OVER (ORDER BY at::date) AS n FROM TABLE GROUP BY at::date) AS r';
 like(sql($release =~ s/TABLE/visits/r), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, 'a worker is gone: an error that names it');
-like(sql(q{CALL dp_counter_tick('flu_visits')}), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, '... of a tick, too');
+like(sql(q{CALL dp_tick('flu_visits')}), qr/ERROR:  connection to the remote node .*:$workers[1] failed/, '... of a tick, too');
 is(sql('SELECT count(*) FROM flu_visits'), 0, '... and nothing is released');
 like(sql($release =~ s/TABLE/visits_twice/r), qr/^480$/m, 'with a second copy of every shard the answer is right');
-unlike(sql(q{CALL dp_counter_tick('flu_visits_twice')}), qr/ERROR/, '... and a tick');
+unlike(sql(q{CALL dp_tick('flu_visits_twice')}), qr/ERROR/, '... and a tick');
 is(sql($released =~ s/TABLE/flu_visits_twice/r), $all_due, '... which releases what is due');
 $stop->('start');
 is(sql($release =~ s/TABLE/visits/r), 480, 'it is back');
-is(sql(q{CALL dp_counter_tick('flu_visits')}), 'NOTICE:  flu_visits: 30 periods released, no further one follows', 'so is the tick');
+is(sql(q{CALL dp_tick('flu_visits')}), 'NOTICE:  flu_visits: 30 periods released, no further one follows', 'so is the tick');
 is(sql($released =~ s/TABLE/flu_visits/r), $all_due, '... which releases what is due, each once');
 
 done_testing();

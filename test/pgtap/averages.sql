@@ -33,7 +33,7 @@ SELECT dp_counter_create(name, 'events_dp', epsilon, '1 day', '2024-01-01', hori
 FROM (VALUES ('totals', 50.0, 365, true), ('periods', 14.4, 4, false)) AS v (name, epsilon, horizon, cumulative) \g /dev/null
 -- four periods
 UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - '2024-01-05';
-CALL dp_source_tick('events_dp');
+CALL dp_tick('events_dp');
 
 -- the two numbers and the interval
 CREATE TABLE steps AS SELECT 'totals' AS counter, place, step, low, high, above, below FROM totals UNION ALL SELECT 'periods', place, step, low, high, above, below FROM periods;

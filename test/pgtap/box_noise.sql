@@ -18,7 +18,7 @@ CREATE VIEW events_dp AS SELECT * FROM events;
 SELECT dp_budget_create('weeks', 1, per => '7 days') \g /dev/null
 SELECT dp_source_create('events_dp', 'weeks', 'person', 'day', 'UTC') \g /dev/null
 SELECT dp_counter_create('days', 'events_dp', 1, '1 day', '1800-01-01', persons => true) \g /dev/null
-CALL dp_counter_tick('days');
+CALL dp_tick('days');
 SELECT is((SELECT concat_ws(' ', mechanism, k, sensitivity) FROM dp_counters WHERE counter = 'days'::regclass), 'box 3 3', 'blocks of 3 days, of which a window touches 3');
 
 CREATE TABLE blocks AS

@@ -34,8 +34,7 @@ SELECT set_eq(
         ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean,text[])', 'f', 'void',
          'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false, window_wise boolean DEFAULT false, never_fails text[] DEFAULT NULL::text[]'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
-        ('dp_source_tick(regclass)', 'p', 'void', 'source regclass'),
-        ('dp_tick()', 'p', 'void', ''),
+        ('dp_tick(regclass)', 'p', 'void', 'what regclass DEFAULT NULL::regclass'),
         ('dp_source_contributions(regclass,text,numeric,text,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
@@ -44,7 +43,6 @@ SELECT set_eq(
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
-        ('dp_counter_tick(regclass)', 'p', 'void', 'counter regclass'),
         ('dp_counter_add_groups(regclass,text[],regclass,text)', 'f', 'void', 'counter regclass, groups text[] DEFAULT NULL::text[], groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_end(regclass)', 'f', 'void', 'counter regclass'),

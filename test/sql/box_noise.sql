@@ -55,7 +55,7 @@ SELECT sensitivity, k FROM dp_counters WHERE counter = 'exact'::regclass;
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
     UPDATE dp_counter_private.source_counters AS s SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
     COMMIT;
-    CALL dp_counter_tick(counter);
+    CALL dp_tick(counter);
 END $$;
 CREATE FUNCTION stored(counter regclass) RETURNS TABLE (stream integer, total bigint, step integer, has_radius boolean, bytes integer) LANGUAGE sql AS
     $$ SELECT stream, total, get_byte(state, 6), substring(state FROM 15 FOR 8) <> '\x0000000000000000', length(state) FROM dp_counter_private.streams JOIN dp_counter_private.counters AS c USING (number) WHERE c.counter = $1 $$;

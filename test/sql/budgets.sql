@@ -110,7 +110,7 @@ SELECT dp_budget_create('e', 1000000000000.5);
 SELECT * FROM dp_budgets WHERE budget = 'e'::regclass;
 ROLLBACK;
 SELECT dp_budget_create('e', 5);
-CALL dp_counter_tick('e');
+CALL dp_tick('e');
 SELECT dp_counter_drop('e');
 
 -- the rows that a restore inserts are in later dumps

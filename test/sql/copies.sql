@@ -17,7 +17,7 @@ SELECT dp_budget_create('budget', 1e10, per => '365 days');
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at');
 SELECT dp_counter_create('days', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => '2024-01-01', horizon => 3);
 GRANT UPDATE ON events, days TO copies_clock;
-CALL dp_counter_tick('events');
+CALL dp_tick('events');
 RESET ROLE;
 CREATE FUNCTION move(part text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint - 1 WHERE counter::text ~ ''^copies[.](events|days|lives|unticked|weeks)$''', part); END $$;
@@ -27,8 +27,8 @@ BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint
 SELECT move('database');
 SELECT dp_counter_record('events', 3);
 SET ROLE copies_clock;
-CALL dp_counter_tick('events');
-CALL dp_counter_tick('days');
+CALL dp_tick('events');
+CALL dp_tick('days');
 \set VERBOSITY terse
 CALL dp_tick();
 SELECT counter, steps, last_sqlstate FROM dp_counters WHERE counter IN ('events'::regclass, 'days'::regclass) ORDER BY 1;
@@ -37,20 +37,20 @@ SELECT counter, steps, last_sqlstate FROM dp_counters WHERE counter IN ('events'
 SELECT dp_counter_resume('events');
 SET ROLE copies_steward;
 SELECT dp_counter_resume('events'), dp_counter_resume('days');
-CALL dp_counter_tick('events');
-CALL dp_counter_tick('days');
+CALL dp_tick('events');
+CALL dp_tick('days');
 SELECT step, count FROM events ORDER BY 1;
 SELECT step, count FROM days ORDER BY 1;
 RESET ROLE;
 UPDATE dp_counter_private.counters SET system_identifier = 1 WHERE counter = 'events'::regclass; -- dumps leave it out
 SELECT bool_and(system_identifier = (SELECT system_identifier FROM pg_control_system())) AS is_here FROM dp_counter_private.counters;
 SELECT move('timeline');
-CALL dp_counter_tick('events');
+CALL dp_tick('events');
 
 -- A step that was closed before is published: it is the one that the original has published, or would. Then the tick fails.
 UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'events'::regclass);
 SELECT max(step) FROM events;
-CALL dp_counter_tick('events');
+CALL dp_tick('events');
 SELECT max(step) FROM events;
 
 -- What ends in a copy gives nothing back that the original may have spent: of a budget that renews, what is over. A day is for the zones.
@@ -60,7 +60,7 @@ SELECT dp_source_create('lives_dp', 'life', 'patient', 'at');
 SELECT dp_counter_create('lives', source => 'lives_dp', epsilon => 1, every => '1 day', since => '2024-01-01', horizon => 3);
 SELECT dp_counter_create('unticked', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => current_date);
 SELECT dp_counter_create('weeks', source => 'visits_dp', epsilon => 1e9, every => '7 days', since => current_date - 15, grace => '8 days');
-CALL dp_counter_tick('weeks');
+CALL dp_tick('weeks');
 SELECT move('timeline');
 SELECT dp_counter_drop('lives'), dp_counter_drop('unticked'), dp_counter_end('weeks');
 SELECT spent FROM dp_budgets WHERE budget = 'life'::regclass;
@@ -70,7 +70,7 @@ SELECT purpose, epsilon, round(date_part('epoch', until - now() AT TIME ZONE 'UT
 SELECT dp_counter_end('events');
 SELECT dp_counter_resume('events');
 SELECT dp_event_counter_create('next', 1e9);
-CALL dp_counter_tick('next');
+CALL dp_tick('next');
 SELECT dp_counter_resume('next'); -- is here already
 SELECT dp_counter_resume('visits_dp');
 SELECT dp_counter_resume(NULL);

@@ -25,7 +25,7 @@ COMMENT ON COLUMN flow.ward IS 'the ward';
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
     UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE 'UTC' - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
     COMMIT;
-    CALL dp_counter_tick(counter);
+    CALL dp_tick(counter);
 END $$;
 
 -- nothing was released
@@ -115,19 +115,19 @@ SELECT count(*) AS read FROM dp_counter_changes('flow', 3);
 RESET ROLE;
 -- it counts nothing else
 SELECT dp_counter_end('flow');
-CALL dp_counter_tick('flow');
+CALL dp_tick('flow');
 SELECT dp_counter_add_groups('flow', '{c}');
 INSERT INTO visits VALUES (1000, '2025-01-08 20:00', 'a', 1);
 UPDATE dp_counter_private.source_counters SET grace = '0' WHERE source = 'visits_dp'::regclass;
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 CALL dp_tick();
 SELECT counter, steps FROM dp_counters WHERE counter::text IN ('flow', 'other') ORDER BY counter::text;
 SELECT counter, next_due, periods_behind, last_failed, last_sqlstate FROM dp_counters WHERE ended_at IS NOT NULL ORDER BY counter::text;
 SELECT * FROM same();
 -- another role's source is not told apart: there is no counter of it to tick
 SET ROLE ended_clock;
-CALL dp_source_tick('visits_dp');
-CALL dp_counter_tick('flow');
+CALL dp_tick('visits_dp');
+CALL dp_tick('flow');
 RESET ROLE;
 
 -- the source goes, and the releases stay
@@ -138,7 +138,7 @@ DROP VIEW visits_dp CASCADE;
 -- those of a counter that goes on too: it closes no further step
 SELECT counter, source, steps, next_due, ended_at FROM dp_counters WHERE counter::text IN ('other', 'flow') AND ended_at IS NULL;
 SELECT count(*) = 20 AS released FROM other;
-CALL dp_counter_tick('other');
+CALL dp_tick('other');
 SELECT dp_counter_drop('other'), dp_counter_drop('unticked');
 DROP TABLE visits;
 SELECT * FROM same();
@@ -160,12 +160,12 @@ SELECT dp_event_counter_create('recorded', 1e9);
 CREATE TRIGGER record AFTER INSERT ON visits FOR EACH ROW EXECUTE FUNCTION dp_counter_record('recorded');
 SELECT dp_counter_end('recorded');
 SELECT dp_counter_record('recorded', 5);
-CALL dp_counter_tick('recorded');
+CALL dp_tick('recorded');
 SELECT dp_counter_record('recorded', 7); -- is not released any more
 SELECT dp_counter_end('recorded');
 SELECT dp_counter_record('recorded');
 INSERT INTO visits VALUES (2, '2025-01-02');
-CALL dp_counter_tick('recorded');
+CALL dp_tick('recorded');
 SELECT step, count FROM recorded;
 SELECT step, count FROM dp_counter_changes('recorded', 1);
 SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'recorded'::regclass);
@@ -175,7 +175,7 @@ DROP TRIGGER record ON visits;
 INSERT INTO visits VALUES (2, '2025-01-02');
 -- one that recorded before the end in the same transaction
 SELECT dp_event_counter_create('late', 1e9);
-CALL dp_counter_tick('late');
+CALL dp_tick('late');
 BEGIN;
 SELECT dp_counter_record('late', 3);
 SELECT dp_counter_end('late');

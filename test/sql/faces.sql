@@ -48,7 +48,7 @@ FROM (VALUES (1, 'x', 'x'), (2, 'WHERE', 'WHERE NOT'), (3, '=', '<='), (4, ';', 
 SET ROLE faces_owner;
 
 -- the whole attack: nothing goes
-CALL dp_counter_tick('flow');
+CALL dp_tick('flow');
 BEGIN;
 CREATE TEMP TABLE tt (x integer) ON COMMIT DROP;
 CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS epsilon, NULL::timestamp AS since, NULL::timestamp AS until, NULL::text AS role, NULL::timestamptz AS spent_at, NULL::pg_temp.tt AS t;

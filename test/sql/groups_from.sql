@@ -41,7 +41,7 @@ SELECT declare('by_' || by, by, NULL, 'places', by) FROM unnest('{name,id,is_odd
 SELECT declare('by_place', 'place', NULL, 'places', 'number'), declare('by_ward', 'ward', NULL, 'places', 'label');
 SELECT counter, groups FROM dp_counters WHERE source = 'visits_dp'::regclass ORDER BY counter::text;
 INSERT INTO places VALUES (11, 'place 11', md5('11')::uuid, NULL, NULL, 'c');
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 SELECT name, count FROM by_name ORDER BY name;
 SELECT place, pg_typeof(place), count FROM by_place ORDER BY place;
 SELECT id = md5('9')::uuid AS is_9, count FROM by_id ORDER BY 1;
@@ -131,8 +131,8 @@ CREATE PROCEDURE close(days integer) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('thousands'::regclass, 'totals'::regclass));
     COMMIT;
-    CALL dp_counter_tick('thousands');
-    CALL dp_counter_tick('totals');
+    CALL dp_tick('thousands');
+    CALL dp_tick('totals');
 END $$;
 RESET ROLE;
 CALL close(1);

@@ -16,19 +16,19 @@ SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, relea
 SELECT dp_counter_record('flu');
 SELECT dp_counter_record('flu', 41);
 SELECT dp_counter_record('flu', events => 0);
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 SELECT step, count, stddev, low, high FROM flu ORDER BY step;
 SELECT bool_and(abs(extract(epoch FROM now() - released_at)) < 3600) FROM flu;
-CALL dp_counter_tick('"With ""quotes"" and spaces"');
+CALL dp_tick('"With ""quotes"" and spaces"');
 SELECT step, count FROM "With ""quotes"" and spaces" :last;
 TABLE flu LIMIT 0;
 
 -- error bars are a counter's own, whichever has ticked before it in the session
 SELECT dp_event_counter_create('wide', 1e-3), dp_event_counter_create('wider', 1e-4), dp_event_counter_create('planned', 1e-3, 10), dp_event_counter_create('plain', 1e-3, 10, k => 3, mechanism => 'plain');
-DO $$ BEGIN FOR tick IN 0 .. 11 LOOP CALL dp_counter_tick((ARRAY['wide', 'wider', 'planned', 'plain'])[tick % 4 + 1]); END LOOP; END $$;
+DO $$ BEGIN FOR tick IN 0 .. 11 LOOP CALL dp_tick((ARRAY['wide', 'wider', 'planned', 'plain'])[tick % 4 + 1]); END LOOP; END $$;
 SELECT counter, count(*), bool_and(abs(stddev / dp_stddev(step, horizon, epsilon, k, mechanism) - 1) < 1e-9) AS stddev, bool_and(abs(low - lower(i)) <= 1 AND abs(high + 1 - upper(i)) <= 1) AS "interval"
 FROM (VALUES ('wide', NULL::bigint, 1e-3::float8, NULL::int, NULL::text), ('wider', NULL, 1e-4, NULL, NULL), ('planned', 10, 1e-3, NULL, NULL), ('plain', 10, 1e-3, 3, 'plain')) AS c (counter, horizon, epsilon, k, mechanism)
      JOIN (SELECT 'wide' AS counter, * FROM wide UNION ALL SELECT 'wider', * FROM wider UNION ALL SELECT 'planned', * FROM planned UNION ALL SELECT 'plain', * FROM plain) AS r USING (counter),
@@ -42,31 +42,31 @@ CREATE TRIGGER each_row AFTER INSERT ON visits FOR EACH ROW WHEN (NEW.diagnosis 
 CREATE TRIGGER each_statement AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('live.unbounded');
 INSERT INTO visits SELECT i, CASE WHEN i % 3 = 0 THEN 'flu' ELSE 'cold' END FROM generate_series(1, 300) AS i;
 INSERT INTO visits SELECT 1, 'flu' WHERE false;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
-CALL dp_counter_tick('unbounded');
+CALL dp_tick('unbounded');
 SELECT step, count FROM unbounded :last;
 -- the argument is the schema's own table, whatever the session's path
 CREATE SCHEMA other;
 SELECT dp_event_counter_create('other.flu', 1e9);
 SET search_path = other, public;
 INSERT INTO live.visits VALUES (301, 'flu');
-CALL dp_counter_tick('live.flu');
+CALL dp_tick('live.flu');
 SELECT step, count FROM live.flu :last;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 SET search_path = live, public;
 -- updates are events too, one per firing
 CREATE TRIGGER corrected AFTER UPDATE OF diagnosis ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu' AND OLD.diagnosis <> 'flu') EXECUTE FUNCTION dp_counter_record('flu');
 UPDATE visits SET diagnosis = 'flu' WHERE id <= 5;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 -- COPY, deferred triggers, partitions
 COPY visits FROM STDIN;
 1000	flu
 1001	cold
 \.
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 CREATE TABLE parted (id integer) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
@@ -75,7 +75,7 @@ CREATE TRIGGER r AFTER INSERT ON parted FOR EACH ROW EXECUTE FUNCTION dp_counter
 CREATE CONSTRAINT TRIGGER late AFTER INSERT ON visits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION dp_counter_record('flu');
 INSERT INTO parted VALUES (1), (11), (12);
 INSERT INTO visits VALUES (7, 'cold');
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 
 -- transactions
@@ -92,7 +92,7 @@ ROLLBACK TO b;
 SELECT dp_counter_record('flu', 1000);
 RELEASE a;
 COMMIT;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 DO $$
 BEGIN
@@ -107,16 +107,16 @@ BEGIN
     PERFORM dp_counter_record('live.flu', 500000);
     ROLLBACK;
 END $$;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
-CALL dp_counter_tick('unbounded');
+CALL dp_tick('unbounded');
 SELECT step, count FROM unbounded :last;
 -- in the transaction that makes the counter
 BEGIN;
 SELECT dp_event_counter_create('fresh', 1e9);
 SELECT dp_counter_record('fresh', 3);
 COMMIT;
-CALL dp_counter_tick('fresh');
+CALL dp_tick('fresh');
 SELECT step, count FROM fresh :last;
 BEGIN;
 SELECT dp_event_counter_create('undone', 1e9);
@@ -130,12 +130,12 @@ DROP VIEW fresh;
 COMMIT;
 
 -- in PL/pgSQL
-DO $$ BEGIN CALL dp_counter_tick('live.flu'); CALL dp_counter_tick('live.flu'); END $$;
+DO $$ BEGIN CALL dp_tick('live.flu'); CALL dp_tick('live.flu'); END $$;
 SELECT step, count FROM flu :last;
 
 -- many events
 SELECT count(dp_counter_record('unbounded', 2147483647)) FROM generate_series(1, 1000);
-CALL dp_counter_tick('unbounded');
+CALL dp_tick('unbounded');
 SELECT step, count FROM unbounded :last;
 
 -- the releases of all counters are in one table, found by counter and step
@@ -157,7 +157,7 @@ ALTER VIEW flu RENAME TO influenza;
 CREATE SCHEMA elsewhere;
 ALTER VIEW influenza SET SCHEMA elsewhere;
 SELECT dp_counter_record('elsewhere.influenza', 1);
-CALL dp_counter_tick('elsewhere.influenza');
+CALL dp_tick('elsewhere.influenza');
 SELECT step, count FROM elsewhere.influenza :last;
 INSERT INTO visits VALUES (9, 'flu');
 
@@ -181,7 +181,7 @@ DROP TABLE visits, parted;
 BEGIN;
 DROP VIEW hats;
 ROLLBACK;
-CALL dp_counter_tick('hats');
+CALL dp_tick('hats');
 SELECT step, count FROM hats :last;
 \set VERBOSITY sqlstate
 DROP EXTENSION dp_counter;

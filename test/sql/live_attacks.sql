@@ -12,7 +12,7 @@ SET ROLE live_clinic;
 SELECT dp_event_counter_create('flu', 1e9);
 GRANT ALL ON flu TO live_all;
 SELECT dp_counter_record('flu', 3);
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 
 -- system columns: xmin is the number of transactions, and so of recordings, between two ticks
 SELECT xmin FROM flu;
@@ -66,7 +66,7 @@ CREATE TRIGGER heard_instead INSTEAD OF INSERT ON flu FOR EACH ROW EXECUTE FUNCT
 SET ROLE live_all;
 CREATE TEMP TABLE log (diagnosis text);
 GRANT ALL ON log TO PUBLIC;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT * FROM log;
 DROP TABLE log;
 SET ROLE live_clinic;
@@ -108,7 +108,7 @@ BEGIN;
 SET LOCAL ROLE live_all;
 INSERT INTO visits VALUES (1), (2);
 COMMIT;
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 SELECT step, count FROM flu ORDER BY step DESC LIMIT 1;
 
 -- A hostile search path: operators and functions that would fit better than PostgreSQL's own.
@@ -128,7 +128,7 @@ CREATE TABLE live_attacks.doomed ();
 DROP TABLE live_attacks.doomed;
 SELECT dp_event_counter_create('live_attacks.hostile', 1e9);
 SELECT dp_counter_record('live_attacks.hostile', 2);
-CALL dp_counter_tick('live_attacks.hostile');
+CALL dp_tick('live_attacks.hostile');
 SELECT step, count FROM live_attacks.hostile;
 SELECT counter FROM dp_counters WHERE counter OPERATOR(pg_catalog.=) 'live_attacks.hostile'::pg_catalog.regclass;
 DROP VIEW live_attacks.hostile;
@@ -140,8 +140,8 @@ SET search_path = live_attacks, public;
 CREATE VIEW leftovers AS SELECT (SELECT count(*) FROM dp_counter_private.counters) AS counters, (SELECT count(*) FROM dp_counter_private.events) AS slots, (SELECT count(*) FROM dp_counter_private.releases) AS releases;
 SELECT counters, slots, releases FROM leftovers;
 SELECT dp_event_counter_create('one', 1e9), dp_event_counter_create('two', 1e9);
-CALL dp_counter_tick('one');
-CALL dp_counter_tick('two');
+CALL dp_tick('one');
+CALL dp_tick('two');
 SELECT counters, slots, releases FROM leftovers;
 SET session_replication_role = replica;
 SELECT dp_counter_drop('one');
@@ -159,8 +159,8 @@ CREATE TRIGGER by_row AFTER INSERT ON wards FOR EACH ROW EXECUTE FUNCTION dp_cou
 CREATE TRIGGER by_statement AFTER INSERT ON wards REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('by_statement');
 INSERT INTO wards VALUES (1, 1);
 UPDATE wards SET ward = 2;
-CALL dp_counter_tick('by_row');
-CALL dp_counter_tick('by_statement');
+CALL dp_tick('by_row');
+CALL dp_tick('by_statement');
 SELECT (SELECT count FROM by_row) AS by_row, (SELECT count FROM by_statement) AS by_statement;
 -- A row that an INSERT meets is no event, nor is what the INSERT returns of it from 19 on.
 CREATE TABLE beds (id integer PRIMARY KEY);
@@ -169,8 +169,8 @@ CREATE TRIGGER by_statement AFTER INSERT ON beds REFERENCING NEW TABLE AS new FO
 INSERT INTO beds VALUES (1);
 DO $$ BEGIN EXECUTE 'INSERT INTO live_attacks.beds VALUES (1), (2) ON CONFLICT (id) DO '
     || CASE WHEN current_setting('server_version_num')::integer < 190000 THEN 'NOTHING' ELSE 'SELECT FOR UPDATE RETURNING id' END; END $$;
-CALL dp_counter_tick('by_row');
-CALL dp_counter_tick('by_statement');
+CALL dp_tick('by_row');
+CALL dp_tick('by_statement');
 SELECT (SELECT max(count) FROM by_row) AS by_row, (SELECT max(count) FROM by_statement) AS by_statement;
 
 RESET ROLE;

@@ -34,23 +34,23 @@ SELECT dp_counter_record('c');
 ROLLBACK;
 
 -- ticking
-CALL dp_counter_tick('plain');
-CALL dp_counter_tick(NULL);
-CALL dp_counter_tick(0);
-SELECT dp_counter_tick('c');
+CALL dp_tick('plain');
+CALL dp_tick(NULL);
+CALL dp_tick(0);
+SELECT dp_tick('c');
 BEGIN;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 ROLLBACK;
 SET default_transaction_read_only = on;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 RESET default_transaction_read_only;
 
 -- at the horizon
 SELECT dp_event_counter_create('short', 1e9, 1);
 SELECT dp_counter_record('short', 2);
-CALL dp_counter_tick('short');
+CALL dp_tick('short');
 SELECT dp_counter_record('short', 3);
-CALL dp_counter_tick('short');
+CALL dp_tick('short');
 SELECT steps_left FROM dp_counters WHERE counter = 'short'::regclass;
 
 -- triggers
@@ -91,7 +91,7 @@ CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION dp_counter_reco
 SET ROLE live_recorder;
 SELECT dp_counter_record('c');
 INSERT INTO t VALUES (1);
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 SELECT * FROM c;
 SELECT * FROM dp_counters;
 SELECT dp_counter_drop('c');
@@ -100,7 +100,7 @@ UPDATE c SET count = 0;
 SET ROLE live_reader;
 -- Without the privilege nobody learns which relations are counters: the errors are those for `c`.
 SELECT dp_counter_record('plain');
-CALL dp_counter_tick('plain');
+CALL dp_tick('plain');
 SELECT * FROM dp_counter_changes('plain', 1);
 SELECT dp_counter_drop('plain');
 SELECT dp_counter_record('c');
@@ -117,22 +117,22 @@ RESET ROLE;
 
 -- a state that is not one
 UPDATE dp_counter_private.streams SET state = '' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 -- another counter's state is not this one's
 SELECT dp_event_counter_create('d', 1e9);
-CALL dp_counter_tick('d');
+CALL dp_tick('d');
 UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass)) WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 -- events that are gone
 SELECT dp_counter_record('d', 5);
-CALL dp_counter_tick('d');
+CALL dp_tick('d');
 DELETE FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'd'::regclass);
-CALL dp_counter_tick('d');
+CALL dp_tick('d');
 -- a state that is gone
 DELETE FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass);
-CALL dp_counter_tick('d');
+CALL dp_tick('d');
 
 SET client_min_messages = warning;
 DROP SCHEMA live_errors CASCADE;

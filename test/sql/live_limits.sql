@@ -16,14 +16,14 @@ UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21 WHERE numb
 UPDATE dp_counter_private.events SET total = total + 1 WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'more'::regclass);
 SELECT format('SELECT dp_counter_record(%L, %s)', counter, 1 << i)
 FROM generate_series(5, 0, -1) AS i, unnest(ARRAY['less', 'more']) AS counter \gexec
-CALL dp_counter_tick('less');
-CALL dp_counter_tick('more');
+CALL dp_tick('less');
+CALL dp_tick('more');
 SELECT * FROM increments('less');
 SELECT * FROM increments('more');
 -- and goes on
 SELECT dp_counter_record('less', 2147483647), dp_counter_record('more', 2147483647);
-CALL dp_counter_tick('less');
-CALL dp_counter_tick('more');
+CALL dp_tick('less');
+CALL dp_tick('more');
 SELECT * FROM increments('less');
 SELECT * FROM increments('more');
 -- No total was cut off, neither a slot's nor the counter's.
@@ -58,7 +58,7 @@ RELEASE s;
 SELECT dp_counter_record('c', 1);
 COMMIT;
 SELECT total('c') - 2147483647 - 2147483646;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 SELECT * FROM increments('c');
 -- The same by triggers, a row's and a statement's.
 CREATE TABLE visits (n integer);

@@ -28,7 +28,7 @@ SELECT declare('net_so_far', true, sum => 'cents', lower => -1000, upper => 500)
 SELECT declare('loss_by_week', false, sum => 'cents', lower => -900, upper => -100);
 SELECT declare('fee_by_week', false, sum => 'cents', lower => 100, upper => 900);
 SELECT counter, sensitivity, cumulative, measure, value, lower, upper, per_person FROM dp_counters ORDER BY counter::text COLLATE "C";
-CALL dp_source_tick('stays_dp');
+CALL dp_tick('stays_dp');
 
 -- the truth: the first four events of a patient, each as its clamped value
 CREATE FUNCTION truth(counter regclass) RETURNS TABLE (step bigint, ward text, n numeric, total numeric) LANGUAGE sql AS $$
@@ -94,7 +94,7 @@ SELECT dp_counter_create(name, 'stays_dp', epsilon, '7 days', timestamp '2025-01
 FROM (VALUES ('a_share', 0.5, 9, 4, true, NULL, NULL, 'flu', NULL, NULL), ('b_share', 0.05, 16, 3, true, NULL, NULL, 'flu', NULL, NULL), ('c_average', 1, 20, 2, true, NULL, 'days', NULL, -5, 30), ('d_sum', 0.75, 14, 4, true, 'cents', NULL, NULL, -100, 30),
              ('e_count', 1.5, 9, 4, true, NULL, NULL, NULL, NULL, NULL), ('f_share', 1, 9, 4, false, NULL, NULL, 'flu', NULL, NULL), ('g_average', 0.25, 16, 2, false, NULL, 'days', NULL, 0, 30), ('h_sum', 2, 9, 4, false, 'cents', NULL, NULL, 0, 30),
              ('i_share', 2, 12, 1, false, NULL, NULL, 'flu', NULL, NULL)) AS c (name, epsilon, horizon, per_person, cumulative, sum, avg, share, lower, upper);
-CALL dp_source_tick('stays_dp');
+CALL dp_tick('stays_dp');
 -- what dp_counters says is of the last step
 SELECT (SELECT stddev FROM dp_counters WHERE counter = 'e_count'::regclass) = (SELECT stddev FROM e_count ORDER BY step DESC LIMIT 1) AS last_count, (SELECT stddev FROM dp_counters WHERE counter = 'd_sum'::regclass) = (SELECT stddev FROM d_sum ORDER BY step DESC LIMIT 1) AS last_sum,
        (SELECT count(DISTINCT stddev) FROM e_count) > 1 AS that_changes;
@@ -122,7 +122,7 @@ FROM dp_counters AS c, unnest('{0,1,3}'::integer[]) AS lag, released(c, lag) AS 
 DELETE FROM stays;
 SELECT dp_counter_create('none', 'stays_dp', 1e9, '7 days', timestamp '2025-01-01', horizon => 1, per_person => 4, avg => 'days', lower => 3, upper => 8);
 SELECT dp_counter_create('none_of_all', 'stays_dp', 1e9, '7 days', timestamp '2025-01-01', horizon => 1, per_person => 4, share => 'flu', cumulative => false);
-CALL dp_source_tick('stays_dp');
+CALL dp_tick('stays_dp');
 SELECT avg, low, high, count, above, below FROM none UNION ALL SELECT share, low, high, count, above, below FROM none_of_all;
 
 -- what a reader sees

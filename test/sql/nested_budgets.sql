@@ -188,7 +188,7 @@ SELECT dp_budget_drop('far_within');
 SELECT dp_source_drop('others_dp');
 SELECT dp_budget_drop('far_within');
 SET client_min_messages = warning; -- the number of periods depends on today
-CALL dp_counter_tick('by_day');
+CALL dp_tick('by_day');
 RESET client_min_messages;
 SELECT dp_counter_drop('by_day');
 -- (it was charged up to 2133, and has ended where its last step did)
@@ -238,7 +238,7 @@ SELECT dp_source_create('gone.visits_dp', budget => 'gone.inmost', person => 'pe
 SELECT dp_counter_create('gone.nothing', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2999-01-01', horizon => 2);
 BEGIN; DROP SCHEMA gone CASCADE; SELECT spent FROM dp_budgets WHERE budget = 'around'::regclass; ROLLBACK;
 SELECT dp_counter_create('gone.something', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2024-01-05', horizon => 2);
-CALL dp_source_tick('gone.visits_dp');
+CALL dp_tick('gone.visits_dp');
 DROP SCHEMA gone CASCADE;
 SET client_min_messages = error; -- not of privileges that it did not grant
 DROP OWNED BY nested_steward;

@@ -187,7 +187,7 @@ BEGIN
         FROM (VALUES ('of_big', NULL::boolean, 'big', NULL, 'words', ARRAY['', 'é']), ('of_small', NULL, 'small', NULL, 'bytes', ARRAY['\x00']), ('of_flu', NULL, NULL, 'flu', 'ward', ARRAY['north']), ('of_keys', NULL, NULL, NULL, 'key', ARRAY['ffffffff-ffff-ffff-ffff-ffffffffffff']), ('of_bigs', true, NULL, NULL, 'big', ARRAY['0', '-9223372036854775808']))
              AS c (name, persons, sum, share, by, groups);
         COMMIT;
-        CALL dp_source_tick('ends_dp');
+        CALL dp_tick('ends_dp');
         PERFORM dp_counter_drop(counter) FROM dp_counters WHERE source = 'ends_dp'::regclass AND steps > 40;
         PERFORM dp_source_drop('ends_dp'), dp_budget_drop('ends_budget');
         DROP VIEW ends_dp;

@@ -33,7 +33,7 @@ END $$;
 SELECT load('0 AS load, ward, cents, flu, at, patient');
 SELECT counter, source, steps, next_due IS NULL AS is_not_due FROM dp_counters ORDER BY counter::text;
 CALL until(4);
-CALL dp_counter_tick('events');
+CALL dp_tick('events');
 SELECT dp_source_drop('visits_dp');
 SET client_min_messages = notice;
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
@@ -53,7 +53,7 @@ DO $$ BEGIN
         PERFORM dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
         CALL until(night);
         COMMIT;
-        CALL dp_source_tick('visits_dp');
+        CALL dp_tick('visits_dp');
     END LOOP;
 END $$;
 SELECT counter, source, steps FROM dp_counters ORDER BY counter::text;

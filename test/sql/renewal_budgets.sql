@@ -279,9 +279,9 @@ SELECT dp_counter_create('instead', source => 'visits_z', epsilon => 0.5, every 
 ROLLBACK;
 -- after two steps: charged to the end of the second, also if the source goes with it
 UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Asia/Tokyo' - (since + 2 * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter::text ~ '_[dtz]$');
-CALL dp_source_tick('visits_d');
-CALL dp_source_tick('visits_t');
-CALL dp_source_tick('visits_z');
+CALL dp_tick('visits_d');
+CALL dp_tick('visits_t');
+CALL dp_tick('visits_z');
 SELECT counter, steps FROM dp_counters WHERE counter::text ~ '_[dtz]$' ORDER BY counter::text;
 SELECT dp_counter_drop('endless_d'), dp_counter_drop('endless_t'), dp_counter_drop('endless_z');
 SET client_min_messages = warning;
@@ -296,7 +296,7 @@ SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '
 SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '1 day', since => '2025-03-31', cumulative => false);
 -- under a budget for life nothing ends
 SELECT dp_counter_create('for_life', source => 'other_time', epsilon => 0.25, horizon => 2, every => '1 day', since => '2024-01-01');
-CALL dp_counter_tick('for_life');
+CALL dp_tick('for_life');
 SELECT dp_counter_drop('for_life');
 SELECT purpose, epsilon, since, until FROM life ORDER BY spent_at;
 

@@ -15,7 +15,7 @@ CREATE FUNCTION make(name text, epsilon numeric, cumulative boolean, sum text DE
 CREATE PROCEDURE tick_at(day timestamp) LANGUAGE plpgsql AS $$ BEGIN
     UPDATE dp_counter_private.source_counters SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - day WHERE source = 'flows.visits_dp'::regclass;
     COMMIT;
-    CALL dp_source_tick('visits_dp');
+    CALL dp_tick('visits_dp');
 END $$;
 SELECT make('flow', 1e9, false), make('flow_sum', 1e9, false, 'cents'), make('total', 1e9, true), make('total_20', 1e9, true, horizon => 20), make('noisy', 0.5, false, 'cents', 25), make('noisy_total', 0.5, true, horizon => 20), make('vague', 1e-9, true, horizon => 20);
 CALL tick_at('2025-01-13');

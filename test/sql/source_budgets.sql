@@ -37,14 +37,14 @@ SELECT spent FROM dp_budgets;
 DROP VIEW second;
 SELECT spent FROM dp_budgets;
 -- one that has closed a step does not
-CALL dp_counter_tick('kept');
+CALL dp_tick('kept');
 ALTER VIEW kept RENAME TO "the Last";
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 SELECT dp_counter_drop('"the Last"');
 SELECT purpose, epsilon FROM budget ORDER BY spent_at;
 -- the ledger has its last name, whatever way it is dropped
 SELECT make('renamed', 0.25);
-CALL dp_counter_tick('renamed');
+CALL dp_tick('renamed');
 CREATE SCHEMA source_moved;
 ALTER VIEW renamed RENAME TO moved;
 ALTER VIEW moved SET SCHEMA source_moved;
@@ -106,13 +106,13 @@ SELECT purpose, epsilon FROM budget WHERE purpose ~ 'noisy';
 SELECT count(*), min(abs(a.persons - b.persons)) > 1 AS differ FROM noisy_cells a JOIN noisy_cells b ON a.events < b.events;
 -- changes: the events of the last periods
 SELECT make('exact', 1e9);
-CALL dp_counter_tick('exact');
+CALL dp_tick('exact');
 SELECT period, ward, step, count FROM exact ORDER BY step, ward;
 SELECT * FROM dp_counter_changes('exact', 1) WHERE group_value = 'a' ORDER BY step;
 SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9) FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c.group_value;
 -- the error of a sum is that of upper * per_person
 SELECT make('noisy', 0.001, 1000);
-CALL dp_counter_tick('noisy');
+CALL dp_tick('noisy');
 SELECT bool_and(c.sum = n.sum - coalesce((SELECT sum FROM noisy b WHERE b.ward = n.ward AND b.step = n.step - 2), 0)
                 AND c.stddev = dp_stddev(n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0))
                 AND int8range(c.low::bigint, c.high::bigint, '[]') = dp_interval(c.sum, n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0), within => '[0,)'))
@@ -120,9 +120,9 @@ FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward
 -- of a counter that is fed by a trigger
 SELECT dp_event_counter_create('fed', 1e9);
 SELECT dp_counter_record('fed', 5);
-CALL dp_counter_tick('fed');
+CALL dp_tick('fed');
 SELECT dp_counter_record('fed', 2);
-CALL dp_counter_tick('fed');
+CALL dp_tick('fed');
 SELECT * FROM dp_counter_changes('fed', 1);
 SELECT count(*) FROM dp_counter_changes('fed', 2147483647);
 SELECT * FROM dp_counter_changes('fed', 0);

@@ -49,9 +49,8 @@ SELECT dp_source_create('joined', 'people', 'name', 'at', person_wise => true);
 SELECT dp_source_create('joined', 'people', 'person', 'at', person_wise => true);
 SELECT dp_source_drop(NULL);
 SELECT dp_source_drop('facts');
-CALL dp_source_tick(NULL);
-CALL dp_source_tick('facts_dp');
-CALL dp_source_tick('facts');
+CALL dp_tick('facts_dp');
+CALL dp_tick('facts');
 
 -- the counter; every call lacks one thing
 PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS
@@ -132,9 +131,9 @@ SET ROLE source_clock;
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at');
 SELECT dp_source_drop('facts_dp');
 EXECUTE create_counter(0.1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-CALL dp_source_tick('facts_dp');
-CALL dp_source_tick('facts');
-CALL dp_counter_tick('c');
+CALL dp_tick('facts_dp');
+CALL dp_tick('facts');
+CALL dp_tick('c');
 SELECT count(*) FROM dp_sources;
 RESET ROLE;
 -- without a temporary schema
@@ -149,11 +148,11 @@ RESET ROLE;
 -- a clock needs no right on the source
 SET ROLE source_clock;
 SELECT count(*) FROM facts_dp;
-CALL dp_counter_tick('fine');
+CALL dp_tick('fine');
 RESET ROLE;
 SELECT count(*) FROM fine;
 BEGIN;
-CALL dp_source_tick('facts_dp');
+CALL dp_tick('facts_dp');
 ROLLBACK;
 
 -- the owner's view fails for some row: the clock learns that, the owner why
@@ -161,20 +160,20 @@ SET ROLE source_steward;
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, 1 / amount > 0 AS yes, doc, xs FROM facts;
 RESET ROLE;
 SET ROLE source_clock;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 SELECT 'a temporary table' INTO TEMP peek;
-CALL dp_counter_tick('c');
-CALL dp_source_tick('facts_dp');
+CALL dp_tick('c');
+CALL dp_tick('facts_dp');
 RESET ROLE;
 SET ROLE source_steward;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 -- of several counters, it says which one it was
-CALL dp_source_tick('facts_dp');
+CALL dp_tick('facts_dp');
 -- what has become no simple view is refused at the tick
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, (SELECT count(*) FROM facts) > 0 AS yes, doc, xs FROM facts;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, random() < 2 AS yes, doc, xs FROM facts;
-CALL dp_counter_tick('c');
+CALL dp_tick('c');
 -- nothing was closed by all that
 SELECT steps FROM dp_counters WHERE counter = 'c'::regclass;
 RESET ROLE;
@@ -188,7 +187,7 @@ SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gon
 DROP VIEW gone;
 \set VERBOSITY terse
 DROP VIEW gone CASCADE;
-CALL dp_counter_tick('orphan');
+CALL dp_tick('orphan');
 SELECT source FROM dp_counters WHERE counter = 'orphan'::regclass;
 SELECT dp_counter_drop('orphan');
 CREATE VIEW gone AS SELECT person, at FROM facts;
@@ -198,7 +197,7 @@ BEGIN;
 CREATE TEMP TABLE short () ON COMMIT DROP;
 CREATE OR REPLACE VIEW gone AS SELECT person, at, NULL::pg_temp.short AS temporary FROM facts;
 COMMIT;
-CALL dp_counter_tick('orphan');
+CALL dp_tick('orphan');
 SELECT dp_counter_add_groups('orphan', '{2}');
 SELECT source, steps FROM dp_counters WHERE counter = 'orphan'::regclass;
 SELECT epsilon, guarantee FROM dp_counter_plan('orphan') LIMIT 1;

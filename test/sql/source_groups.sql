@@ -16,7 +16,7 @@ CREATE PROCEDURE close(days integer) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every);
     COMMIT;
-    CALL dp_counter_tick('by_ward');
+    CALL dp_tick('by_ward');
 END $$;
 CREATE VIEW shown AS SELECT step, ward, count - coalesce(lag(count) OVER (PARTITION BY ward ORDER BY step), 0) AS persons FROM by_ward;
 CALL close(1);

@@ -13,11 +13,11 @@ SELECT dp_counter_create('places', epsilon => 1e9, horizon => 3, source => 'visi
 INSERT INTO visits SELECT p, timestamp '2025-01-01' + (day - 1) * interval '1 day', p, 1 FROM generate_series(1, 3) AS p, generate_series(1, 3) AS day WHERE day >= p;
 UPDATE visits SET divisor = 0 WHERE at = '2025-01-03' AND patient = 1;
 SET client_min_messages = error;
-CALL dp_counter_tick('places');
+CALL dp_tick('places');
 SELECT steps FROM dp_counters;
 SELECT step, place, count FROM places WHERE place <= 5 AND count <> 0 ORDER BY step, place;
 UPDATE visits SET divisor = 1;
-CALL dp_counter_tick('places');
+CALL dp_tick('places');
 SELECT step, place, count FROM places WHERE place <= 5 AND count <> 0 AND step > 2 ORDER BY step, place;
 SELECT count(*), count(*) FILTER (WHERE count <> 0) FROM places;
 -- which steps one transaction closed, at one time for all of a tick
@@ -25,7 +25,7 @@ SELECT min(step), max(step), dense_rank() OVER (ORDER BY released_at) AS tick FR
 WHERE number = (SELECT number FROM dp_counter_private.counters) GROUP BY xmin, released_at ORDER BY 1;
 SELECT used, count(*) FROM dp_counter_private.tallies WHERE own_window < 2147483647 GROUP BY used ORDER BY used;
 -- nothing is left
-CALL dp_counter_tick('places');
+CALL dp_tick('places');
 SELECT dp_counter_drop('places');
 -- A call for many counters closes two parts of each, says so, and goes on with the next counter; the next call goes on with this one.
 SELECT dp_counter_create('places', epsilon => 1e9, horizon => 3, source => 'visits_dp', event => 'counts', every => '1 day', since => '2025-01-01', per_person => 2,

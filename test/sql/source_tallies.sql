@@ -10,7 +10,7 @@ CREATE PROCEDURE close(counter regclass, days integer) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE dp_counter_private.source_counters AS s SET "grace" = now()::timestamp - (since + days * every) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = close.counter);
     COMMIT;
-    CALL dp_counter_tick(counter);
+    CALL dp_tick(counter);
 END $$;
 -- without the mark that each counter with a bound has
 CREATE VIEW tallies AS SELECT c.counter::oid::regclass AS counter, t.* FROM dp_counter_private.tallies AS t JOIN dp_counter_private.counters AS c USING (number) WHERE own_window < 2147483647;
@@ -43,7 +43,7 @@ SELECT purpose, epsilon FROM budget ORDER BY purpose;
 TRUNCATE visits;
 INSERT INTO visits SELECT i, timestamp '2025-01-01' + day * interval '1 day', flu FROM generate_series(1, 100) AS i, generate_series(0, 1) AS day, (VALUES (true), (false)) AS f (flu);
 SELECT dp_counter_create('persons', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, persons => true, cumulative => false, by => 'flu', groups => '{true,false}');
-CALL dp_counter_tick('persons');
+CALL dp_tick('persons');
 SELECT step, sum(count), min(count) > 0 AS both FROM persons GROUP BY step ORDER BY step;
 SELECT count(*) FROM tallies WHERE counter = 'persons'::regclass;
 SELECT dp_counter_drop('persons');
@@ -89,7 +89,7 @@ FROM dp_counters AS c, truth(c) AS t, released(c) AS r WHERE c.source IN ('month
 TRUNCATE visits;
 INSERT INTO visits SELECT 1 + (i > 1500)::integer, timestamp '2025-01-01' + i % 4 * interval '1 hour', true FROM generate_series(1, 3000) AS i;
 SELECT dp_counter_create('thousand', 'visits_dp', 1e9, '1 hour', '2025-01-01', 4, per_person => 1000);
-CALL dp_counter_tick('thousand');
+CALL dp_tick('thousand');
 SELECT step, count FROM thousand ORDER BY step;
 
 SET client_min_messages = warning; -- not how long a tick takes

@@ -137,17 +137,17 @@ CREATE VIEW moved_dp AS SELECT person, at FROM visits;
 SELECT dp_source_create('moved_dp', budget => 'budget', person => 'person', at => 'at');
 SELECT dp_counter_create('moved', epsilon => 1, horizon => 1, source => 'moved_dp', every => '1 day', since => '2024-01-01');
 CREATE OR REPLACE VIEW moved_dp AS SELECT varies(person) AS person, at FROM visits;
-CALL dp_counter_tick('moved');
+CALL dp_tick('moved');
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, date_trunc('day', at) AS at FROM visits;
-CALL dp_counter_tick('moved');
+CALL dp_tick('moved');
 CALL dp_source_contributions('moved_dp', 'report', 1);
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, at FROM visits WHERE reads(cents);
-CALL dp_counter_tick('moved');
+CALL dp_tick('moved');
 CREATE OR REPLACE VIEW moved_dp AS SELECT mine(person) AS person, at FROM visits;
 ALTER FUNCTION mine(integer) STABLE;
-CALL dp_counter_tick('moved');
+CALL dp_tick('moved');
 ALTER FUNCTION mine(integer) IMMUTABLE;
-CALL dp_counter_tick('moved');
+CALL dp_tick('moved');
 
 -- A column is traced once, however often layers of a view name the one below: 8 ^ 12 times would take years.
 DO $$ BEGIN EXECUTE 'CREATE VIEW layered_dp AS WITH c0 AS MATERIALIZED (SELECT note AS p, at FROM source_views.visits)' || (SELECT string_agg(format(
@@ -171,7 +171,7 @@ END $$;
 \c
 SET search_path = source_views, public;
 SELECT count(*) < 5000 AS by_chance FROM tagged_dp;
-CALL dp_counter_tick('tagged_by_day');
+CALL dp_tick('tagged_by_day');
 SELECT count FROM tagged_by_day;
 DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I RESET gin_fuzzy_search_limit', current_database());

@@ -63,7 +63,7 @@ BEGIN
 END $$;
 
 -- everything at once
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 SELECT count(*), max(step), min(period), max(period) FROM flu;
 -- at one time, that of the call: later ones would tell how long the rows took
 SELECT count(DISTINCT released_at) FROM dp_counters;
@@ -77,11 +77,11 @@ SELECT step, period FROM spent ORDER BY step;
 SELECT period, region, step FROM flu WHERE step IN (1, 30) ORDER BY step, region COLLATE "C";
 -- the noise is that of the whole bound: per_person * upper
 SELECT dp_counter_create('noisy', epsilon => 0.5, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
-CALL dp_counter_tick('noisy');
+CALL dp_tick('noisy');
 SELECT step, abs(stddev / dp_stddev(step, 6, 0.5, sensitivity => 4000) - 1) < 1e-9 AS planned FROM noisy ORDER BY step;
 SELECT dp_counter_drop('noisy');
 -- the clock is not over: nothing happens
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('visits_dp');
 SELECT counter, steps, ended FROM dp_counters ORDER BY counter::text COLLATE "C";
 
 -- period by period, as a nightly clock would: the grace holds back what is not yet to be closed. Meanwhile rows come late, are
@@ -94,7 +94,7 @@ BEGIN
     UPDATE dp_counter_private.source_counters
     SET grace = (now() AT TIME ZONE 'Europe/Berlin') - (timestamp '2025-03-01' + n * interval '1 day') - interval '1 hour' WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
     COMMIT;
-    CALL dp_counter_tick(name);
+    CALL dp_tick(name);
 END $$;
 DO $$ BEGIN FOR n IN 1 .. 40 LOOP CALL sources.tick_until('sources.nightly', n); END LOOP; END $$;
 SELECT differences('nightly', 3, 1, '1 day', '{south,north,east,west}', true, false), (SELECT count(DISTINCT released_at) FROM nightly) AS ticks;
@@ -139,8 +139,8 @@ SELECT dp_counter_create('by_ok', epsilon => 1e9, horizon => 2, source => 'notes
 SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 3, source => 'notes_by_time', per_person => 1000000, by => 'place', groups => '{green,red}', every => '720 hours', since => '2024-12-30');
 -- long keys that differ in the last byte alone
 SELECT dp_counter_create('by_code', epsilon => 1e9, horizon => 1, source => 'notes_by_time', every => '90 days', since => '2024-12-30');
-CALL dp_source_tick('notes_by_day');
-CALL dp_source_tick('notes_by_time');
+CALL dp_tick('notes_by_day');
+CALL dp_tick('notes_by_time');
 SELECT period, n, step, count FROM by_month ORDER BY step, n;
 SELECT n, (SELECT count(*) FROM notes o WHERE o.n = m.n AND day >= '2025-01-31' AND day < '2025-04-30') AS truth FROM (VALUES (-5), (1), (2)) AS m (n);
 SELECT period, ok, count, count = (SELECT count(*) FROM notes n WHERE n.ok = b.ok AND day < date '2024-12-30' + 45 * step::integer) AS exact FROM by_ok b ORDER BY step, ok;
@@ -155,7 +155,7 @@ CREATE VIEW moments_dp AS SELECT * FROM moments;
 SELECT dp_source_create('moments_dp', 'patients', 'who', 'at', 'Europe/Berlin');
 SELECT dp_counter_create('spring', epsilon => 1e9, horizon => 6, source => 'moments_dp', every => '1 hour', since => '2025-03-29 23:00');
 SELECT dp_counter_create('autumn', epsilon => 1e9, horizon => 6, source => 'moments_dp', per_person => 2, every => '1 hour', since => '2025-10-25 23:00');
-CALL dp_source_tick('moments_dp');
+CALL dp_tick('moments_dp');
 SELECT step, period, count FROM spring ORDER BY step;
 SELECT step, period, count FROM autumn ORDER BY step;
 -- dp_counter_changes tells local times: with the time zone that dp_counters shows they are the periods of the views
@@ -167,14 +167,14 @@ GROUP BY step, c.period, c.count ORDER BY c.period;
 
 -- what else is done with them
 SELECT dp_counter_record('flu');
-CALL dp_counter_tick('flu');
+CALL dp_tick('flu');
 ALTER VIEW visits_dp RENAME COLUMN region TO land;
 SELECT by FROM dp_counters WHERE counter = 'flu'::regclass;
 SELECT dp_source_drop('visits_dp');
 SELECT dp_budget_drop('patients');
 DROP VIEW visits_dp;
 SELECT dp_counter_create('unused', epsilon => 5, horizon => 10, source => 'moments_dp', every => '1 day', since => '2999-01-01');
-CALL dp_counter_tick('unused');
+CALL dp_tick('unused');
 SELECT spent FROM dp_budgets WHERE budget = 'patients'::regclass;
 DROP VIEW unused;
 SELECT spent FROM dp_budgets WHERE budget = 'patients'::regclass;

@@ -87,17 +87,17 @@ SELECT count(*), sum(count) FROM second;
 
 -- the owner is told why, and so is a superuser; the stored SQLSTATE is that of the others' error, since it is shown to the clock
 SET ROLE ticks_steward;
-CALL dp_counter_tick('first');
-CALL dp_source_tick('facts_dp');
+CALL dp_tick('first');
+CALL dp_tick('facts_dp');
 SELECT * FROM status();
 RESET ROLE;
-CALL dp_counter_tick('third');
+CALL dp_tick('third');
 SET ROLE ticks_clock;
 SELECT * FROM status() WHERE failed;
 -- owners see it without the right to tick
 SET ROLE ticks_steward;
 REVOKE UPDATE ON first FROM ticks_steward;
-CALL dp_counter_tick('first');
+CALL dp_tick('first');
 SELECT * FROM status() WHERE failed;
 GRANT UPDATE ON first TO ticks_steward;
 
@@ -115,7 +115,7 @@ RESET ROLE;
 SELECT last_failed IS NOT NULL AS failed FROM dp_counter_private.counters WHERE counter IN ('first'::regclass, 'third'::regclass);
 -- whoever may not tick a counter cannot make it fail
 SET ROLE ticks_reader;
-CALL dp_counter_tick('unticked');
+CALL dp_tick('unticked');
 RESET ROLE;
 SELECT last_failed FROM dp_counter_private.counters WHERE counter = 'unticked'::regclass;
 
@@ -147,7 +147,7 @@ SELECT next_due = released_at + interval '1 hour' AS due FROM dp_counters WHERE 
 SET ROLE ticks_clock;
 CALL dp_tick();
 CALL dp_tick();
-CALL dp_counter_tick('hourly');
+CALL dp_tick('hourly');
 SELECT * FROM status() WHERE counter = 'hourly';
 RESET ROLE;
 UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'hourly'::regclass);

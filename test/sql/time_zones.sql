@@ -42,8 +42,8 @@ SELECT dp_counter_create('ticked', 'visits_dp', 1e9, '1 day', timestamp '2024-03
        dp_counter_create('local', 'local_dp', 1e9, '1 day', timestamp '2024-03-01', per_person => 1000, horizon => 200, cumulative => false);
 -- as if the first 20 days were over
 UPDATE dp_counter_private.source_counters SET "grace" = now() - timestamptz '2024-03-21 00:00+01' - interval '30 minutes' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('ticked'::regclass, 'local'::regclass));
-CALL dp_counter_tick('ticked');
-CALL dp_counter_tick('local');
+CALL dp_tick('ticked');
+CALL dp_tick('local');
 SELECT counter, steps, next_due IS NOT NULL AS due, periods_behind FROM dp_counters WHERE source IN ('visits_dp'::regclass, 'local_dp'::regclass) ORDER BY counter::text;
 UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('ticked'::regclass, 'local'::regclass));
 
@@ -58,10 +58,10 @@ RESET ROLE;
 UPDATE dp_counter_private.source_counters SET "grace" = '1000 years' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'ticked'::regclass);
 SELECT next_due < now() - least(every, '25 hours') AS overdue, periods_behind FROM dp_counters WHERE counter = 'ticked'::regclass;
 UPDATE dp_counter_private.source_counters SET "grace" = '0' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'ticked'::regclass);
-CALL dp_counter_tick('ticked');
+CALL dp_tick('ticked');
 \set VERBOSITY terse
-CALL dp_source_tick('visits_dp');
-CALL dp_counter_tick('local');
+CALL dp_tick('visits_dp');
+CALL dp_tick('local');
 \set VERBOSITY default
 SELECT counter, last_failed IS NOT NULL AS failed, last_sqlstate, next_due < now() - every AS behind, periods_behind FROM dp_counters WHERE last_failed IS NOT NULL ORDER BY counter::text;
 SELECT dp_counter_create('another', 'visits_dp', 1, '1 day', timestamp '2024-03-01');
@@ -77,8 +77,8 @@ SELECT dp_source_create('local_dp', 'local_budget', 'person', 'at', time_zone =>
 SELECT dp_source_create('local_dp', 'local_budget', 'person', 'at', time_zone => 'Europe/Paris');
 SELECT source, time_zone, obj_description(source) ~ 'Europe/Paris' AS described, (SELECT bool_and(obj_description(counter) ~ 'Europe/Paris') FROM dp_counters AS c WHERE c.source = s.source) AS promised
 FROM dp_sources AS s ORDER BY source::text;
-CALL dp_source_tick('visits_dp');
-CALL dp_source_tick('local_dp');
+CALL dp_tick('visits_dp');
+CALL dp_tick('local_dp');
 SELECT counter, steps, last_failed, periods_behind FROM dp_counters ORDER BY counter::text;
 SELECT count(*), count(*) FILTER (WHERE t.count <> u.count) AS other FROM ticked AS t JOIN unticked AS u USING (period, step);
 SELECT count(*), count(*) FILTER (WHERE t.count <> u.count) AS other FROM ticked AS t JOIN local AS u USING (step);
@@ -96,14 +96,14 @@ SELECT FROM dp_counter_create('later', 'early_dp', 1, '1 day', timestamp '1979-1
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'Europe/Paris');
 -- what has ended has no say
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'UTC');
-CALL dp_counter_tick('later');
+CALL dp_tick('later');
 SELECT dp_counter_end('later');
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'UTC');
 -- a name that gets new rules, and goes then: those of the last tick count
 SELECT dp_counter_end('local');
 SELECT dp_counter_create('newer', 'local_dp', 1e9, '1 day', timestamp '2024-03-01', per_person => 1000, horizon => 2000, cumulative => false);
 UPDATE dp_counter_private.sources SET time_zone = 'Asia/Tokyo' WHERE source = 'local_dp'::regclass;
-CALL dp_source_tick('local_dp');
+CALL dp_tick('local_dp');
 UPDATE dp_counter_private.sources SET time_zone = 'Hx/Old' WHERE source = 'local_dp'::regclass;
 SELECT dp_source_create('local_dp', 'local_budget', 'person', 'at', time_zone => 'Europe/Paris');
 SELECT dp_source_create('local_dp', 'local_budget', 'person', 'at', time_zone => 'Asia/Tokyo');

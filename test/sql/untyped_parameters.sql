@@ -12,7 +12,7 @@ PREPARE changes AS SELECT period, step FROM dp_counter_changes($1, $2, since => 
 PREPARE share AS SELECT dp_budget_create($1, $2, within => $3, since => $4, until => $5);
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;
 EXECUTE declare('by_day', 'visits_dp', '1e9', '1 day', '2025-01-02');
-CALL dp_counter_tick('by_day');
+CALL dp_tick('by_day');
 EXECUTE changes('by_day', '2', '2025-01-04', '2025-01-06');
 EXECUTE changes('by_day', '2', NULL, '2025-01-04');
 EXECUTE share('share', '1', 'budget', '2025-01-01', 'infinity');

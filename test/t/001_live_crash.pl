@@ -49,11 +49,11 @@ COMMIT;
 
 # Ticks both counters and shows what a reader can see, for as long as the server lives.
 my $clock = $node->basedir . '/clock.sql';
-append_to_file($clock, join("\n", ('CALL dp_counter_tick(\'exact\');',
-	q{CALL dp_counter_tick('noisy');},
+append_to_file($clock, join("\n", ('CALL dp_tick(\'exact\');',
+	q{CALL dp_tick('noisy');},
 	q{SELECT 'seen', step, count FROM noisy ORDER BY step DESC LIMIT 2;}) x 3000) . "\n");
 my $second_clock = $node->basedir . '/second_clock.sql';
-append_to_file($second_clock, "CALL dp_counter_tick('noisy');\n" x 3000);
+append_to_file($second_clock, "CALL dp_tick('noisy');\n" x 3000);
 my @psql = ('psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f');
 
 my %seen;
@@ -136,8 +136,8 @@ for my $cycle (1 .. $cycles)
 	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number WHERE p.steps < c.steps');
 
 	# The next tick counts exactly what is committed.
-	$node->safe_psql('postgres', "CALL dp_counter_tick('exact')");
-	$node->safe_psql('postgres', "CALL dp_counter_tick('noisy')");
+	$node->safe_psql('postgres', "CALL dp_tick('exact')");
+	$node->safe_psql('postgres', "CALL dp_tick('noisy')");
 	my $equal = $node->safe_psql('postgres',
 		'SELECT (SELECT sum(n) FROM ledger) = (SELECT count FROM exact ORDER BY step DESC LIMIT 1)');
 	if ($equal ne 't' && $node->safe_psql('postgres', 'SELECT count(*) FROM ledger') > 0)
@@ -170,7 +170,7 @@ for my $setting (qw(off local))
 	my $walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 	kill('STOP', $walwriter) or die 'no process that flushes asynchronous commits';
 	my $before = $node->safe_psql('postgres', 'SELECT max(step) FROM noisy');
-	$node->safe_psql('postgres', "SET synchronous_commit = $setting; CALL dp_counter_tick('noisy')");
+	$node->safe_psql('postgres', "SET synchronous_commit = $setting; CALL dp_tick('noisy')");
 	my $seen = $node->safe_psql('postgres', 'SELECT step, count FROM noisy ORDER BY step DESC LIMIT 1');
 	$node->safe_psql('postgres', 'SET synchronous_commit = off; INSERT INTO control VALUES (1)');
 	kill 'KILL', $walwriter; # the postmaster ends all others as after any crash, and begins afresh

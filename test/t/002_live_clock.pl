@@ -44,7 +44,7 @@ my $recorders = IPC::Run::start(
 	[ 'pgbench', '-n', '-c', 8, '-j', 2, '-T', $seconds, '-f', $load, '-d', $node->connstr('postgres') ],
 	'>', \$out, '2>', \$err);
 my $clock_script = $node->basedir . '/tick.sql';
-append_to_file($clock_script, "CALL dp_counter_tick('rows_seen');\nCALL dp_counter_tick('events_seen');\n");
+append_to_file($clock_script, "CALL dp_tick('rows_seen');\nCALL dp_tick('events_seen');\n");
 my ($clock_out, $clock_err) = ('', '');
 my $clocks = IPC::Run::start( # two clocks at once: ticks wait for each other, and each closes a step
 	[ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', $clock_script, '-d', $node->connstr('postgres') ],
@@ -58,8 +58,8 @@ my ($ticks) = $clock_out =~ /processed: (\d+)/;
 cmp_ok($transactions, '>', 8, "$transactions transactions of 8 recorders in $seconds s"); # thousands, where nothing else runs
 cmp_ok($ticks, '>', 2, "$ticks ticks of each counter by 2 clocks");
 
-$node->safe_psql('postgres', "CALL dp_counter_tick('rows_seen'); ");
-$node->safe_psql('postgres', "CALL dp_counter_tick('events_seen')");
+$node->safe_psql('postgres', "CALL dp_tick('rows_seen'); ");
+$node->safe_psql('postgres', "CALL dp_tick('events_seen')");
 is($node->safe_psql('postgres', 'SELECT count FROM rows_seen ORDER BY step DESC LIMIT 1'),
 	$node->safe_psql('postgres', 'SELECT count(*) FROM ledger'), 'rows are counted exactly');
 is($node->safe_psql('postgres', 'SELECT count FROM events_seen ORDER BY step DESC LIMIT 1'),

@@ -28,16 +28,16 @@ sub try_as { my ($user, $sql) = @_; return failure($node, $sql, user => $user); 
 # --- who may do what
 is(try_as('recorder', "INSERT INTO er.visits SELECT i, 'flu' FROM generate_series(1, 41234) i"), '', 'INSERT lets a role record');
 is(try_as('recorder', "SELECT dp_counter_record('er.flu', 7)"), '', 'by a call too');
-is(try_as('ticker', "CALL dp_counter_tick('er.flu')"), '', 'UPDATE lets a role tick');
+is(try_as('ticker', "CALL dp_tick('er.flu')"), '', 'UPDATE lets a role tick');
 is(try_as('reader', 'SELECT * FROM er.flu'), '', 'SELECT lets a role read');
-is(try_as('clinic', "CALL dp_counter_tick('er.flu')"), '', 'the owner may tick');
+is(try_as('clinic', "CALL dp_tick('er.flu')"), '', 'the owner may tick');
 for my $user (qw(reader ticker stranger))
 {
 	like(try_as($user, "SELECT dp_counter_record('er.flu')"), qr/permission denied for view flu/, "$user may not record");
 }
 for my $user (qw(reader recorder stranger))
 {
-	like(try_as($user, "CALL dp_counter_tick('er.flu')"), qr/permission denied for view flu/, "$user may not tick");
+	like(try_as($user, "CALL dp_tick('er.flu')"), qr/permission denied for view flu/, "$user may not tick");
 }
 for my $user (qw(reader recorder ticker stranger auditor))
 {
@@ -144,12 +144,12 @@ $session->quit;
 # --- messages
 like(try_as('recorder', "SELECT dp_counter_record('er.flu', -1)"), qr/must not be negative/, 'a negative number is refused');
 for my $sql ("SELECT dp_counter_record('er.flu', -1)", "SELECT dp_counter_record('er.flu', NULL)", "SELECT dp_counter_record(NULL)",
-	"CALL dp_counter_tick('er.flu')", "BEGIN; CALL dp_counter_tick('er.flu')")
+	"CALL dp_tick('er.flu')", "BEGIN; CALL dp_tick('er.flu')")
 {
 	unlike(try_as('recorder', $sql), qr/412\d\d/, "no true count in the message of $sql");
 }
 $node->safe_psql('postgres', 'UPDATE dp_counter_private.streams SET state = substr(state, 1, 60)');
-my $message = try_as('ticker', "CALL dp_counter_tick('er.flu')");
+my $message = try_as('ticker', "CALL dp_tick('er.flu')");
 like($message, qr/stored state of the counter is corrupt/, 'a truncated state is an error');
 unlike($message, qr/\\x|412\d\d/, 'which shows nothing of it');
 is(scalar(grep { /(ERROR|DETAIL|HINT|CONTEXT|WARNING|LOG):.*412\d\d/ && !/LOG:  (statement|listening)/ } split /\n/, slurp_file($node->logfile)),

@@ -26,11 +26,11 @@ sql(q{
 });
 for my $table ('visits_seen', '"Strange ""schema"."A table"', 'noisy', 'noisy')
 {
-	sql("CALL dp_counter_tick('$table')");
+	sql("CALL dp_tick('$table')");
 }
 # between the two commits of a tick
 my $noisy = q{(SELECT number FROM dp_counter_private.counters WHERE counter = 'noisy'::regclass)};
-sql(q{CALL dp_counter_tick('noisy')});
+sql(q{CALL dp_tick('noisy')});
 sql(qq{UPDATE dp_counter_private.publications SET steps = 2 WHERE number = $noisy});
 is(sql('SELECT max(step) FROM noisy'), 2, 'a release is stored and not published');
 sql(q{INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
@@ -40,7 +40,7 @@ sql(q{INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open s
 my $recorder = $node->background_psql('postgres');
 my $owner    = $node->background_psql('postgres');
 $recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_event_counter_create('gone.c', 1), dp_event_counter_create('public.ended', 1)});
-sql(q{CALL dp_counter_tick('public.ended')});
+sql(q{CALL dp_tick('public.ended')});
 $recorder->query_safe(q{BEGIN; SELECT dp_counter_record('gone.c', 7), dp_counter_record('public.ended', 9)});
 $owner->query_safe(q{BEGIN; SET client_min_messages = warning; DROP SCHEMA gone CASCADE; SELECT dp_counter_end('public.ended')});
 $recorder->query_safe('COMMIT');
@@ -92,14 +92,14 @@ for my $way (sort keys %restore)
 	is($q->(q{SELECT count(*) FROM another}), 0, 'a new counter has none of them');
 	$q->('DROP VIEW another');
 	$q->(q{INSERT INTO visits SELECT generate_series(1, 7)});
-	like(failure($node, q{CALL dp_counter_tick('visits_seen')}, database => "by_$way"), $is_copy, 'where it came from it may have released more');
+	like(failure($node, q{CALL dp_tick('visits_seen')}, database => "by_$way"), $is_copy, 'where it came from it may have released more');
 	is($q->('SELECT max(step) FROM visits_seen'), 1, 'so it releases nothing by itself');
 	resume_all($node, "by_$way");
-	$q->(q{CALL dp_counter_tick('visits_seen')});
+	$q->(q{CALL dp_tick('visits_seen')});
 	is($q->('SELECT step, count FROM visits_seen ORDER BY 1'), "1|100\n2|130", 'the counter goes on, with the events of the open step');
-	$q->(q{CALL dp_counter_tick('"Strange ""schema"."A table"')});
+	$q->(q{CALL dp_tick('"Strange ""schema"."A table"')});
 	is($q->('SELECT step, count FROM "Strange ""schema"."A table" ORDER BY 1'), "1|11\n2|11", 'whatever the name');
-	$q->(q{CALL dp_counter_tick('noisy')});
+	$q->(q{CALL dp_tick('noisy')});
 	is($q->('SELECT string_agg(step::text, $$ $$ ORDER BY step) FROM noisy'), '1 2 3 4', 'a release that was stored and not published comes out');
 	is($q->('SELECT count FROM noisy WHERE step = 3'), sql(qq{SELECT count FROM dp_counter_private.releases WHERE number = $noisy AND step = 3}), 'as it was');
 	is($q->(q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'noisy'::regclass}), 'owner', 'its owner is the owner');
@@ -109,10 +109,10 @@ for my $way (sort keys %restore)
 
 # --- a copy in the same cluster
 sql('CREATE DATABASE copied TEMPLATE by_psql');
-like(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'copied'), $is_copy, 'a template is one copy too many');
-is(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'by_psql'), '', 'it goes on itself');
+like(failure($node, q{CALL dp_tick('noisy')}, database => 'copied'), $is_copy, 'a template is one copy too many');
+is(failure($node, q{CALL dp_tick('noisy')}, database => 'by_psql'), '', 'it goes on itself');
 resume_all($node, 'copied');
-is(failure($node, q{CALL dp_counter_tick('noisy')}, database => 'copied'), '', 'and the copy if its owner wants it');
+is(failure($node, q{CALL dp_tick('noisy')}, database => 'copied'), '', 'and the copy if its owner wants it');
 
 # --- a dump without the tables' rows: its views are those of no counter, and show nothing of the ones made later
 my $bare = $node->basedir . '/bare.sql';
@@ -122,7 +122,7 @@ command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('
 for my $name (qw(a b c d e))
 {
 	$node->safe_psql('bare', "SELECT dp_event_counter_create('$name', 1)");
-	$node->safe_psql('bare', "CALL dp_counter_tick('$name')");
+	$node->safe_psql('bare', "CALL dp_tick('$name')");
 }
 is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen UNION ALL SELECT step FROM "Strange ""schema"."A table" UNION ALL SELECT step FROM noisy) s'),
 	0, 'the views of a dump without counters stay empty');
@@ -144,7 +144,7 @@ $node->safe_psql('labels', q{
 	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10);
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
-	CALL dp_source_tick('visits_dp');
+	CALL dp_tick('visits_dp');
 	ALTER TYPE ward RENAME VALUE 'a' TO 'd';
 	ALTER TYPE ward RENAME VALUE 'c' TO 'a';
 	ALTER TYPE ward RENAME VALUE 'b' TO 'c';
@@ -156,7 +156,7 @@ command_ok([ 'pg_restore', '-e', '-d', $node->connstr('labels_restored'), $label
 resume_all($node, 'labels_restored');
 for my $database (qw(labels labels_restored))
 {
-	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_source_tick('visits_dp')});
+	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_tick('visits_dp')});
 	is($node->safe_psql($database, 'SELECT ward, count FROM wards WHERE step = 2 ORDER BY count'), "a|3\nc|30\nd|300", "$database: labels that were renamed go along");
 	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'wards'::regclass}), '{d,a,c}', 'and are shown');
 	is($node->safe_psql($database, 'SELECT place, count FROM by_place WHERE step = 2 ORDER BY count'), "west|2\nsouth|30\nnorth|300", "$database: groups of a table too");
@@ -173,7 +173,7 @@ like(failure($node, 'INSERT INTO visits VALUES (1)'), qr/relation "public.visits
 sql(q{DROP TRIGGER r ON visits;
 	CREATE TRIGGER r AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('s.seen');
 	INSERT INTO visits VALUES (1)});
-sql(q{CALL dp_counter_tick('s.seen')});
+sql(q{CALL dp_tick('s.seen')});
 is(sql('SELECT count FROM s.seen WHERE step = 2'), 124, 'a counter may be renamed');
 
 # --- a standby
@@ -181,7 +181,7 @@ $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
-sql(q{CALL dp_counter_tick('s.seen')});
+sql(q{CALL dp_tick('s.seen')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', 'SELECT max(step) FROM s.seen'), 3, 'releases can be read on a standby');
 is($standby->safe_psql('postgres', q{SELECT steps FROM dp_counters WHERE counter = 's.seen'::regclass}), 3, 'and the view');
@@ -190,13 +190,13 @@ for my $releases ('SELECT * FROM average ORDER BY step', 'SELECT * FROM by_place
 	is($standby->safe_psql('labels_restored', $releases), $node->safe_psql('labels_restored', $releases), 'averages and groups too');
 }
 is($standby->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_sum(1, 1e9, 1) OVER (ORDER BY i) AS n FROM generate_series(1, 9) AS i) AS r'), 9, 'a query is a release there as well');
-like(failure($standby, q{CALL dp_counter_tick('s.seen')}), qr/cannot execute dp_counter_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
+like(failure($standby, q{CALL dp_tick('s.seen')}), qr/cannot execute dp_tick\(\) in a read-only transaction/, 'ticking gives the read-only error');
 like(failure($standby, q{SELECT dp_counter_record('s.seen')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'recording too');
 $node->stop;
 $standby->promote;
 $standby->safe_psql('postgres', q{SELECT dp_counter_record('s.seen', 6)});
-like(failure($standby, q{CALL dp_counter_tick('s.seen')}), $is_copy, 'a promoted standby may lack a step');
+like(failure($standby, q{CALL dp_tick('s.seen')}), $is_copy, 'a promoted standby may lack a step');
 resume_all($standby);
-$standby->safe_psql('postgres', q{CALL dp_counter_tick('s.seen')});
+$standby->safe_psql('postgres', q{CALL dp_tick('s.seen')});
 is($standby->safe_psql('postgres', 'SELECT step, count FROM s.seen ORDER BY step DESC LIMIT 1'), '4|130', 'a promoted standby goes on');
 done_testing();

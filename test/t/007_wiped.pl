@@ -128,11 +128,11 @@ for my $horizon (1000, 5000, 'NULL')
 {
 	my $name = lc "t$horizon";
 	$node->safe_psql('postgres', "SELECT dp_event_counter_create('$name', 1e-8, $horizon); SELECT dp_counter_record('$name', 41234)");
-	$node->safe_psql('postgres', "CALL dp_counter_tick('$name')") for 1 .. 13;
+	$node->safe_psql('postgres', "CALL dp_tick('$name')") for 1 .. 13;
 	my $copy = "CREATE TEMP TABLE peek AS SELECT state FROM dp_counter_private.streams JOIN dp_counter_private.counters USING (number) WHERE counter = '$name'::regclass";
 	cmp_ok(copies_of_state($name, $copy), '>', 0, "$name: a state is found");
-	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: not where it was used");
-	is(copies_of_state($name, "CALL dp_counter_tick('$name')"), 0, "$name: nor in its next epoch");
+	is(copies_of_state($name, "CALL dp_tick('$name')"), 0, "$name: not where it was used");
+	is(copies_of_state($name, "CALL dp_tick('$name')"), 0, "$name: nor in its next epoch");
 }
 
 # --- a tick of a source: the count of a cell, which is in no row, and the event of a person, by its cell; what a report has counted
@@ -158,7 +158,7 @@ for my $secret ([ 'the count of a cell', '1234567891::bigint, 0::bigint', $cell 
 }
 for my $counter (qw(flows means mean_flows ticked failed))
 {
-	my $memory = memory_after("CALL dp_counter_tick('$counter')");
+	my $memory = memory_after("CALL dp_tick('$counter')");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM $counter"), $counter eq 'failed' ? 0 : 8000, "a tick of a source: $counter");
 	is(scalar(() = $memory =~ /$cell|$rest/g), 0, 'leaves no count');
 	is(scalar(() = $memory =~ /$event/g), 0, 'and no event');

@@ -25,7 +25,7 @@ sql(q{
 	SELECT dp_event_counter_create('er_flu', 1e9, 1000);
 	SELECT dp_event_counter_create('for_ever', 1e9);
 	SELECT dp_counter_record('er_flu', 5)});
-sql(q{CALL dp_counter_tick('er_flu')});
+sql(q{CALL dp_tick('er_flu')});
 sql(q{SELECT dp_budget_create('patients_epsilon', 3.0)});
 sql(q{CALL dp_budget_spend('patients_epsilon', 0.1, 'a table')});
 # One of three days is closed, with one event a person.
@@ -34,7 +34,7 @@ CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
 SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
-CALL dp_counter_tick('arrivals_by_day');
+CALL dp_tick('arrivals_by_day');
 SELECT dp_budget_create('renewing', 3, per => '365 days');
 CREATE VIEW renewing_dp AS SELECT person, day FROM arrivals;
 SELECT dp_source_create('renewing_dp', budget => 'renewing', person => 'person', at => 'day')};
@@ -88,13 +88,13 @@ is($new->safe_psql('postgres', 'SELECT max(n) FROM (SELECT dp_running_count(flu,
 is($new->safe_psql('postgres', q{SELECT cardinality(extconfig) FROM pg_extension WHERE extname = 'dp_counter'}), 13, 'pg_dump still takes the tables');
 is($new->safe_psql('postgres', 'TABLE held'),                        $held,   'a materialized view keeps its release');
 is($new->safe_psql('postgres', 'SELECT * FROM stored ORDER BY t'), $stored, 'so does a table');
-like(failure($new, q{CALL dp_counter_tick('er_flu')}), qr/counter "er_flu" is in a copy of its database/, 'a counter waits for its owner');
+like(failure($new, q{CALL dp_tick('er_flu')}), qr/counter "er_flu" is in a copy of its database/, 'a counter waits for its owner');
 resume_all($new);
-$new->safe_psql('postgres', qq{CALL dp_counter_tick('$_')}) for qw(er_flu for_ever);
+$new->safe_psql('postgres', qq{CALL dp_tick('$_')}) for qw(er_flu for_ever);
 is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|5\n2|12", 'a counter goes on, with the events of the open step');
 is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');
 $new->safe_psql('postgres', $_)
-	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_counter_tick('arrivals_by_day')};
+	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'}, q{CALL dp_tick('arrivals_by_day')};
 is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4", 'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});
 is($new->safe_psql('postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets WHERE within IS NULL ORDER BY 1'), "patients_epsilon|3.0|||0.3|2.7\narrivals_epsilon|3000000000|||1000000000|2000000000\nrenewing|3|365 days|1|1|2",

@@ -18,7 +18,7 @@ $standby->start;
 $node->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'there is a synchronous standby');
-is(failure($node, q{CALL dp_counter_tick('c')}), '', 'a tick waits for it');
+is(failure($node, q{CALL dp_tick('c')}), '', 'a tick waits for it');
 sql(q{SELECT dp_counter_record('c', 5)});
 my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps};
 my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM c};
@@ -32,7 +32,7 @@ sub canceled_tick
 	my ($until) = @_;
 	my $out = $node->basedir . '/tick.' . ++$ticks;
 	my $tick = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'SET synchronous_commit = local',
-		'-c', q{CALL dp_counter_tick('c')});
+		'-c', q{CALL dp_tick('c')});
 	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
 	is(sql($released), $first, 'its release cannot be seen');
 	ok($node->poll_query_until('postgres', $until), 'it is canceled then') if $until;
@@ -64,7 +64,7 @@ $node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replicatio
 sql(q{SELECT pg_drop_replication_slot('receiver')});
 
 $standby->start;
-is(failure($node, q{CALL dp_counter_tick('c')}), '', 'with the standby back a tick goes on');
+is(failure($node, q{CALL dp_tick('c')}), '', 'with the standby back a tick goes on');
 my $count = $second =~ s/.*\|//r;
 like(sql($released), qr/^$first 2:$count 3:-?\d+$/, 'it publishes what was stored, and its own step');
 my $all = sql($released);
@@ -76,10 +76,10 @@ $standby->promote;
 is($standby->safe_psql('postgres', $released), $all, 'the standby that takes over has all releases');
 # Whether it was a synchronous one, and why it was promoted, no setting shows.
 my $is_copy = qr/counter "c" is in a copy of its database.*HINT: .*dp_counter_resume/s;
-like(failure($standby, q{CALL dp_counter_tick('c')}), $is_copy, 'that it has all, its owner has to say');
+like(failure($standby, q{CALL dp_tick('c')}), $is_copy, 'that it has all, its owner has to say');
 is($standby->safe_psql('postgres', $released), $all, 'until then it releases nothing');
 $standby->safe_psql('postgres', q{SELECT dp_counter_resume('c')});
-is($standby->psql('postgres', q{CALL dp_counter_tick('c')}), 0, 'then it goes on');
+is($standby->psql('postgres', q{CALL dp_tick('c')}), 0, 'then it goes on');
 like($standby->safe_psql('postgres', $released), qr/^$all 4:-?\d+$/, 'with the next step');
 
 # --- a recovery to an earlier time
@@ -89,5 +89,5 @@ $restored->append_conf('postgresql.conf', "synchronous_standby_names = ''\nrecov
 $restored->append_conf('recovery.signal', '');
 $restored->start;
 ok($restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'recovered');
-like(failure($restored, q{CALL dp_counter_tick('c')}), $is_copy, 'it lacks the steps since');
+like(failure($restored, q{CALL dp_tick('c')}), $is_copy, 'it lacks the steps since');
 done_testing();

@@ -126,7 +126,7 @@ sql(q{SELECT dp_event_counter_create('arrivals', 1e9, 10);
 sql(q{INSERT INTO visits SELECT ward, 1000, '2026-01-01', false FROM (VALUES ('north'), ('south'), ('south')) AS v (ward)});
 like(failure($coordinator, q{BEGIN; INSERT INTO visits VALUES ('south', 1000, '2026-01-01', false); SELECT 1 / 0}), qr/division by zero/, 'a transaction that fails');
 sql(q{DELETE FROM visits WHERE id = 1000});
-sql(q{CALL dp_counter_tick('arrivals')});
+sql(q{CALL dp_tick('arrivals')});
 is(sql('SELECT step, count FROM arrivals'), '1|3', 'a row trigger records rows of foreign partitions, and of committed transactions alone');
 like(failure($coordinator, q{CREATE TRIGGER arrivals_all AFTER INSERT ON visits_north REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('arrivals')}),
 	qr/Triggers on foreign tables cannot have transition tables/, 'none for a whole statement');
@@ -159,7 +159,7 @@ like(failure($coordinator, q{SELECT dp_source_create('visits_dp', 'wards', 'pers
 sql(q{
 	SELECT dp_source_create('visits_dp', 'wards', 'person', 'at', 'UTC', person_wise => true);
 	SELECT dp_counter_create('flu_by_day', epsilon => 1e9, horizon => 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
-my %statement = (query => $release, tick => q{CALL dp_counter_tick('flu_by_day')});
+my %statement = (query => $release, tick => q{CALL dp_tick('flu_by_day')});
 
 $shard{south}->stop;
 fails(start($statement{$_})->(), qr/ERROR:  08001: could not connect to server "south"/, "a server is down, $_: an error that names it") for qw(query tick);

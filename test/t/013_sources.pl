@@ -27,7 +27,7 @@ sql(q{
 	BEGIN
 		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
 		COMMIT;
-		CALL dp_counter_tick(name);
+		CALL dp_tick(name);
 	END $$;});
 
 # --- exactness. The oracle keeps a person's tally, and counts by row_number() in the total order: by time, equal ones by a
@@ -218,7 +218,7 @@ sql(qq{
 	SELECT dp_counter_create(name, epsilon => epsilon, horizon => 20, source => 'replays_dp', per_person => 4, "by" => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) g),
 		every => '1 day', since => '2024-01-01') FROM (VALUES ('true_replays', 1e9), ('noisy_replays', 0.5)) AS v (name, epsilon);
 	CREATE TABLE errors AS SELECT n.step, n.count - t.count AS error, n.stddev, t.count BETWEEN n.low AND n.high AS covered FROM noisy_replays n JOIN true_replays t USING (place, step) WITH NO DATA;});
-sql("CALL dp_source_tick('replays_dp')");
+sql("CALL dp_tick('replays_dp')");
 sql('INSERT INTO errors SELECT n.step, n.count - t.count, n.stddev, t.count BETWEEN n.low AND n.high FROM noisy_replays n JOIN true_replays t USING (place, step)');
 my ($ratio, $worst, $least, $greatest, $same) = split /\|/, sql(q{
 	WITH by_step AS (

@@ -41,8 +41,8 @@ sql(q{
 });
 my $round = q{
 UPDATE dp_counter_private.source_counters SET "grace" = "grace" - 3 * every;
-CALL dp_counter_tick('exact');
-CALL dp_source_tick('visits_dp');
+CALL dp_tick('exact');
+CALL dp_tick('visits_dp');
 SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01') \g /dev/null
 SELECT dp_counter_drop('passing') \g /dev/null
 SELECT format('CALL dp_source_suggest(%L, %L, 0.001, 1, %L, since => %L, until => %L)', 'visits_dp', 'suggested_' || nextval('suggestions'), '1 day', '2000-01-01', '2001-01-01') \gexec
@@ -51,7 +51,7 @@ SELECT 'seen', step, region, count FROM noisy ORDER BY step DESC, region LIMIT 1
 my $clock = $node->basedir . '/clock.sql';
 append_to_file($clock, $round x 1000);
 my $second_clock = $node->basedir . '/second_clock.sql';
-append_to_file($second_clock, "CALL dp_source_tick('visits_dp');\n" x 3000);
+append_to_file($second_clock, "CALL dp_tick('visits_dp');\n" x 3000);
 my $terminator = $node->basedir . '/terminator.sql';
 append_to_file($terminator, q{SELECT CASE WHEN backend_type = 'dp_counter worker' THEN pg_terminate_backend(pid) END FROM pg_stat_activity; SELECT pg_sleep(random() * 2);} . "\n");
 append_to_file($terminator, slurp_file($terminator) x 3000);
@@ -116,7 +116,7 @@ for my $cycle (1 .. $cycles)
 		JOIN dp_counter_private.counters c ON c.number = r.number JOIN dp_counter_private.publications p ON p.number = c.number
 		WHERE c.counter = 'noisy'::regclass AND r.step > p.steps});
 	$between++ if $closed ne '';
-	sql(q{CALL dp_counter_tick('noisy')});
+	sql(q{CALL dp_tick('noisy')});
 	my %stored = map { my ($s, $g, $c) = split / /; ("$s " . ('north', 'south')[ $g - 1 ] => $c) } split /,/, $closed;
 	%now = map { my ($s, $r, $c) = split /\|/; ("$s $r" => $c) } split /\n/, sql('SELECT step, region, count FROM noisy');
 	my @drawn = grep { ($now{$_} // '') ne $stored{$_} } keys %stored;
@@ -142,7 +142,7 @@ cmp_ok($ended, '>', 0, 'workers were ended');
 note("$ended workers; " . scalar(keys %seen) . ' releases seen by a reader; ' . ($between // 0) . ' crashes came between the two commits of a tick');
 
 # what all these ticks have counted is what one query counts
-sql(q{CALL dp_source_tick('visits_dp')});
+sql(q{CALL dp_tick('visits_dp')});
 is(sql(q{
 	WITH events AS (
 		SELECT person, at, region, row_number() OVER (PARTITION BY person ORDER BY at, region) AS n FROM visits

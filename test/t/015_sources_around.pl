@@ -33,10 +33,10 @@ my $counts = q{SELECT string_agg(count::text, ' ' ORDER BY step) FROM "A clinic"
 
 # --- a clock without any right on the data, in another zone
 is(failure($node, q{SELECT * FROM "A clinic"."Visits of"}, user => 'clock') =~ /permission denied/ ? 1 : 0, 1, 'the clock may not read');
-$node->safe_psql('postgres', q{SET TIME ZONE 'Asia/Tokyo'; SET work_mem = '64kB'; SET search_path = pg_catalog; CALL public.dp_source_tick('"A clinic"."Visits of"')}, extra_params => [ '-U', 'clock' ]);
+$node->safe_psql('postgres', q{SET TIME ZONE 'Asia/Tokyo'; SET work_mem = '64kB'; SET search_path = pg_catalog; CALL public.dp_tick('"A clinic"."Visits of"')}, extra_params => [ '-U', 'clock' ]);
 is(sql($counts), sql("$truth 3) AS step"), 'but tick; days are those of the source\'s zone, in which one has 23 hours');
-like(failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'stranger'), qr/permission denied/, 'a stranger may not');
-like(failure($node, q{CALL dp_source_tick('"A clinic"."Visits of"')}, user => 'stranger'), qr/permission denied|may tick|privilege/, 'nor the source');
+like(failure($node, q{CALL dp_tick('"A clinic".flu')}, user => 'stranger'), qr/permission denied/, 'a stranger may not');
+like(failure($node, q{CALL dp_tick('"A clinic"."Visits of"')}, user => 'stranger'), qr/permission denied|may tick|privilege/, 'nor the source');
 like(failure($node, q{SELECT dp_counter_record('"A clinic".flu')}), qr/source/, 'nothing is recorded in it');
 
 # --- what a tick shows to who runs it, and to others: nothing of the view's rows, plan or statistics
@@ -46,7 +46,7 @@ sql('CALL over(4)');
 sql('SELECT pg_stat_force_next_flush()');
 my $before = $node->safe_psql('postgres', $statistics, extra_params => [ '-U', 'stranger' ]);
 my ($out, $shown);
-$node->psql('postgres', q{SET client_min_messages = debug5; SET debug_print_plan = on; SET debug_print_rewritten = on; SET debug_print_parse = on; CALL dp_counter_tick('"A clinic".noisy')},
+$node->psql('postgres', q{SET client_min_messages = debug5; SET debug_print_plan = on; SET debug_print_rewritten = on; SET debug_print_parse = on; CALL dp_tick('"A clinic".noisy')},
 	stdout => \$out, stderr => \$shown, extra_params => [ '-U', 'clock' ]);
 unlike($shown, qr/ERROR/, 'a clock that wants to know all ticks');
 unlike($shown, qr/visits|person|SORTGROUPCLAUSE|SORT\b/, 'and is shown neither the query nor its plan');
@@ -56,10 +56,10 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stats WHERE schemaname
 
 # --- an error in the view reaches its owner alone with its detail
 sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" AND 1 / (person - 13) < 2 AS "Is it flu?" FROM "A clinic".visits});
-my $error = failure($node, q{CALL dp_counter_tick('"A clinic".flu')}, user => 'clock');
+my $error = failure($node, q{CALL dp_tick('"A clinic".flu')}, user => 'clock');
 isnt($error, '', 'a view that fails for some row');
 unlike($error, qr/division/, 'others than its owner do not learn why');
-like(failure($node, q{SET ROLE steward; CALL dp_counter_tick('"A clinic".flu')}), qr/division by zero/, 'its owner does');
+like(failure($node, q{SET ROLE steward; CALL dp_tick('"A clinic".flu')}), qr/division by zero/, 'its owner does');
 is(sql(q{SELECT steps FROM dp_counters WHERE counter = '"A clinic".flu'::regclass}), 3, 'and no step was closed');
 sql(q{SET ROLE steward; CREATE OR REPLACE VIEW "A clinic"."Visits of" AS SELECT person, at, "Is it flu?" FROM "A clinic".visits});
 
@@ -78,7 +78,7 @@ sql(q{
 	SELECT dp_counter_record('recorded', 3);
 });
 sql('CALL over(4)');
-sql(qq{CALL dp_counter_tick('"A clinic".$_')}) for qw(ended ended_too recorded);
+sql(qq{CALL dp_tick('"A clinic".$_')}) for qw(ended ended_too recorded);
 sql(q{SET ROLE steward; SELECT dp_counter_end('"A clinic".ended'), dp_counter_end('"A clinic".ended_too'), dp_counter_end('"A clinic".recorded'), dp_source_drop('"A clinic".gone'); DROP VIEW "A clinic".gone});
 
 # --- dump and restore
@@ -94,15 +94,15 @@ for my $query ('SELECT * FROM dp_budgets ORDER BY 1::text', 'SELECT * FROM dp_so
 }
 for my $counter (qw(ended ended_too recorded))
 {
-	like(failure($node, qq{CALL dp_counter_tick('"A clinic".$counter')}, database => 'restored'), qr/counter "$counter" has ended/, "$counter has ended in the restored database too");
+	like(failure($node, qq{CALL dp_tick('"A clinic".$counter')}, database => 'restored'), qr/counter "$counter" has ended/, "$counter has ended in the restored database too");
 }
 is($q->(q{SELECT count(*) FROM dp_counter_private.events}), 0, 'no events of a counter that has ended are dumped');
 $q->('CALL over(6)');
 $before = $q->($counts);
-like(failure($node, q{CALL dp_source_tick('"A clinic"."Visits of"')}, database => 'restored'), qr/counter "\w+" is in a copy of its database/, 'a restored counter does not go on by itself');
+like(failure($node, q{CALL dp_tick('"A clinic"."Visits of"')}, database => 'restored'), qr/counter "\w+" is in a copy of its database/, 'a restored counter does not go on by itself');
 is($q->($counts), $before, 'and releases nothing');
 resume_all($node, 'restored');
-$q->(q{CALL dp_source_tick('"A clinic"."Visits of"')});
+$q->(q{CALL dp_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
 like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
 	qr/has an epsilon of 0\.5 left/, 'and its budget');
@@ -131,7 +131,7 @@ like($refused, qr/cannot drop budget public.life because it has been spent from/
 resume_all($node, 'cleaned');
 for my $counter (qw(with_visits_dp with_stays_dp without_visits_dp without_stays_dp))
 {
-	like(failure($node, "CALL dp_counter_tick('$counter')", database => 'cleaned'), qr/the charge of the counter is missing/, "$counter releases nothing anew");
+	like(failure($node, "CALL dp_tick('$counter')", database => 'cleaned'), qr/the charge of the counter is missing/, "$counter releases nothing anew");
 	$c->("SELECT dp_counter_drop('$counter')");
 }
 is($c->($spent), "2.5\n2.5", 'and all stays spent');
@@ -141,16 +141,16 @@ $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
-sql(q{CALL dp_source_tick('"A clinic"."Visits of"')});
+sql(q{CALL dp_tick('"A clinic"."Visits of"')});
 $node->wait_for_catchup('standby', 'replay');
 is($standby->safe_psql('postgres', $counts), sql($counts), 'read on a standby');
 is($standby->safe_psql('postgres', q{SELECT count(*) FROM dp_counter_changes('"A clinic".noisy', 1)}), 4, 'changes too');
-like(failure($standby, q{CALL dp_source_tick('"A clinic"."Visits of"')}), qr/read-only transaction/, 'and not ticked there');
+like(failure($standby, q{CALL dp_tick('"A clinic"."Visits of"')}), qr/read-only transaction/, 'and not ticked there');
 $node->stop;
 $standby->promote;
 $standby->safe_psql('postgres', 'CALL over(8)');
 resume_all($standby);
-$standby->safe_psql('postgres', q{CALL dp_source_tick('"A clinic"."Visits of"')});
+$standby->safe_psql('postgres', q{CALL dp_tick('"A clinic"."Visits of"')});
 is($standby->safe_psql('postgres', $counts), $standby->safe_psql('postgres', "$truth 8) AS step"), 'a promoted standby goes on');
 
 # --- what is left when the owner goes

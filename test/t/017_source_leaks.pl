@@ -43,7 +43,7 @@ my $watch = $flush . q{
 all_reported($node);
 my $before = sql($watch, 'stranger');
 my ($out, $messages);
-is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_counter_tick('c')",
+is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_tick('c')",
 		stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'clock' ]), 0, 'a clock ticks');
 is(sql("SELECT count(*) FROM c WHERE step = 10 AND count BETWEEN 3690 AND 3710", 'steward'), 1, 'and counts: 37 persons, 100 each');
 all_reported($node);
@@ -52,7 +52,7 @@ unlike($messages, qr/note \d|12345|visits|performsort|begin tuple sort/i, 'the c
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000 AND query !~ 'event_trigger_dropped_objects'}), sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows = 12345 AND query ~ '^INSERT'}),
 	'pg_stat_statements has counted no row of it');
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE query ~ 'visits_dp' AND query ~ 'ORDER BY'}), 0, 'nor the statement');
-my ($sorted, $logged) = split /\|/, sql(q{SELECT temp_blks_written, wal_records FROM pg_stat_statements WHERE query ~ '^CALL dp_counter_tick'}, 'postgres');
+my ($sorted, $logged) = split /\|/, sql(q{SELECT temp_blks_written, wal_records FROM pg_stat_statements WHERE query ~ '^CALL dp_tick'}, 'postgres');
 is($sorted, 0, 'nor what was sorted');
 cmp_ok($logged, '<', 2 * 37, 'nor what was logged of persons: a row and an index entry each');
 unlike(slurp_file($node->logfile), qr/temporary file|performsort/, 'and the log does not say how much was sorted');
@@ -71,7 +71,7 @@ sql(q{CREATE TABLE probe AS SELECT generate_series(1, 10) AS n;
 	CREATE VIEW failing_dp AS SELECT patient, at, 1 / (patient - 13) < 2 AS told FROM visits;
 	SELECT dp_source_create('failing_dp', 'b', 'patient', 'at', 'UTC');
 	SELECT dp_counter_create('failing', epsilon => 1e9, horizon => 1, source => 'failing_dp', event => 'told', every => '1 day', since => '2025-01-01')}, 'steward');
-$node->psql('postgres', "CALL dp_counter_tick('failing'); SELECT count(*) FROM probe;", stderr => \$messages, on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
+$node->psql('postgres', "CALL dp_tick('failing'); SELECT count(*) FROM probe;", stderr => \$messages, on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
 like($messages, qr/division by zero/, 'after a tick that fails');
 all_reported($node);
 sql($flush);
@@ -98,7 +98,7 @@ all_reported($node);
 is(sql($watch, 'stranger'), $before, 'nor has a statistic moved');
 
 # Settings of the caller's are as they were, and had no say.
-is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_counter_tick('c'); SHOW TimeZone; SHOW search_path; SHOW client_min_messages}, 'clock'),
+is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_tick('c'); SHOW TimeZone; SHOW search_path; SHOW client_min_messages}, 'clock'),
 	"Asia/Tokyo\npublic\nnotice", 'the settings of the caller are put back');
 $node->stop;
 done_testing();

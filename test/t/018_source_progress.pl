@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION canceled(phase text, OUT shown text, OUT shown_id text, OUT to_strangers text, OUT message text, OUT afterwards text, OUT id text)
 	LANGUAGE plpgsql AS $$
 	DECLARE
-		statement constant text := 'CALL dp_counter_tick(''c'')';
+		statement constant text := 'CALL dp_tick(''c'')';
 		activity pg_stat_activity;
 		is_late boolean;
 	BEGIN
@@ -85,10 +85,10 @@ sub canceled
 	my ($phase, $around) = @_;
 	my ($shown, $shown_id, $to_strangers, $message, $afterwards, $id) = split /\|/,
 		sql("BEGIN; $around; SELECT shown, shown_id, to_strangers, split_part(message, E'\\n', 1), afterwards, id FROM canceled('$phase'); COMMIT");
-	is($shown, "CALL dp_counter_tick('c') -- public.c: $phase", "$phase is shown");
+	is($shown, "CALL dp_tick('c') -- public.c: $phase", "$phase is shown");
 	is($to_strangers, '<insufficient privilege>', 'not to strangers');
 	is($message, 'ERROR:  canceling statement due to user request', 'it stops at a cancel, in this phase');
-	is($afterwards, "idle: CALL dp_counter_tick('c')", 'and then the statement is shown as it was');
+	is($afterwards, "idle: CALL dp_tick('c')", 'and then the statement is shown as it was');
 	is($shown_id, $id, 'with its identifier');
 	ok($id, 'which it has');
 	return;
@@ -105,12 +105,12 @@ is(sql('SELECT count(*) FROM c', 'steward'), 0, 'nothing is published');
 my $digest = q{SELECT count(*), md5(string_agg(r::text, '' ORDER BY step, stream)) FROM dp_counter_private.releases AS r WHERE number = (SELECT min(number) FROM dp_counter_private.releases)};
 my $closed = sql($digest);
 like($closed, qr/^7300\|/, 'all is closed');
-sql(q{CALL dp_counter_tick('c')}, 'steward');
+sql(q{CALL dp_tick('c')}, 'steward');
 is(sql($digest), $closed, 'the next tick publishes what was drawn');
 is(sql('SELECT sum(count) FROM c WHERE step = 730', 'steward'), sql('SELECT count(DISTINCT patient) FROM visits'), 'and that is right');
 
 my $shows;
-$node->psql('postgres', q{DO 'BEGIN CALL dp_counter_tick(''short''); RAISE NOTICE ''%'', (SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()); END'},
+$node->psql('postgres', q{DO 'BEGIN CALL dp_tick(''short''); RAISE NOTICE ''%'', (SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()); END'},
 	stderr => \$shows, extra_params => [ '-U', 'steward' ]);
 like($shows, qr/NOTICE:  DO 'BEGIN/, 'after a tick that went well its statement is shown as it was');
 is(sql('SELECT count FROM short', 'steward'), sql(q{SELECT count(DISTINCT patient) FROM visits WHERE at = '2024-01-01'}), 'as this one did');

@@ -151,15 +151,15 @@ my $second = seen();
 
 sql(source('seen', 'SELECT person, at, hospital.tell() AS event FROM hospital.visits') . counter('hostile', 'seen') . counter('by_super', 'seen'), 'steward');
 logged();
-session('steward', "CALL dp_counter_tick('hospital.c_seen')");
+session('steward', "CALL dp_tick('hospital.c_seen')");
 my $plain = seen();
 is($plain->{'!users'}, 'steward steward', 'the view of an owner who calls is evaluated as the owner');
 is("$plain->{is_superuser} $plain->{role}", 'off none', 'who is no superuser');
 is(differences($plain, $second), '', 'in a session of its own, wherever other owners\' sources were read before');
-session('clock', @hostile, 'SET ROLE nurse', q{CALL public.dp_counter_tick('hospital.hostile')});
+session('clock', @hostile, 'SET ROLE nurse', q{CALL public.dp_tick('hospital.hostile')});
 my $hostile = seen();
 is(differences($plain, $hostile), 'lock_timeout', 'it sees the same where a clock calls, after it has changed all that it can, but how long the call may wait for locks');
-session('postgres', @hostile, 'SET ROLE postgres', q{CALL public.dp_counter_tick('hospital.by_super')});
+session('postgres', @hostile, 'SET ROLE postgres', q{CALL public.dp_tick('hospital.by_super')});
 is(differences($hostile, seen()), '', 'and where a superuser calls');
 session('postgres', @hostile, 'SET ROLE steward', q{CALL public.dp_source_contributions('hospital.seen', 'public.contributions', 1e9, event => 'event')});
 sql('GRANT CREATE ON SCHEMA public TO steward');
@@ -221,7 +221,7 @@ my @refused = (
 	[ q{SELECT nextval('hospital.numbers')},              '25006' ], [ 'SET TRANSACTION READ WRITE', '25001' ],
 	[ q{SELECT set_config('transaction_read_only', 'off', true)}, '25001' ], [ 'COMMIT', '0A000' ],
 	[ q{SELECT public.dp_counter_record('hospital.recorded')},   '25006' ], [ q{SELECT public.dp_counter_end('hospital.c_tried')}, '25006' ],
-	[ q{SELECT public.dp_source_drop('hospital.tried')},         '25006' ], [ q{CALL public.dp_counter_tick('hospital.c_tried')}, '2D000' ],
+	[ q{SELECT public.dp_source_drop('hospital.tried')},         '25006' ], [ q{CALL public.dp_tick('hospital.c_tried')}, '2D000' ],
 );
 my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)', 'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
 	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off', q{SELECT set_config('transaction_read_only', 'on', false)});
@@ -345,7 +345,7 @@ my %failed = map { $_ => 1 } $told =~ /WARNING:  hospital\.c_(v\d+): could not e
 is(join(' ', grep { !$failed{ $number{$_} } } sort keys %cases), '', 'a source fails that would run a stranger\'s');
 is(join(' ', grep { $failed{ $number{$_} } } sort keys %harmless), '', 'and no other');
 unlike($told, qr/stranger|odd\.|belongs/, 'the clock does not learn why');
-like(session('steward', qq{CALL dp_counter_tick('hospital.c_$number{q{'x' || m}}')}), qr/function odd\.text_of\(odd\.mood\) belongs to another role than the source/, 'the owner does');
+like(session('steward', qq{CALL dp_tick('hospital.c_$number{q{'x' || m}}')}), qr/function odd\.text_of\(odd\.mood\) belongs to another role than the source/, 'the owner does');
 # What an owner sees who evaluates the views: each would run the stranger's code.
 logged();
 session('steward', map { ("DO \$do\$ BEGIN RAISE LOG 'CASE %', \$case\$$_\$case\$; END \$do\$", "SELECT * FROM hospital.$number{$_}") } sort keys %cases);
@@ -369,10 +369,10 @@ like(failure($node, "BEGIN; CREATE VIEW hospital.tried_too AS $made{$_}; SELECT 
 sql(source('tinies_dp', 'SELECT person, at, x > 0 AS event FROM hospital.tinies') . source('later', 'SELECT person, at, true AS event FROM hospital.facts') . 'CREATE OR REPLACE VIEW hospital.later AS SELECT person, at, n::odd.small > 0 AS event FROM hospital.facts', 'steward');
 sql(q{ALTER DOMAIN odd.small ADD CHECK (pg_notify('loot', current_user || query_to_xml('SELECT note FROM hospital.facts', true, false, '')::text) IS NOT NULL) NOT VALID}, 'stranger');
 my ($out, $errors);
-$node->psql('postgres', "LISTEN loot; CALL dp_counter_tick('hospital.c_later'); DO 'BEGIN PERFORM pg_sleep(0.3); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
+$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.c_later'); DO 'BEGIN PERFORM pg_sleep(0.3); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
 is($out, 1, 'a check that calls only PostgreSQL\'s functions tells a stranger nothing');
 like($errors, qr/ERROR:  could not evaluate source/, 'as the source is refused that gets such a domain later');
-is(session('clock', q{CALL dp_counter_tick('hospital.c_tinies_dp')}), '', 'values that are stored in a table are checked no more');
+is(session('clock', q{CALL dp_tick('hospital.c_tinies_dp')}), '', 'values that are stored in a table are checked no more');
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{
@@ -386,7 +386,7 @@ sql(q{
 	. source('of_stewards', q{SELECT person, at, office.tell() AS event FROM office.facts}, schema => 'office'), 'chief');
 sql(marking('clock', 'evil.rise() RETURNS boolean', q{(SELECT true FROM set_config('session_authorization', 'postgres', true))}, 'VOLATILE') . 'DROP DOMAIN evil.text; CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.rise())', 'clock');
 logged();
-$told = session('clock', $poison, q{SELECT office.text_of('glad')}, 'RESET search_path', map { "CALL dp_counter_tick('office.c_$_')" } 'own', 'odd', 'of_stewards');
+$told = session('clock', $poison, q{SELECT office.text_of('glad')}, 'RESET search_path', map { "CALL dp_tick('office.c_$_')" } 'own', 'odd', 'of_stewards');
 $log = slurp_file($node->logfile, $read);
 like($log, qr/MARK own as chief on/, 'a superuser\'s source runs as the superuser');
 is(marks(), 'clock as clock, own as chief', 'and nobody else\'s code does');
@@ -398,9 +398,9 @@ sql(q{CREATE FUNCTION hospital.talk(note text) RETURNS boolean LANGUAGE plpgsql 
 	BEGIN RAISE DEBUG 'debug %', note; RAISE INFO 'info %', note; RAISE NOTICE 'notice %', note; RAISE WARNING 'warning %', note; RAISE LOG 'log %', note; RETURN true; END $$;}
 	. source('talks', 'SELECT person, at, hospital.talk(note) AS event FROM hospital.visits') . counter('talks_too', 'talks'), 'steward');
 logged();
-is(session('clock', 'SET client_min_messages = debug5', q{CALL dp_counter_tick('hospital.c_talks')}) =~ /\b(info|notice|warning|log|debug) flu/, '', 'no message of a view reaches another role');
+is(session('clock', 'SET client_min_messages = debug5', q{CALL dp_tick('hospital.c_talks')}) =~ /\b(info|notice|warning|log|debug) flu/, '', 'no message of a view reaches another role');
 is(join(' ', logged() =~ /(\w+) flu/g), 'log', 'nor the server\'s log, but what is for the log');
-is(join(' ', session('steward', q{CALL dp_counter_tick('hospital.talks_too')}) =~ /(\w+) flu/g), 'info notice warning', 'they reach the owner who calls');
+is(join(' ', session('steward', q{CALL dp_tick('hospital.talks_too')}) =~ /(\w+) flu/g), 'info notice warning', 'they reach the owner who calls');
 is(join(' ', sort(logged() =~ /(\w+) flu/g)), 'log warning', 'and the log, as by any statement of the owner\'s');
 
 # --- foreign tables
@@ -418,10 +418,10 @@ sql(q{
 	CREATE FOREIGN TABLE hospital.far (person text, at timestamp, note hospital.key) SERVER loop OPTIONS (schema_name 'public', table_name 'fast');
 } . source('remote', 'SELECT person, at, note IS NOT NULL AS event FROM hospital.far') . source('remote_slow', 'SELECT * FROM hospital.far_slow'), 'steward');
 logged();
-is(session('clock', q{CALL dp_counter_tick('hospital.c_remote')}), '', 'a foreign table is read');
+is(session('clock', q{CALL dp_tick('hospital.c_remote')}), '', 'a foreign table is read');
 is(sql('SELECT count FROM hospital.c_remote'), 1, 'and counted');
 is(marks(), 'own as steward', 'its owner\'s domain is checked');
-like(session('clock', q{CALL dp_counter_tick('hospital.c_remote_slow')}), qr/\Apsql\S* ERROR:  could not evaluate source "\w+"\nHINT: [^\n]*\s*\z/, 'a timeout there tells no context');
-like(session('steward', q{CALL dp_counter_tick('hospital.c_remote_slow')}), qr/CONTEXT:  remote SQL command/, 'which its owner sees');
+like(session('clock', q{CALL dp_tick('hospital.c_remote_slow')}), qr/\Apsql\S* ERROR:  could not evaluate source "\w+"\nHINT: [^\n]*\s*\z/, 'a timeout there tells no context');
+like(session('steward', q{CALL dp_tick('hospital.c_remote_slow')}), qr/CONTEXT:  remote SQL command/, 'which its owner sees');
 $node->stop;
 done_testing();

@@ -58,7 +58,7 @@ dumps_and_restores('after a first counter that was rolled back');
 # --- used: nobody in it is a superuser
 as('curator', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)});
 as('curator', q{SELECT dp_counter_record('er_flu', 3)});
-as('curator', q{CALL dp_counter_tick('er_flu')});
+as('curator', q{CALL dp_tick('er_flu')});
 as('curator', q{GRANT SELECT ON er_flu TO stranger});
 is(as('stranger', 'SELECT step, count FROM er_flu'), '1|3', 'a counter lives');
 as('curator', q{
@@ -67,7 +67,7 @@ as('curator', q{
 	SELECT dp_budget_create('arrivals_epsilon', 2e9);
 	SELECT dp_source_create('arrivals_dp', 'arrivals_epsilon', 'person', 'day');
 	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01')});
-as('curator', q{CALL dp_source_tick('arrivals_dp')});
+as('curator', q{CALL dp_tick('arrivals_dp')});
 is(as('curator', 'SELECT max(count) FROM arrivals_by_day'), 10, 'so does one over a source');
 as('curator', 'DROP VIEW arrivals_by_day');
 as('curator', 'DROP VIEW other');

@@ -36,7 +36,7 @@ for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DR
 		GRANT CREATE ON SCHEMA public TO counting;
 		SET ROLE steward;
 		SELECT dp_counter_create('c', epsilon => 1e-3, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01');
-		CALL dp_counter_tick('c');
+		CALL dp_tick('c');
 		RESET ROLE;
 		ALTER VIEW c OWNER TO counting;
 		SELECT pg_stat_statements_reset();});

@@ -217,7 +217,7 @@ for my $at (qw(day at instant))
 		SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');
 		SELECT dp_counter_create('tight_$_', source => 'events_$_', epsilon => 1e9, persons => true, every => '3 days', since => '2020-03-24', horizon => 2,
 			by => 'place', groups => '{1.a,1.b,2.a,2.b,3.a,3.b}', cumulative => false);
-		CALL dp_counter_tick('tight_$_');} } 0, 1);
+		CALL dp_tick('tight_$_');} } 0, 1);
 	is(sql(q{SELECT count(*) FROM units WHERE 3 = (SELECT sum(abs(a.count - b.count)) FROM tight_0 AS a JOIN tight_1 AS b USING (place, step) WHERE pair <> 4 AND place LIKE pair || '.%')}), 3, "$at: three cells differ");
 	is(sql(q{SELECT sensitivity FROM dp_counters WHERE counter = 'tight_0'::regclass}), 3, 'which is the sensitivity');
 	sql(join '', (map { "SELECT dp_counter_drop('tight_$_'), dp_source_drop('events_$_');" } 0, 1), "SELECT dp_budget_drop('budget');");

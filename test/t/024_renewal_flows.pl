@@ -90,7 +90,7 @@ sql(qq{
 	SELECT dp_counter_create(name, source => 'replays_dp', epsilon => 40, every => '1 day', since => '2020-01-01', horizon => $steps, per_person => 1,
 		sum => 'value', upper => 1000, by => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) AS g), cumulative => name = 'running')
 	FROM unnest('{single,running}'::text[]) AS name;
-	CALL dp_source_tick('replays_dp');});
+	CALL dp_tick('replays_dp');});
 
 # That a sum of n independent discrete Laplace variables is at most h: the inversion of its characteristic function, by the trapezoidal
 # rule, exact but for what lies beyond N - h.

@@ -176,7 +176,7 @@ sub random_step
 	{
 		my $counter = pick(@counters);
 		my $last = int rand(1 + $t->{counters}{$counter}{horizon});
-		return ("CALL dp_counter_tick('$schema.$counter')", undef, sub { my $c = $_[0]{counters}{$counter}; $c->{steps} = max($c->{steps}, $last) },
+		return ("CALL dp_tick('$schema.$counter')", undef, sub { my $c = $_[0]{counters}{$counter}; $c->{steps} = max($c->{steps}, $last) },
 			sprintf(q{UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - %d * every WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '%s.%s'::regclass);}, $last, $schema, $counter), '');
 	}
 	if ($kind eq 'end')

@@ -40,7 +40,7 @@ sub crash_while
 	my ($counter, $lock, $is_waiting) = @_;
 	my $gate = $node->background_psql('postgres');
 	$gate->query_safe("BEGIN; LOCK TABLE $lock MODE");
-	my $tick = start_program($node->basedir . "/$counter.out", 'psql', '-X', '-d', $node->connstr('postgres') . ' user=clock', '-c', "CALL dp_counter_tick('counted.$counter')");
+	my $tick = start_program($node->basedir . "/$counter.out", 'psql', '-X', '-d', $node->connstr('postgres') . ' user=clock', '-c', "CALL dp_tick('counted.$counter')");
 	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = '} . (split ' ', $lock)[0] . q{'::regclass}) or die 'no tick waits';
 	is(sql("SELECT begun FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'counted.$counter'::regclass)"), $is_waiting, "while the tick waits for $lock");
 	$node->stop('immediate');
@@ -102,9 +102,9 @@ sql('DROP EVENT TRIGGER audit_start; DROP EVENT TRIGGER audit_end; DROP EVENT TR
 # --- dumps keep who declared, whether a tick has begun, the charges, and the privileges, those on columns too
 declare($_) for qw(begun ticked);
 sql('REVOKE SELECT ON clinic.visits FROM steward', 'steward');
-like(failure($node, q{CALL dp_counter_tick('counted.begun')}, user => 'clock'), qr/could not evaluate source/, 'a tick that fails');
+like(failure($node, q{CALL dp_tick('counted.begun')}, user => 'clock'), qr/could not evaluate source/, 'a tick that fails');
 sql('GRANT SELECT ON clinic.visits TO steward', 'steward');
-sql(q{CALL dp_counter_tick('counted.ticked')}, 'clock');
+sql(q{CALL dp_tick('counted.ticked')}, 'clock');
 sql('DROP TABLE filler');
 my $all = "$marks; $ledger; " . q{
 	SELECT relname, pg_get_userbyid(relowner), pg_get_userbyid(grantee), privilege_type FROM pg_class, aclexplode(relacl) WHERE relnamespace = 'counted'::regnamespace AND relkind = 'v' AND grantee <> relowner ORDER BY 1, 3;
@@ -126,6 +126,6 @@ is(failure($node, declaration('another'), %in), '', 'and the analyst declares an
 like(failure($node, declaration('more') =~ s/'flu'/'patient'/r, %in), qr/permission denied for view visits_dp/, 'with what was granted');
 like(failure($node, q{SELECT dp_counter_resume('counted.begun')}, %in), qr/must be owner of view begun/, 'to go on in a copy is for the owner of the source to say');
 $node->safe_psql('restored', q{SELECT dp_counter_resume('counted.begun')});
-is(failure($node, q{CALL dp_counter_tick('counted.begun')}, database => 'restored', user => 'clock'), '', 'the clock goes on');
+is(failure($node, q{CALL dp_tick('counted.begun')}, database => 'restored', user => 'clock'), '', 'the clock goes on');
 is($node->safe_psql('restored', 'SELECT count FROM counted.begun'), 10, 'with the counter that has begun');
 done_testing();

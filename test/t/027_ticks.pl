@@ -59,7 +59,7 @@ sql(q{
 	SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => event) FROM (VALUES ('risky', 'risky'), ('safe', NULL)) AS t (name, event);
 	GRANT SELECT, UPDATE ON risky, safe TO clock;
 	UPDATE facts SET x = 0 WHERE person = 7}, 'steward');
-sql('CALL dp_counter_tick($$safe$$)', 'clock');
+sql('CALL dp_tick($$safe$$)', 'clock');
 # The statistics of the secret tables that a session moves, less what a tick with nothing to do moves.
 sub moved
 {
@@ -72,7 +72,7 @@ sub moved
 	all_reported($node);
 	return (sql($read, 'stranger') eq $before ? 'nothing' : 'something', $told =~ /notification/ ? 'heard' : 'silent');
 }
-is(join(' ', moved('CALL dp_counter_tick($$risky$$)')), 'nothing silent', 'a failure counts no row and notifies nobody');
+is(join(' ', moved('CALL dp_tick($$risky$$)')), 'nothing silent', 'a failure counts no row and notifies nobody');
 is(join(' ', moved('CALL dp_tick()')), 'nothing silent', 'dp_tick neither');
 is(sql(q{SELECT last_sqlstate FROM dp_counters WHERE counter = 'risky'::regclass}, 'clock'), '55000', 'though it is stored');
 $holder = $node->background_psql('postgres');
@@ -102,7 +102,7 @@ SKIP:
 	my $memory = sub { my ($kilobytes) = slurp_file("/proc/$_[0]/status") =~ /RssAnon:\s+(\d+)/; return $kilobytes };
 	# Each by itself, which with their names fills the caches of the catalogs.
 	$session->query('SET client_min_messages = error;');
-	$session->query(join(' ', map { "CALL dp_counter_tick('many.c$_');" } 1 .. 1000));
+	$session->query(join(' ', map { "CALL dp_tick('many.c$_');" } 1 .. 1000));
 	$session->query('SELECT max(counter::text) FROM dp_counters;');
 	my $singly = $memory->($pid);
 	my %holders = map { ($_ => $node->background_psql('postgres')) } 10, 1000;
@@ -146,7 +146,7 @@ sql('DO $$ BEGIN FOR n IN 1 .. 1000 LOOP EXECUTE format($f$DROP VIEW many.c%s$f$
 sql(q{SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky'); GRANT SELECT, UPDATE ON late TO clock}, 'steward');
 $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE dp_counter_private.counters IN SHARE MODE;');
-for my $call ('dp_tick()', q{dp_counter_tick('late')})
+for my $call ('dp_tick()', q{dp_tick('late')})
 {
 	like(failure($node, "SET lock_timeout = '50ms'; CALL $call", user => 'clock'), qr/could not evaluate source "facts_dp"/, "$call reports what it could not store");
 }
@@ -154,7 +154,7 @@ $holder->query_safe('COMMIT;');
 $holder->quit;
 my $late = q{SELECT steps || ' ' || coalesce(last_sqlstate, 'fine') FROM dp_counters WHERE counter = 'late'::regclass};
 is(sql($late, 'clock'), '0 fine', 'it was not stored');
-is(failure($node, 'CALL dp_counter_tick($$late$$)', user => 'clock') ne '' && sql($late, 'clock'), '0 55000', 'it can be now');
+is(failure($node, 'CALL dp_tick($$late$$)', user => 'clock') ne '' && sql($late, 'clock'), '0 55000', 'it can be now');
 sql('UPDATE facts SET x = 1', 'steward');
 sql('CALL dp_tick()', 'clock');
 is(sql($late, 'clock'), '3 fine', 'and the counter goes on');

@@ -306,7 +306,7 @@ for my $where (qw(reading publishing))
 {
 	declare('steward', 'facts_of_steward', 'seen');
 	hold('reading');
-	my $call = start_call(q{CALL dp_counter_tick('seen')});
+	my $call = start_call(q{CALL dp_tick('seen')});
 	is_held($call);
 	my $pid = caller_of($call);
 	my $worker = worker_of($call);
@@ -336,7 +336,7 @@ sub gated_counter
 }
 gated_counter('behind', 7);
 my $deadlock = qr/ERROR:  40P01: deadlock detected\nDETAIL:  The worker that reads the source waits for a lock that this session holds\.\nHINT:  Release the session's advisory locks before the call\./;
-for my $call (q{dp_counter_tick('behind')}, 'dp_tick()')
+for my $call (q{dp_tick('behind')}, 'dp_tick()')
 {
 	my $began = time;
 	like(finish(start_call("CALL $call", before => q{\set VERBOSITY verbose}, holds => 7)), $deadlock, "$call: a lock of the session for which the worker waits");
@@ -344,7 +344,7 @@ for my $call (q{dp_counter_tick('behind')}, 'dp_tick()')
 }
 {
 	my $third = $node->background_psql('postgres', on_error_stop => 0);
-	my $call = start_call("CALL dp_counter_tick('behind')", before => q{\set VERBOSITY verbose}, holds => 8, then => 'SELECT pg_sleep(0.5)');
+	my $call = start_call("CALL dp_tick('behind')", before => q{\set VERBOSITY verbose}, holds => 8, then => 'SELECT pg_sleep(0.5)');
 	until_is('its lock', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 8}) eq '1' });
 	$third->query('SELECT pg_advisory_lock(7);');
 	$third->{stdin} .= "SELECT pg_advisory_lock(8);\n";
@@ -359,7 +359,7 @@ gated_counter('behind_too', 8);
 {
 	sql('SELECT pg_advisory_lock(9)');
 	my %common = (before => q{\set VERBOSITY verbose}, then => 'SELECT pg_advisory_lock_shared(9)', settings => '-c statement_timeout=60000');
-	my @both = (start_call(q{CALL dp_counter_tick('behind')}, %common, holds => 8), start_call(q{CALL dp_counter_tick('behind_too')}, %common, holds => 7));
+	my @both = (start_call(q{CALL dp_tick('behind')}, %common, holds => 8), start_call(q{CALL dp_tick('behind_too')}, %common, holds => 7));
 	until_is('their locks', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid IN (7, 8) AND granted}) eq '2' });
 	sql('SELECT pg_advisory_unlock(9)');
 	my @told = map { finish($_) } @both;
@@ -392,9 +392,9 @@ for my $where (qw(reading publishing))
 {
 	declare('steward', 'facts_of_steward', "limited_$where");
 	hold($where);
-	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_counter_tick('limited_$where')", user => 'clock'),
+	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_tick('limited_$where')", user => 'clock'),
 		qr/canceling statement due to lock timeout/, "$where: lock_timeout of the session holds in its worker");
-	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_counter_tick('limited_$where')", user => 'steward'), qr/canceling statement due to lock timeout/, 'as the owner is told');
+	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_tick('limited_$where')", user => 'steward'), qr/canceling statement due to lock timeout/, 'as the owner is told');
 	my $closed = stored("limited_$where");
 	let_go();
 	is(failure($node, 'CALL dp_tick()', user => 'clock'), '', 'later it goes well');
@@ -456,7 +456,7 @@ for my $gone (0, 1)
 	declare('going', "moved_dp$gone", "of_going$gone");
 	$holder = $node->background_psql('postgres', on_error_stop => 0);
 	$holder->query("BEGIN; ALTER VIEW moved_dp$gone OWNER TO other;" . ($gone ? 'REASSIGN OWNED BY going TO other; DROP OWNED BY going; DROP ROLE going;' : ''));
-	my $call = start_call("CALL dp_counter_tick('of_going$gone')");
+	my $call = start_call("CALL dp_tick('of_going$gone')");
 	is_held($call);
 	let_go();
 	like(finish($call), qr/ERROR:  source "moved_dp$gone" has got another owner meanwhile\nHINT:  Try again\.\n/, 'an owner who was replaced, ' . ($gone ? 'and dropped' : 'and is there'));
@@ -490,7 +490,7 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 	{
 		my $n = $user eq 'clock' ? 1 : 2;
 		my ($out, $told);
-		is($node->psql('odd', "SET client_min_messages = notice; CALL dp_counter_tick(U&'\\00E9t\\00E9$n')", stdout => \$out, stderr => \$told, extra_params => [ '-U', $user ]), 0, "whatever a database sets, a session that may write ticks, as $user");
+		is($node->psql('odd', "SET client_min_messages = notice; CALL dp_tick(U&'\\00E9t\\00E9$n')", stdout => \$out, stderr => \$told, extra_params => [ '-U', $user ]), 0, "whatever a database sets, a session that may write ticks, as $user");
 		like($told, qr/NOTICE:  "?\xc3\xa9t\xc3\xa9$n"?: 3 periods released/, 'what the worker says is in the session\'s encoding');
 		like($told, qr/WARNING:  as steward of steward, read committed, on/, 'and reads as the owner') if $user eq 'steward';
 		is($node->safe_psql('odd', "SELECT count FROM public.\x{c3}\x{a9}t\x{c3}\x{a9}$n ORDER BY step", extra_params => [ '-U', $user ]), "1\n1\n1", 'all rows');
@@ -504,16 +504,16 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 	$session->query(q{SET search_path = public; SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3)});
 	$session->{stderr} = '';
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS false');
-	$session->query(q{CALL dp_counter_tick('late')});
+	$session->query(q{CALL dp_tick('late')});
 	like($session->{stderr}, qr/ERROR:  database "shut" is not currently accepting connections/, 'a database that takes no connections: nor does a worker get one');
 	$session->{stderr} = '';
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS true');
-	is($session->query(q{CALL dp_counter_tick('late'); SELECT count(*) FROM late}), '3', 'later it does');
+	is($session->query(q{CALL dp_tick('late'); SELECT count(*) FROM late}), '3', 'later it does');
 	$session->{stderr} = '';
 	$session->query(q{SELECT dp_counter_create('last', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3)});
 	my $inside = $node->background_psql('shut', on_error_stop => 0);
 	$inside->query('BEGIN; LOCK TABLE public.facts;');
-	my $call = start_call(q{CALL public.dp_counter_tick('public.last')}, database => 'shut', user => 'steward');
+	my $call = start_call(q{CALL public.dp_tick('public.last')}, database => 'shut', user => 'steward');
 	is_held($call);
 	is(failure($node, 'ALTER DATABASE shut RENAME TO other') =~ /ERROR:  database "shut" is being accessed by other users/, 1, 'a database in which a worker reads is not renamed');
 	sql('DROP DATABASE shut WITH (FORCE)');
@@ -547,21 +547,21 @@ SKIP:
 		SELECT dp_budget_create('b', 1e12);
 		CREATE TABLE facts AS SELECT 1 AS person, timestamp '2025-01-01' AS at; CREATE VIEW facts_dp AS SELECT * FROM facts;
 		SELECT dp_source_create('facts_dp', 'b', 'person', 'at', 'UTC');} . join ';', map { sprintf $declare, $_ } qw(early middle late));
-	is($session->query(q{CALL dp_counter_tick('early'); SELECT count(*) FROM early}), '3', 'a library somewhere');
+	is($session->query(q{CALL dp_tick('early'); SELECT count(*) FROM early}), '3', 'a library somewhere');
 	$session->{stderr} = '';
 	$put->($other);
-	$session->query(q{CALL dp_counter_tick('middle')});
+	$session->query(q{CALL dp_tick('middle')});
 	like($session->{stderr}, qr/ERROR:  this session has another version of dp_counter's library than its worker\nHINT:  Reconnect: the library was replaced\./, 'replaced, a session that has the old one says so');
 	$session->{stderr} = '';
 	is($session->query(q{SELECT count(*) FROM middle}), '0', 'nothing is half done');
-	is($node->safe_psql('replaced', q{SET client_min_messages = warning; CALL dp_counter_tick('middle'); SELECT count(*) FROM middle}, extra_params => [ '-U', 'steward' ]), '3', 'another session goes on');
+	is($node->safe_psql('replaced', q{SET client_min_messages = warning; CALL dp_tick('middle'); SELECT count(*) FROM middle}, extra_params => [ '-U', 'steward' ]), '3', 'another session goes on');
 	unlink $library;
-	$session->query(q{CALL dp_counter_tick('late')});
+	$session->query(q{CALL dp_tick('late')});
 	like($session->{stderr}, qr/ERROR:  the worker that reads the source ended without an answer\nHINT:  The server's log may say why\./, 'removed, it has none');
 	like(slurp_file($node->logfile), qr/could not (access|load) .*library\.so/, 'as the log says');
 	$session->{stderr} = '';
 	$put->($bytes);
-	is($session->query(q{CALL dp_counter_tick('late'); SELECT count(*) FROM late}), '3', 'put back, the session goes on');
+	is($session->query(q{CALL dp_tick('late'); SELECT count(*) FROM late}), '3', 'put back, the session goes on');
 	$session->quit;
 }
 
@@ -614,7 +614,7 @@ connect_admin();
 # --- single-user mode
 {
 	my ($out, $told) = ('', '');
-	my $in = "CALL dp_counter_tick('single')\n";
+	my $in = "CALL dp_tick('single')\n";
 	$node->start;
 	connect_admin();
 	declare('steward', 'facts_of_steward', 'single');

@@ -34,7 +34,7 @@ sub tick
 {
 	my ($node, @settings) = @_;
 	$read = length slurp_file($node->logfile);
-	$node->safe_psql('postgres', join('; ', @settings, "CALL dp_counter_tick('c')"), extra_params => [ '-U', 'clock' ]);
+	$node->safe_psql('postgres', join('; ', @settings, "CALL dp_tick('c')"), extra_params => [ '-U', 'clock' ]);
 	my $log = slurp_file($node->logfile, $read);
 	is($node->safe_psql('postgres', 'SELECT count FROM c'), $rows, 'a clock ticks');
 	return $log;
@@ -121,7 +121,7 @@ SKIP:
 		CREATE VIEW measured_dp AS SELECT person, at, note = 'flu' AS flu FROM measured;
 		SELECT dp_source_create('measured_dp', 'b', 'person', 'at', 'UTC');
 		SELECT dp_counter_create('m', epsilon => 1e9, horizon => 1, source => 'measured_dp', event => 'flu', every => '1 day', since => '2024-01-01');
-		CALL dp_counter_tick('m')});
+		CALL dp_tick('m')});
 	is($node->safe_psql('postgres', 'SELECT count FROM m'), $rows, 'a hypertable is read');
 	$node->stop;
 }

@@ -71,9 +71,9 @@ create('flu_share', 'by_local', q{every => '1 day', per_person => 1, cumulative 
 create('mean_cents', 'by_day', q{every => '3 days', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'flu', groups => '{true,false}'});
 create('hidden', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'region', groups => '{nowhere}'});
 create('empty', 'by_day', q{every => '100 days', per_person => 1, cumulative => false});
-sql('CALL dp_source_tick(' . literal($_) . ')') for qw(by_at by_local by_day);
+sql('CALL dp_tick(' . literal($_) . ')') for qw(by_at by_local by_day);
 sql(q{SELECT dp_event_counter_create('er', epsilon => 1.0, horizon => 10)});
-sql('SELECT dp_counter_record(\'er\', 1000)'), sql(q{CALL dp_counter_tick('er')}) for 1 .. 6;
+sql('SELECT dp_counter_record(\'er\', 1000)'), sql(q{CALL dp_tick('er')}) for 1 .. 6;
 my @counters = split /\n/, sql('SELECT counter FROM dp_counters');
 sql("GRANT SELECT ON $_ TO reader") for @counters;
 
@@ -216,12 +216,12 @@ for my $case ([ 'png', "\x89PNG" ], [ 'pdf', '%PDF' ])
 }
 
 # One release only; a column that has another name; a sum that may be negative; many groups.
-sql(q{SELECT dp_event_counter_create('one', epsilon => 1.0)}), sql(q{CALL dp_counter_tick('one')}), sql('GRANT SELECT ON one TO reader');
+sql(q{SELECT dp_event_counter_create('one', epsilon => 1.0)}), sql(q{CALL dp_tick('one')}), sql('GRANT SELECT ON one TO reader');
 is_deeply([ run_program($plot, '-o', 'picture.svg', 'one') ], [ 1, '', '' ], 'one release is drawn');
 sql("ALTER VIEW mean_cents RENAME COLUMN $_") for 'avg TO "low of"', 'low TO above2', 'flu TO "the "" group"', 'period TO step2';
 is_drawn('mean_cents');
 create('many', 'by_local', q{every => '10 days', per_person => 1, by => 'cents', cumulative => false, groups => '{} '} =~ s/\{\}/'{' . join(',', 0 .. 9) . '}'/er);
-sql(q{CALL dp_counter_tick('many')}), sql('GRANT SELECT ON many TO reader');
+sql(q{CALL dp_tick('many')}), sql('GRANT SELECT ON many TO reader');
 ($is_well, $out, $err) = run_program($plot, 'many');
 is($err, "plot: 6 of 10 groups are drawn; choose others with -g\n", 'six of ten groups');
 is_drawn(map({ ('-g', $_) } 0 .. 9), 'many');
@@ -240,7 +240,7 @@ sql('CREATE VIEW hostile_dp AS SELECT person, day, region AS ' . identifier($col
 sql(q{SELECT dp_source_create('hostile_dp', budget => 'life', person => 'person', at => 'day')});
 create(identifier($name), 'hostile_dp', "every => '1 day', per_person => 1, cumulative => false, event => " . literal($hostile[0]) . ', sum => ' . literal($hostile[1])
 	. ', lower => -100, upper => 100, by => ' . literal($column) . ', groups => ARRAY[' . join(', ', map { literal($_) } @hostile) . ']');
-sql('CALL dp_counter_tick(' . literal(identifier($name)) . ')'), sql('GRANT SELECT ON ' . identifier($name) . ' TO reader');
+sql('CALL dp_tick(' . literal(identifier($name)) . ')'), sql('GRANT SELECT ON ' . identifier($name) . ' TO reader');
 my @chosen = map { ('-g', $_) } @hostile;
 my ($word, @lines) = handed_over(@chosen, identifier($name));
 is(@lines, @hostile, 'all hostile groups are chosen');

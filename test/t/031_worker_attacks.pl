@@ -35,7 +35,7 @@ sub counter
 		GRANT UPDATE ON hospital.$name TO clock}, 'steward');
 	return "hospital.$name";
 }
-sub tick { return failure($node, "CALL dp_counter_tick('$_[0]')", user => $_[1] // 'steward') }
+sub tick { return failure($node, "CALL dp_tick('$_[0]')", user => $_[1] // 'steward') }
 
 # --- a stranger's function that no query shows, as a cast is found by type
 my $types = 0;
@@ -66,7 +66,7 @@ like(tick(counter('hospital.casts()')), $refused, 'in a parallel plan of an owne
 my $counter = counter('true');
 my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'writer', '-c', 'BEGIN; LOCK TABLE hospital.visits IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600)') } 1 .. 24;
 $node->poll_query_until('postgres', q{SELECT count(*) = 24 FROM pg_locks WHERE relation = 'hospital.visits'::regclass AND mode = 'AccessExclusiveLock'}) or die 'no locks';
-my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock', '-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_counter_tick('$counter')");
+my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock', '-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_tick('$counter')");
 $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'}) or die 'no worker';
 sql('SELECT pg_sleep(10)');
 is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}), 0, 'a caller whose worker waits behind 24 sessions ends at its timeout');
@@ -86,7 +86,7 @@ sub wait_until { $node->poll_query_until('postgres', "SELECT count(*) = 1 $worke
 sub fill_queue # until this holds; then the caller is terminated. How many messages the worker has sent.
 {
 	my ($condition) = @_;
-	my $deaf = start_program("$PostgreSQL::Test::Utils::tmp_check/deaf", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'steward', '-c', "CALL dp_counter_tick('$counter')");
+	my $deaf = start_program("$PostgreSQL::Test::Utils::tmp_check/deaf", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'steward', '-c', "CALL dp_tick('$counter')");
 	wait_until(q{application_name = 'ready'});
 	my $caller = sql(q{SELECT pid FROM pg_stat_activity WHERE usename = 'steward'});
 	kill 'STOP', $caller;

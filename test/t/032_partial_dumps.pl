@@ -47,7 +47,7 @@ sub restore
 sub goes_on
 {
 	my ($counter) = @_;
-	my $error = failure($node, "SELECT dp_counter_resume('$counter'); CALL dp_counter_tick('$counter')", database => 't2');
+	my $error = failure($node, "SELECT dp_counter_resume('$counter'); CALL dp_tick('$counter')", database => 't2');
 	my ($said) = $error =~ /ERROR:  (.*)/;
 	return ($said // 'goes on') . ', ' . $node->safe_psql('t2', $counter eq 'stays' ? 'SELECT max(count) FROM stays' : "SELECT sum(count) FROM $counter");
 }

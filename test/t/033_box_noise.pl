@@ -25,7 +25,7 @@ sub tick
 {
 	my ($month, $database) = @_;
 	sql("UPDATE dp_counter_private.source_counters SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - timestamp '$month-01'", $database);
-	return failure($node, "CALL dp_counter_tick('months')", database => $database // 'postgres');
+	return failure($node, "CALL dp_tick('months')", database => $database // 'postgres');
 }
 sub steps { return sql('SELECT coalesce(max(step), 0) FROM months', $_[0]); }
 sub radius { return sql(q{SELECT encode(substring(state FROM 15 FOR 8), 'hex') FROM dp_counter_private.streams}, $_[0]); }

@@ -103,7 +103,7 @@ BEGIN
 	UPDATE dp_counter_private.source_counters AS s SET "grace" = now() AT TIME ZONE c.zone - (c.since + last * c.every)
 	FROM oracle.counters AS c WHERE c.name = tick.counter AND s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick.counter::regclass);
 	COMMIT;
-	CALL dp_counter_tick(counter::regclass);
+	CALL dp_tick(counter::regclass);
 END $$;
 
 CREATE PROCEDURE oracle.close(counter text, last integer) LANGUAGE plpgsql AS $$

@@ -1,9 +1,9 @@
 -- After the update: all of it works on, and nothing was lost. Prints 't' alone.
 INSERT INTO visits VALUES (35, true);
-CALL dp_counter_tick('er_flu');
+CALL dp_tick('er_flu');
 INSERT INTO arrivals VALUES ('d', current_date - 1);
 UPDATE dp_counter_private.source_counters SET grace = '0';
-CALL dp_counter_tick('arrivals_by_day');
+CALL dp_tick('arrivals_by_day');
 REFRESH MATERIALIZED VIEW released;
 SELECT (SELECT max(n) FROM running) = 14 AND (SELECT max(n) FROM streaming) = 14 AND (SELECT n FROM released) = 14
        AND (SELECT array_agg(count ORDER BY step) FROM er_flu) = '{2,4}' AND (SELECT steps FROM dp_counters WHERE counter = 'er_flu'::regclass) = 2

@@ -30,7 +30,7 @@ void check_released(Oid counter, const CounterRow& row) {
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("step %lld of counter \"%s\" is closed, but not published",
                         static_cast<long long>(row.steps), name_of_relation(counter)),
-                 errhint("Call dp_counter_tick, which publishes it, and end the counter then.")));
+                 errhint("Call dp_tick, which publishes it, and end the counter then.")));
 }
 
 } // namespace

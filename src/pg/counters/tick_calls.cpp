@@ -1,11 +1,9 @@
-// dp_counter_tick, dp_source_tick and dp_tick: tick one counter, or many, and go on past those that
-// fail.
+// dp_tick: ticks one counter, those of a source, or all, and goes on past those that fail.
 //
 // Of many, each failure is a WARNING; the error at the end names the counters. A cancel, a timeout
 // or a shutdown ends the procedure at once: what was released until then stays released.
 #include "pg/counters/tick_counters.hpp"
 
-#include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counter_privileges.hpp"
@@ -26,6 +24,12 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
+/// The call of a tick, and the procedure that was called. Trivial.
+struct Call {
+    Oid procedure;
+    TimestampTz at;
+};
+
 /// What became of the counters that the caller may tick.
 struct Outcome {
     int ticked; ///< some of which have failed
@@ -44,10 +48,10 @@ void warn(Oid counter, ErrorData* error, void* context) {
     ThrowErrorData(error);
 }
 
-Outcome tick_each(Oid procedure, const List* counters, TimestampTz called) {
+Outcome tick_each(const Call& call, const List* counters) {
     Outcome outcome{};
     initStringInfo(&outcome.names);
-    outcome.ticked = tick_counters(procedure, counters, {called, false}, warn, &outcome);
+    outcome.ticked = tick_counters(call.procedure, counters, {call.at, false}, warn, &outcome);
     return outcome;
 }
 
@@ -65,7 +69,7 @@ bool has_every(Oid counter) {
     return read_counter(counter, row) && row.has_every;
 }
 
-/// Those that dp_tick ticks. Event counters come first: how long reading the sources takes does not
+/// Those of a call for all. Event counters come first: how long reading the sources takes does not
 /// put off the end of their steps.
 List* counters_to_tick() {
     List* of_events = NIL;
@@ -86,69 +90,64 @@ List* counters_to_tick() {
     return list_concat(of_events, of_sources);
 }
 
-} // namespace
-} // namespace dp_counter::pg
-
-DP_FUNCTION(dp_counter_tick) {
-    using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_counter_tick", kWhyTicksCommit);
-    const Oid counter = read_relation(fcinfo->args[0], "counter");
-    PreventCommandIfReadOnly("dp_counter_tick()");
-    check_counter_privilege(counter, kMayTick);
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    ErrorData* error = nullptr;
-    (void)tick_counters(
-        fcinfo->flinfo->fn_oid, list_make1_oid(counter), {GetCurrentTimestamp(), true},
-        [](Oid /*counter*/, ErrorData* failure, void* first) {
-            *static_cast<ErrorData**>(first) = failure;
-        },
-        &error);
-    if (error != nullptr)
-        ThrowErrorData(error);
-    SPI_finish();
-    PG_RETURN_VOID();
-}
-
-DP_FUNCTION(dp_source_tick) {
-    using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_source_tick", kWhyTicksCommit);
-    const Oid source = read_relation(fcinfo->args[0], "source");
-    PreventCommandIfReadOnly("dp_source_tick()");
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    List* all = counters_of_source(source);
-    List* counters = NIL;
-    ListCell* cell = nullptr;
-    foreach (cell, all)
-        if (may_tick(lfirst_oid(cell)))
-            counters = lappend_oid(counters, lfirst_oid(cell));
-    const Outcome outcome = tick_each(fcinfo->flinfo->fn_oid, counters, GetCurrentTimestamp());
-    // Only the owner learns whether this is a source: a role that may tick none of its counters
-    // must not.
-    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) && is_owner(source);
-    if (is_own)
-        (void)require_source(source);
-    if (outcome.ticked == 0 && !(is_own && all == NIL))
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("permission denied for all counters of the source"),
-                        errhint("Ticking a counter requires the UPDATE privilege on it.")));
-    raise_failures(outcome);
-    SPI_finish();
-    PG_RETURN_VOID();
-}
-
-DP_FUNCTION(dp_tick) {
-    using namespace dp_counter::pg;
-    check_can_commit(fcinfo, "dp_tick", kWhyTicksCommit);
-    PreventCommandIfReadOnly("dp_tick()");
-    SPI_connect_ext(SPI_OPT_NONATOMIC);
-    const TimestampTz called = GetCurrentTimestamp();
-    const Outcome outcome = tick_each(fcinfo->flinfo->fn_oid, counters_to_tick(), called);
+void tick_all(const Call& call) {
+    const Outcome outcome = tick_each(call, counters_to_tick());
     if (outcome.ticked == 0)
         ereport(WARNING,
                 (errmsg("no counter was ticked"),
                  errdetail("There is none with a source or an every that this role may tick."),
                  errhint("Ticking a counter requires the UPDATE privilege on it.")));
     raise_failures(outcome);
+}
+
+void tick_one(const Call& call, Oid counter) {
+    check_privilege(counter, kMayTick);
+    if (!find_ended(counter))
+        ereport(ERROR,
+                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                 errmsg("\"%s\" is neither a counter nor a source", name_of_relation(counter)),
+                 errhint("The views dp_counters and dp_sources list them.")));
+    ErrorData* error = nullptr;
+    (void)tick_counters(
+        call.procedure, list_make1_oid(counter), {call.at, true},
+        [](Oid /*counter*/, ErrorData* failure, void* first) {
+            *static_cast<ErrorData**>(first) = failure;
+        },
+        &error);
+    if (error != nullptr)
+        ThrowErrorData(error);
+}
+
+/// False where the caller may tick none of its counters, unless it is the caller's own source: a
+/// role that may tick none does not learn what is a source.
+bool tick_source(const Call& call, Oid source) {
+    List* counters = NIL;
+    ListCell* cell = nullptr;
+    foreach (cell, counters_of_source(source))
+        if (may_tick(lfirst_oid(cell)))
+            counters = lappend_oid(counters, lfirst_oid(cell));
+    SourceRow row;
+    const bool is_own = SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)) &&
+                        is_owner(source) && read_source(source, row);
+    if (counters == NIL && !is_own)
+        return false;
+    raise_failures(tick_each(call, counters));
+    return true;
+}
+
+} // namespace
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_tick) {
+    using namespace dp_counter::pg;
+    check_can_commit(fcinfo, "dp_tick", kWhyTicksCommit);
+    PreventCommandIfReadOnly("dp_tick()");
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    const Call call{fcinfo->flinfo->fn_oid, GetCurrentTimestamp()};
+    if (PG_ARGISNULL(0))
+        tick_all(call);
+    else if (!tick_source(call, PG_GETARG_OID(0)))
+        tick_one(call, PG_GETARG_OID(0));
     SPI_finish();
     PG_RETURN_VOID();
 }
