@@ -1,5 +1,7 @@
 #include "core/noise/box_noise.hpp"
 
+#include "core/noise/certified_exp.hpp"
+
 namespace dp_counter {
 
 namespace {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/noise/box_law.hpp"
-#include "core/noise/certified_exp.hpp"
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/random_source.hpp"
 
