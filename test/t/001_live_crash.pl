@@ -79,6 +79,7 @@ sub wait_until
 
 for my $cycle (1 .. $cycles)
 {
+	still_running();
 	my ($rows, $steps) = progress();
 	my $seen_file = $node->basedir . "/seen.$cycle";
 	my $loader = start_program($node->basedir . '/load.out', 'pgbench', '-n', '-c', 4, '-T', 600, '-f', $load,

@@ -92,6 +92,7 @@ my %seen;
 my $cancels_from = length slurp_file($node->logfile);
 for my $i (1 .. 150)
 {
+	still_running();
 	$node->psql('postgres', q{SELECT dp_counter_record('t', 3)});
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query('SELECT pg_backend_pid()');

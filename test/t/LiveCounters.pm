@@ -10,12 +10,13 @@ use PostgreSQL::Test::Utils;
 use Test::Builder;
 use Test::More;
 
-our @EXPORT = qw(new_node resume_all failure releases is_gapless start_program all_reported);
+our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported);
 
-# A test hangs where it has shown nothing for so many seconds: it dies there, and says where. On a busy machine
-# a result takes minutes. TAP_PATIENCE is for many more rows.
+# A test hangs where it has shown nothing for so many seconds: it dies there, and says where. A loop that takes long
+# says still_running. TAP_PATIENCE is for many more rows.
 {
-	my $patience = $ENV{TAP_PATIENCE} // 600;
+	my $patience = $ENV{TAP_PATIENCE} // 120;
+	sub still_running { alarm $patience }
 	my $shown = \&Test::Builder::ok;
 	no warnings 'redefine';
 	*Test::Builder::ok = sub { alarm $patience; goto &$shown };
