@@ -744,9 +744,10 @@ IS 'Creates a counter over a source and the view of its releases, and charges th
    'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
    'together are epsilon-DP for neighbors that differ in all rows of one person or, where the '
    'budget renews, in those of one of the person''s own windows. At most per_person events of a '
-   'person count there (default 1). It counts events, persons, the sum or the average of a column '
-   'clamped to lower .. upper, or the share of events for which a column is true. Its groups are '
-   'public, an array or the values of a column of a table, which is read once, as the caller.';
+   'person count there; per_person is required, but for persons. It counts events, persons, the '
+   'sum or the average of a column clamped to lower .. upper, or the share of events for which a '
+   'column is true. Its groups are public, an array or the values of a column of a table, which is '
+   'read once, as the caller.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,

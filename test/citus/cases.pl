@@ -174,7 +174,7 @@ for my $table (qw(visits visits_twice visits_all))
 {
     sql("CREATE VIEW ${table}_dp AS SELECT id, at, ward, flu FROM $table");
     is(sql(qq{SELECT dp_source_create('${table}_dp', 'patients', 'id', 'at', 'UTC')}), '', "a source over $table");
-    sql(qq{SELECT dp_counter_create('flu_$table', epsilon => 1e9, horizon => 30, source => '${table}_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+    sql(qq{SELECT dp_counter_create('flu_$table', epsilon => 1e9, horizon => 30, source => '${table}_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}', per_person => 1)});
 }
 my $released = 'SELECT ward, count(*), max(step), max(count) FROM TABLE GROUP BY ward ORDER BY ward';
 my $all_due  = "north|30|30|240\nsouth|30|30|240";

@@ -29,7 +29,7 @@ CREATE VIEW events_dp AS SELECT * FROM events;
 SELECT dp_budget_create('averages', 100) \g /dev/null
 SELECT dp_source_create('events_dp', 'averages', 'person', 'at', 'UTC') \g /dev/null
 SELECT dp_counter_create(name, 'events_dp', epsilon, '1 day', '2024-01-01', horizon => horizon, avg => 'value', upper => 1000, cumulative => cumulative,
-                         "by" => 'place', groups => (SELECT array_agg(place::text) FROM cells))
+                         "by" => 'place', groups => (SELECT array_agg(place::text) FROM cells), per_person => 1)
 FROM (VALUES ('totals', 50.0, 365, true), ('periods', 14.4, 4, false)) AS v (name, epsilon, horizon, cumulative) \g /dev/null
 -- four periods
 UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - '2024-01-05';

@@ -138,7 +138,7 @@ sql($_)
   for 'CREATE TABLE visits (person integer, at timestamp)', 'CREATE VIEW visits_dp AS TABLE visits',
   q{SELECT dp_budget_create('budget', 10, per => '7 days')}, q{SELECT dp_budget_create('share', 1, within => 'budget')},
   q{SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC')},
-  q{SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 1, every => '1 day', since => '2025-01-01')},
+  q{SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 1, every => '1 day', since => '2025-01-01', per_person => 1)},
   q{SELECT dp_event_counter_create('unticked', epsilon => 1, every => '1 hour')};
 my ($read, $status) = run({}, '/usr/bin/python3', '-c', $reads);
 is($read, "dp_budgets 2\ndp_counters 3\ndp_sources 1\nbudget 2\nshare 0\nby_day 0\n[(0,)]\n", 'psycopg reads all views');

@@ -89,8 +89,8 @@ GRANT INSERT ON research TO analysts_ana;
 GRANT CREATE ON SCHEMA counted TO analysts_ana, analysts_steward;
 SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY[
     'declare(''c'', ''cents'')', 'declare(''c'', ''nothing'')', 'declare(''c'', ''ctid'')', 'declare(''c'', sum => ''cents'')', 'declare(''c'', sum => ''nothing'')', 'declare(''c'', by => ''cents'')', 'declare(''c'', by => ''nothing'')',
-    'dp_counter_create(''c'', ''visits_dp'', 1, avg => ''cents'')', 'dp_counter_create(''c'', ''visits_dp'', 1, share => ''nothing'')', 'dp_counter_create(''c'', ''visits'', 1)', 'dp_counter_create(''c'', ''research'', 1)', 'dp_counter_create(''c'', ''pg_class'', 1)',
-    'dp_counter_create(''c'', 0, 1)', 'dp_counter_create(''c'', NULL, 1)', 'declare(''c'', source => ''plain'', budget => ''others'')', 'declare(''c'', source => ''plain'', event => ''nothing'')',
+    'dp_counter_create(''c'', ''visits_dp'', 1, avg => ''cents'', per_person => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1, share => ''nothing'', per_person => 1)', 'dp_counter_create(''c'', ''visits'', 1, per_person => 1)', 'dp_counter_create(''c'', ''research'', 1, per_person => 1)', 'dp_counter_create(''c'', ''pg_class'', 1, per_person => 1)',
+    'dp_counter_create(''c'', 0, 1, per_person => 1)', 'dp_counter_create(''c'', NULL, 1, per_person => 1)', 'declare(''c'', source => ''plain'', budget => ''others'')', 'declare(''c'', source => ''plain'', event => ''nothing'')',
     'declare(''c'', budget => ''others'')', 'declare(''c'', budget => ''visits_dp'')', 'declare(''c'', budget => 0)', 'declare(''c'', ''region'')', 'declare(''c'', by => ''flu'')']) AS c;
 GRANT INSERT ON others, visits_dp TO analysts_ana;
 GRANT REFERENCES ON visits_dp TO analysts_eve;
@@ -197,7 +197,7 @@ RESET ROLE;
 GRANT SELECT ON visits TO analysts_steward;
 -- one that found nothing due has not begun; what the owner declares is never marked, and refunded after a failure
 SET ROLE analysts_ana;
-SELECT dp_counter_create('later', 'visits_dp', 1e8, horizon => 1, every => '1 day', since => '2300-01-01', budget => 'research');
+SELECT dp_counter_create('later', 'visits_dp', 1e8, horizon => 1, every => '1 day', since => '2300-01-01', budget => 'research', per_person => 1);
 RESET ROLE;
 SET ROLE analysts_clock;
 CALL dp_tick('later');
@@ -228,7 +228,7 @@ GRANT REFERENCES ON ratios_dp TO analysts_ana;
 SELECT attempt('declare(''c'', ''cheap'', source => ''ratios_dp'')', 'analysts_steward');
 RESET ROLE;
 SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY['declare(''c'', ''cheap'', source => ''ratios_dp'')', 'declare(''c'', NULL, source => ''ratios_dp'')', 'declare(''c'', ''flu'', sum => ''cents'', by => ''region'', source => ''ratios_dp'')',
-    'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', share => ''cheap'', budget => ''research'')', 'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', by => ''cheap'', groups => ''{t}'', budget => ''research'')']) AS c;
+    'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', share => ''cheap'', budget => ''research'', per_person => 1)', 'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', by => ''cheap'', groups => ''{t}'', budget => ''research'', per_person => 1)']) AS c;
 SET ROLE analysts_ana;
 SELECT declare('steady', source => 'ratios_dp');
 SET ROLE analysts_steward;
@@ -254,15 +254,15 @@ DELETE FROM visits WHERE cents = 0;
 
 -- limits: of the budget that is charged, and of the past
 SELECT c, attempt(c, 'analysts_ana') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 99999999.999)', 'declare(''c'', epsilon => 49999999)', 'declare(''c'', epsilon => 5e7)', 'declare(''c'', epsilon => 1e-10)', 'declare(''c'', epsilon => 9e9)', 'declare(''c'', epsilon => 1e8 + 1e-100)', 'declare(''c'', epsilon => 1e8 + 1e-101)', 'declare(''c'', epsilon => 1e8 + 1e-16000)']
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, %L, ''2026-01-01'', cumulative => false, by => %s, groups => %s, budget => ''flu_team'')', every, by, groups))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, %L, ''2026-01-01'', cumulative => false, by => %s, groups => %s, budget => ''flu_team'', per_person => 1)', every, by, groups))
         FROM (VALUES ('1 day', 'NULL', 'NULL'), ('1 day', '''region''', '''{a,b}'''), ('1 day', '''region''', '''{a,b,c}'''), ('1 month', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 83) n)'), ('1 month', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 84) n)'),
                      ('8 hours', 'NULL', 'NULL'), ('1 second', 'NULL', 'NULL'), ('100 years', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 1001) n)')) v (every, by, groups))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''2026-01-01'', horizon => %s, budget => ''flu_team'')', horizon)) FROM (VALUES (1000), (1001)) v (horizon))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', %s, horizon => 1, budget => ''flu_team'')', since)) FROM (VALUES ('localtimestamp - interval ''100 years''')) v (since))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', localtimestamp - interval ''%s years'', horizon => %s, budget => ''flu_team'')', years, horizon)) FROM (VALUES (27, 'NULL'), (28, 'NULL'), (28, '10000'), (28, '10001')) v (years, horizon))
-    || ARRAY['dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''1900-01-01'', horizon => 1, budget => ''flu_team'')', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''-infinity'', horizon => 1, budget => ''flu_team'')']) AS c;
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''2026-01-01'', horizon => %s, budget => ''flu_team'', per_person => 1)', horizon)) FROM (VALUES (1000), (1001)) v (horizon))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', %s, horizon => 1, budget => ''flu_team'', per_person => 1)', since)) FROM (VALUES ('localtimestamp - interval ''100 years''')) v (since))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', localtimestamp - interval ''%s years'', horizon => %s, budget => ''flu_team'', per_person => 1)', years, horizon)) FROM (VALUES (27, 'NULL'), (28, 'NULL'), (28, '10000'), (28, '10001')) v (years, horizon))
+    || ARRAY['dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''1900-01-01'', horizon => 1, budget => ''flu_team'', per_person => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''-infinity'', horizon => 1, budget => ''flu_team'', per_person => 1)']) AS c;
 -- none of them are the owner's
-SELECT c, attempt(c, 'analysts_steward') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''1900-01-01'', cumulative => false, budget => ''flu_team'')']) AS c;
+SELECT c, attempt(c, 'analysts_steward') FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''1900-01-01'', cumulative => false, budget => ''flu_team'', per_person => 1)']) AS c;
 
 -- roles: by membership, without INHERIT, with names that need quotes, a member of the owner, the superuser's source
 CREATE ROLE analysts_team;

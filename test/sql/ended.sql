@@ -14,7 +14,7 @@ CREATE VIEW stays_dp AS SELECT * FROM visits;
 SELECT dp_source_create('stays_dp', 'lives', 'patient', 'at', 'UTC');
 SELECT dp_counter_create('flow', 'visits_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 2, by => 'ward', groups => '{a,b}');
 SELECT dp_counter_create('mean', 'stays_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 2, avg => 'days', upper => 9);
-SELECT dp_counter_create('other', 'visits_dp', 1e9, '1 day', '2025-01-01', 20), dp_counter_create('unticked', 'visits_dp', 1e9, '1 day', '2100-01-01', 20);
+SELECT dp_counter_create('other', 'visits_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 1), dp_counter_create('unticked', 'visits_dp', 1e9, '1 day', '2100-01-01', 20, per_person => 1);
 CREATE ROLE ended_reader;
 CREATE ROLE ended_clock;
 GRANT USAGE ON SCHEMA ended TO ended_reader, ended_clock;

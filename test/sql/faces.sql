@@ -10,7 +10,7 @@ CREATE TABLE visits AS SELECT n AS person, timestamp '2024-01-01' + n * interval
 CREATE VIEW visits_dp AS SELECT person, at, flu FROM visits;
 SELECT dp_budget_create('budget', 1e9, per => '365 days');
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC');
-SELECT dp_counter_create('flow', 'visits_dp', 1e9, '1 month', '2024-01-01', 1, event => 'flu');
+SELECT dp_counter_create('flow', 'visits_dp', 1e9, '1 month', '2024-01-01', 1, event => 'flu', per_person => 1);
 SELECT dp_event_counter_create('recorded', 1e9);
 CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
     EXECUTE call;
@@ -61,7 +61,7 @@ CREATE TABLE stays AS SELECT 1 AS person, timestamp '2024-01-01' AS at, 'a'::pg_
 CREATE VIEW stays_dp AS SELECT * FROM stays;
 SELECT dp_source_create('stays_dp', 'budget', 'person', 'at', 'UTC');
 \set VERBOSITY default
-SELECT dp_counter_create('by_ward', 'stays_dp', 1, '1 month', '2024-01-01', "by" => 'ward', groups => '{a,b}');
+SELECT dp_counter_create('by_ward', 'stays_dp', 1, '1 month', '2024-01-01', "by" => 'ward', groups => '{a,b}', per_person => 1);
 \set VERBOSITY terse
 SELECT dp_source_drop('stays_dp');
 DROP TABLE stays CASCADE;

@@ -22,7 +22,7 @@ SELECT dp_budget_create('patients', 1e11);
 SELECT dp_budget_create('research', 1e10, within => 'patients');
 SELECT dp_source_create('visits_dp', 'patients', 'patient', 'at', 'UTC');
 CREATE FUNCTION declare(name text, by text, groups text[] DEFAULT NULL, groups_from regclass DEFAULT NULL, groups_column text DEFAULT NULL, cumulative boolean DEFAULT false, horizon bigint DEFAULT 1, source regclass DEFAULT 'visits_dp', budget regclass DEFAULT NULL) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, source, 1e9, '1 day', since => '2024-01-01', horizon => horizon, by => by, groups => groups, groups_from => groups_from, groups_column => groups_column, cumulative => cumulative, budget => budget) $$;
+    $$ SELECT dp_counter_create(name, source, 1e9, '1 day', since => '2024-01-01', horizon => horizon, by => by, groups => groups, groups_from => groups_from, groups_column => groups_column, cumulative => cumulative, budget => budget, per_person => 1) $$;
 CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     message text; detail text; hint text;

@@ -143,6 +143,8 @@ SELECT declare('bad', false, avg => 'note', upper => 5);
 SELECT declare('bad', false, avg => 'flu', upper => 5);
 SELECT declare('bad', false, sum => 'flu', upper => 5);
 SELECT declare('bad', false, share => 'days');
+SELECT dp_counter_create('bad', 'stays_dp', 1, '7 days', timestamp '2025-01-01', avg => 'days', upper => 5);
+SELECT dp_counter_create('bad', 'stays_dp', 1, '7 days', timestamp '2025-01-01', share => 'flu');
 SELECT declare('bad', false, share => 'flu', upper => 1);
 SELECT declare('bad', false, share => 'flu', lower => 0);
 SELECT declare('bad', false, lower => 0);

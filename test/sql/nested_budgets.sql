@@ -155,9 +155,9 @@ DROP VIEW over;
 -- the unit is the root's: types, windows, bounds, guarantees
 CREATE VIEW texts_dp AS SELECT person::text AS person, at FROM visits;
 SELECT dp_source_create('texts_dp', budget => 'of_instants', person => 'person', at => 'at');
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2023-12-31', horizon => 100);
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01');
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', horizon => 40000);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2023-12-31', horizon => 100, per_person => 1);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', per_person => 1);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', horizon => 40000, per_person => 1);
 SELECT counter, per, cumulative FROM dp_counters;
 SELECT of, periods, remaining, per FROM dp_counter_plan('by_day') LIMIT 1;
 SELECT dp_own_window('far_within', 5, timestamptz '2024-01-05') = dp_own_window('instants', 5, timestamptz '2024-01-05') AS same_windows;
@@ -235,9 +235,9 @@ SELECT dp_budget_create('around', 1.0);
 SELECT dp_budget_create('gone.inner', 0.5, within => 'around');
 SELECT dp_budget_create('gone.inmost', 0.25, within => 'gone.inner');
 SELECT dp_source_create('gone.visits_dp', budget => 'gone.inmost', person => 'person', at => 'at');
-SELECT dp_counter_create('gone.nothing', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2999-01-01', horizon => 2);
+SELECT dp_counter_create('gone.nothing', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2999-01-01', horizon => 2, per_person => 1);
 BEGIN; DROP SCHEMA gone CASCADE; SELECT spent FROM dp_budgets WHERE budget = 'around'::regclass; ROLLBACK;
-SELECT dp_counter_create('gone.something', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2024-01-05', horizon => 2);
+SELECT dp_counter_create('gone.something', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2024-01-05', horizon => 2, per_person => 1);
 CALL dp_tick('gone.visits_dp');
 DROP SCHEMA gone CASCADE;
 SET client_min_messages = error; -- not of privileges that it did not grant

@@ -214,10 +214,10 @@ GRANT INSERT ON budget TO never_fails_ana;
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC');
 GRANT REFERENCES ON visits_dp TO never_fails_ana;
 SET ROLE never_fails_ana;
-SELECT dp_counter_create('equal', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'equal');
-SELECT dp_counter_create('folded', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'folded');
-SELECT dp_counter_create('alike', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'alike');
-SELECT dp_counter_create('trimmed', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'trimmed');
+SELECT dp_counter_create('equal', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'equal', per_person => 1);
+SELECT dp_counter_create('folded', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'folded', per_person => 1);
+SELECT dp_counter_create('alike', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'alike', per_person => 1);
+SELECT dp_counter_create('trimmed', 'visits_dp', 0.1, '1 day', '2024-01-01', event => 'trimmed', per_person => 1);
 \c :database
 DROP DATABASE never_fails_euc_jp;
 SET client_min_messages = warning;

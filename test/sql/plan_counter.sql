@@ -30,7 +30,7 @@ SELECT dp_counter_create(name, 'visits_dp', 0.5, '7 days', '2300-01-01', per_per
 FROM (VALUES ('flow', 12, NULL::boolean, NULL::bigint, NULL, NULL::bigint, false, NULL), ('sums', 12, NULL, 20, 'cents', 5, false, 'ward'), ('total', 12, true, NULL, NULL, NULL, false, NULL), ('total_730', 3, true, 730, NULL, NULL, false, NULL), ('total_1', 1, true, 1, NULL, NULL, false, NULL),
       ('persons', NULL, NULL, NULL, NULL, NULL, true, NULL), ('persons_by_ward', NULL, NULL, NULL, NULL, NULL, true, 'ward'), ('persons_12', 12, NULL, NULL, NULL, NULL, true, NULL), ('persons_total', NULL, true, NULL, NULL, NULL, true, NULL)) AS c (name, per_person, cumulative, horizon, sum, upper, persons, by);
 SELECT dp_counter_create('joined', 'joined_dp', 0.1, '1 day', '2300-01-01', per_person => 3), dp_counter_create('alive', 'life_dp', 0.5, '1 day', '2300-01-01', per_person => 2),
-       dp_counter_create('alive_flow', 'life_dp', 0.3, '1 day', '2300-01-01', cumulative => false, sum => 'cents', upper => 7), dp_counter_create('vouched', 'vouched_dp', 0.5, '1 day', '2300-01-01', horizon => 30, persons => true, by => 'ward', groups => '{a}'),
+       dp_counter_create('alive_flow', 'life_dp', 0.3, '1 day', '2300-01-01', cumulative => false, sum => 'cents', upper => 7, per_person => 1), dp_counter_create('vouched', 'vouched_dp', 0.5, '1 day', '2300-01-01', horizon => 30, persons => true, by => 'ward', groups => '{a}'),
        dp_event_counter_create('fed', 1.5);
 CREATE TABLE own AS SELECT unnest(ARRAY['flow', 'sums', 'total', 'total_730', 'total_1', 'persons', 'persons_by_ward', 'persons_12', 'persons_total', 'joined', 'alive', 'alive_flow', 'vouched', 'fed']::regclass[]) AS counter;
 SELECT counter, cumulative, measure, sensitivity, per_person, per, horizon, mechanism IS NOT NULL AS has_mechanism, k IS NULL AS no_k FROM dp_counters NATURAL JOIN own ORDER BY counter::text COLLATE "C";
@@ -104,16 +104,16 @@ END $$;
 SAVEPOINT s;
 SELECT dp_stddev(1::bigint, 1::bigint, 1.0::float8, 2, NULL::text, 1::bigint, 0); -- as one is here, for its last argument
 ROLLBACK TO s;
-SELECT dp_counter_create('late', 'visits_dp', 0.5, '1 week', '2300-01-01', avg => 'cents', upper => 5);
+SELECT dp_counter_create('late', 'visits_dp', 0.5, '1 week', '2300-01-01', avg => 'cents', upper => 5, per_person => 1);
 SELECT counter, count(*) FROM own, dp_counter_plan(counter) GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM own, dp_counter_changes(counter, 1);
 SELECT count(*) FROM late, dp_counter_plan('late'), dp_counter_changes('late', 1);
 ROLLBACK;
-SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', k => 2);
-SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', mechanism => 'hat');
-SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', cumulative => false, mechanism => 'laplace');
-SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', mechanism => 'laplace');
-SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', horizon => 10000001);
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', k => 2, per_person => 1);
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', mechanism => 'hat', per_person => 1);
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', cumulative => false, mechanism => 'laplace', per_person => 1);
+SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', mechanism => 'laplace', per_person => 1);
+SELECT dp_counter_create('wrong', 'visits_dp', 0.5, '7 days', '2300-01-01', horizon => 10000001, per_person => 1);
 SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', persons => true);
 SELECT dp_counter_create('wrong', 'life_dp', 0.5, '7 days', '2300-01-01', persons => true, sum => 'cents', upper => 5);
 SELECT dp_counter_drop(counter) FROM own;

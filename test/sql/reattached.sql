@@ -16,7 +16,7 @@ FROM (VALUES ('events', NULL, NULL, NULL, NULL::text[], NULL::boolean), ('flu', 
 SELECT dp_counter_create('persons', 'visits_dp', 1e9, '1 day', '2024-01-01', persons => true);
 GRANT REFERENCES ON visits_dp TO reattached_ana; GRANT INSERT, SELECT ON budget TO reattached_ana;
 SET ROLE reattached_ana; SELECT dp_counter_create('anas', 'visits_dp', 1e9, '1 day', '2024-01-01', persons => true, per_person => 5); RESET ROLE;
-SELECT dp_counter_create('over', 'visits_dp', 1e9, '1 day', '2024-01-01', horizon => 3);
+SELECT dp_counter_create('over', 'visits_dp', 1e9, '1 day', '2024-01-01', horizon => 3, per_person => 1);
 CREATE PROCEDURE until(days integer) LANGUAGE plpgsql AS $$ BEGIN UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - since - days * every; END $$;
 SET client_min_messages = warning;
 CALL until(3);

@@ -136,7 +136,7 @@ BEGIN
             enough := (SELECT s + interval '5.5 days' FROM windows_from WHERE meets AND lost + wanted > 1 ORDER BY s DESC LIMIT 1);
             message := NULL;
             BEGIN
-                PERFORM dp_counter_create('one_more', source => 'days_dp', epsilon => wanted, horizon => after - first, every => '1 day', since => first, cumulative => true);
+                PERFORM dp_counter_create('one_more', source => 'days_dp', epsilon => wanted, horizon => after - first, every => '1 day', since => first, cumulative => true, per_person => 1);
                 INSERT INTO seen VALUES (true, most + wanted <= 1, (SELECT greatest(spent_past, spent) = greatest(most + wanted, greatest_loss)
                                                                     FROM dp_budgets WHERE budget = 'swept'::regclass), true);
                 PERFORM dp_counter_drop('one_more');
@@ -233,7 +233,7 @@ SELECT dp_source_create('joined_dp', budget => 'of_int8', person => 'person', at
 SELECT dp_source_create('narrow', budget => 'of_int8', person => 'person', at => 'at', person_wise => true);
 -- words are added to a source that has counters, and to no other
 SELECT dp_source_create('narrow', budget => 'of_int8', person => 'person', at => 'at', time_zone => 'Asia/Tokyo');
-SELECT dp_counter_create('narrow_counter', source => 'narrow', epsilon => 0.1, horizon => 3, every => '1 day', since => '2024-01-01');
+SELECT dp_counter_create('narrow_counter', source => 'narrow', epsilon => 0.1, horizon => 3, every => '1 day', since => '2024-01-01', per_person => 1);
 SELECT source, person_wise, window_wise, time_zone FROM dp_sources WHERE budget = 'of_int8'::regclass ORDER BY source::text;
 SELECT dp_source_create('narrow', budget => 'of_int8', person => 'person', at => 'at');
 SELECT dp_source_create('narrow', budget => 'of_text', person => 'person', at => 'at', window_wise => true);
@@ -263,19 +263,19 @@ BEGIN
     PERFORM dp_budget_create('charged_' || type, 1, per => '365 days');
     EXECUTE format('CREATE VIEW visits_%s AS SELECT * FROM visits', type);
     PERFORM dp_source_create(('visits_' || type)::regclass, budget => ('charged_' || type)::regclass, person => 'person', at => type, time_zone => 'Asia/Tokyo');
-    PERFORM dp_counter_create('months_' || type, source => ('visits_' || type)::regclass, epsilon => 0.5, horizon => 3, every => '1 month', since => '2024-01-31', cumulative => true);
-    PERFORM dp_counter_create('endless_' || type, source => ('visits_' || type)::regclass, epsilon => 0.25, every => '1 month', since => '2024-01-31', cumulative => false);
+    PERFORM dp_counter_create('months_' || type, source => ('visits_' || type)::regclass, epsilon => 0.5, horizon => 3, every => '1 month', since => '2024-01-31', cumulative => true, per_person => 1);
+    PERFORM dp_counter_create('endless_' || type, source => ('visits_' || type)::regclass, epsilon => 0.25, every => '1 month', since => '2024-01-31', cumulative => false, per_person => 1);
 END $$;
 SELECT declare('d'), declare('t'), declare('z');
 CREATE VIEW ledger AS SELECT * FROM charged_d UNION ALL SELECT * FROM charged_t UNION ALL SELECT * FROM charged_z;
 SELECT purpose, since, until FROM ledger ORDER BY purpose;
 -- an endless one beyond the rest, with the time from which on it fits
-SELECT dp_counter_create('too_much', source => 'visits_z', epsilon => 0.5, every => '1 day', since => '2024-03-01', cumulative => false);
-SELECT dp_counter_create('too_much', source => 'visits_z', epsilon => 0.8, every => '1 day', since => '2024-03-01', cumulative => false);
+SELECT dp_counter_create('too_much', source => 'visits_z', epsilon => 0.5, every => '1 day', since => '2024-03-01', cumulative => false, per_person => 1);
+SELECT dp_counter_create('too_much', source => 'visits_z', epsilon => 0.8, every => '1 day', since => '2024-03-01', cumulative => false, per_person => 1);
 -- dropped before a step was closed: refunded
 BEGIN;
 SELECT dp_counter_drop('endless_z');
-SELECT dp_counter_create('instead', source => 'visits_z', epsilon => 0.5, every => '1 day', since => '2024-03-01', cumulative => false);
+SELECT dp_counter_create('instead', source => 'visits_z', epsilon => 0.5, every => '1 day', since => '2024-03-01', cumulative => false, per_person => 1);
 ROLLBACK;
 -- after two steps: charged to the end of the second, also if the source goes with it
 UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'Asia/Tokyo' - (since + 2 * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter::text ~ '_[dtz]$');
@@ -290,12 +290,12 @@ DROP VIEW months_z, visits_z;
 RESET client_min_messages;
 SELECT purpose, since, until FROM ledger ORDER BY purpose;
 -- both count until the windows that they have in common are over
-SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-30', cumulative => false);
-SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-31', cumulative => false);
-SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '1 day', since => '2025-03-30', cumulative => false);
-SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '1 day', since => '2025-03-31', cumulative => false);
+SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-30', cumulative => false, per_person => 1);
+SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-31', cumulative => false, per_person => 1);
+SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '1 day', since => '2025-03-30', cumulative => false, per_person => 1);
+SELECT dp_counter_create('after', source => 'visits_d', epsilon => 1, every => '1 day', since => '2025-03-31', cumulative => false, per_person => 1);
 -- under a budget for life nothing ends
-SELECT dp_counter_create('for_life', source => 'other_time', epsilon => 0.25, horizon => 2, every => '1 day', since => '2024-01-01');
+SELECT dp_counter_create('for_life', source => 'other_time', epsilon => 0.25, horizon => 2, every => '1 day', since => '2024-01-01', per_person => 1);
 CALL dp_tick('for_life');
 SELECT dp_counter_drop('for_life');
 SELECT purpose, epsilon, since, until FROM life ORDER BY spent_at;

@@ -110,8 +110,8 @@ CREATE TYPE size AS ENUM ('small', 'large', 'huge');
 CREATE TABLE parcels (person uuid, at date, size size, heavy boolean);
 CREATE VIEW parcels_dp AS SELECT * FROM parcels;
 SELECT dp_source_create('parcels_dp', 'budget', 'person', 'at', 'UTC');
-SELECT dp_counter_create('by_size', 'parcels_dp', 1e9, '1 day', '2025-01-01', by => 'size', groups => '{small}', cumulative => false);
-SELECT dp_counter_create('all_sizes', 'parcels_dp', 1e9, '1 day', '2025-01-01', cumulative => false);
+SELECT dp_counter_create('by_size', 'parcels_dp', 1e9, '1 day', '2025-01-01', by => 'size', groups => '{small}', cumulative => false, per_person => 1);
+SELECT dp_counter_create('all_sizes', 'parcels_dp', 1e9, '1 day', '2025-01-01', cumulative => false, per_person => 1);
 SELECT dp_event_counter_create('fed', 1);
 \pset tuples_only on
 CREATE FUNCTION pg_temp.try(call text, OUT answer text) LANGUAGE plpgsql AS $$

@@ -57,7 +57,7 @@ CREATE VIEW few_dp AS SELECT person, at FROM visits;
 SELECT dp_budget_create('small', 0.3);
 SELECT dp_source_create('few_dp', budget => 'small', person => 'person', at => 'at');
 CREATE FUNCTION make_small(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01') $$;
+    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01', per_person => 1) $$;
 -- as long as a source charges it, however little is spent
 DROP VIEW small;
 SELECT dp_budget_drop('small');

@@ -56,73 +56,75 @@ CALL dp_tick('facts');
 PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS
     SELECT dp_counter_create('c', epsilon => $1, horizon => $2, source => $3, event => $4, sum => $5, upper => $6, per_person => $7, by => $8, groups => $9,
                              every => $10, since => $11, grace => $12);
-EXECUTE create_counter(1, 10, NULL, 'yes', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-EXECUTE create_counter(1, 10, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '1 day');
-EXECUTE create_counter(1, 10, 'facts', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(NULL, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(0, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter('NaN', 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1e-10, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(2, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 0, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10000001, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 microsecond', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', 'no', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', 'amount', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'money', 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 0, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, NULL, 'yes', NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL);
+EXECUTE create_counter(1, 10, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, '1 day');
+EXECUTE create_counter(1, 10, 'facts', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(NULL, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(0, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter('NaN', 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1e-10, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(2, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 0, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10000001, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 microsecond', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'no', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'amount', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'money', 5, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 0, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, 5, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 5, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 0, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1000001, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, 'amount', 2147483648, 2, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, '{a}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, '{a}', '1 day', '2025-01-01', NULL);
 BEGIN;
 CREATE VIEW steps_dp AS SELECT person, at, name AS step FROM facts;
 SELECT dp_source_create('steps_dp', 'people', 'person', 'at');
-SELECT dp_counter_create('c', 'steps_dp', 1, '1 day', '2025-01-01', by => 'step', groups => '{a}');
+SELECT dp_counter_create('c', 'steps_dp', 1, '1 day', '2025-01-01', by => 'step', groups => '{a}', per_person => 1);
 ROLLBACK;
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,NULL}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'name', '{a,b,a}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'amount', '{1,2,01}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'amount', '{one}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, 'xs', '{1}', '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', NULL, NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '0', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '-1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 month 1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', 'infinity', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', '-1 hour');
-EXECUTE create_counter(1, 1000000, 'facts_dp', NULL, NULL, NULL, NULL, NULL, NULL, '1 year', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'name', NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'name', '{}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'name', '{a,NULL}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'name', '{a,b,a}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'amount', '{1,2,01}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'amount', '{one}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, 'xs', '{1}', '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, NULL, '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', NULL, NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '0', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '-1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 month 1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', 'infinity', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', '-1 hour');
+EXECUTE create_counter(1, 1000000, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 year', '2025-01-01', NULL);
 CREATE VIEW far AS SELECT person, at FROM facts;
 SELECT dp_source_create('far', 'people', 'person', 'at', 'Asia/Tokyo');
-EXECUTE create_counter(1, 10, 'far', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '4714-11-24 BC', NULL); -- before time begins in Greenwich
+EXECUTE create_counter(1, 10, 'far', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '4714-11-24 BC', NULL); -- before time begins in Greenwich
 DROP VIEW far;
 CREATE VIEW dated AS SELECT person, day FROM facts;
 SELECT dp_source_create('dated', 'people', 'person', 'day');
-EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, NULL, NULL, NULL, '1 hour', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01 12:00', NULL);
+EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, 1, NULL, NULL, '1 hour', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'dated', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01 12:00', NULL);
 -- nothing is left of all that
 SELECT count(*) FROM dp_counters WHERE source IS NOT NULL;
 SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
 -- a creation that is rolled back has cost nothing; one that is not has
 BEGIN;
-EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 ROLLBACK;
 SELECT spent FROM dp_budgets WHERE budget = 'people'::regclass;
-EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
-EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 -- a first try without the names, a time with a zone, and one that is no time
 SELECT dp_counter_create();
 SELECT dp_counter_create('c');
 \set VERBOSITY terse
-SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => now(), horizon => 10);
-SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 20250101, horizon => 10);
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => now(), horizon => 10, per_person => 1);
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 20250101, horizon => 10, per_person => 1);
 \set VERBOSITY default
-SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 'no day', horizon => 10);
-SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 'no day', horizon => 10, per_person => 1);
+SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01', per_person => 1);
 SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
 
 -- who may do what
@@ -130,7 +132,7 @@ RESET ROLE;
 SET ROLE source_clock;
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at');
 SELECT dp_source_drop('facts_dp');
-EXECUTE create_counter(0.1, 10, 'facts_dp', 'yes', NULL, NULL, NULL, NULL, NULL, '1 day', '2025-01-01', NULL);
+EXECUTE create_counter(0.1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 CALL dp_tick('facts_dp');
 CALL dp_tick('facts');
 CALL dp_tick('c');
@@ -142,7 +144,7 @@ DROP VIEW temporary_dp;
 SET search_path = source_errors, public;
 SET ROLE source_steward;
 INSERT INTO facts (person, at, amount) VALUES (1, '2025-01-02', 0);
-SELECT dp_counter_create('fine', epsilon => 0.1, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('fine', epsilon => 0.1, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01', per_person => 1);
 GRANT UPDATE ON c, fine TO source_clock;
 RESET ROLE;
 -- a clock needs no right on the source
@@ -182,7 +184,7 @@ SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters
 SET ROLE source_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01', per_person => 1);
 \set VERBOSITY default
 DROP VIEW gone;
 \set VERBOSITY terse
@@ -192,7 +194,7 @@ SELECT source FROM dp_counters WHERE counter = 'orphan'::regclass;
 SELECT dp_counter_drop('orphan');
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01', by => 'person', groups => '{1}');
+SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01', by => 'person', groups => '{1}', per_person => 1);
 BEGIN;
 CREATE TEMP TABLE short () ON COMMIT DROP;
 CREATE OR REPLACE VIEW gone AS SELECT person, at, NULL::pg_temp.short AS temporary FROM facts;

@@ -7,7 +7,7 @@ CREATE TYPE ward AS ENUM ('a', 'b', 'c');
 CREATE TABLE visits (patient integer, at timestamp, ward ward);
 CREATE VIEW visits_dp AS SELECT patient, at, ward FROM visits;
 SELECT dp_source_create('visits_dp', budget => 'budget', person => 'patient', at => 'at', time_zone => 'UTC');
-SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{c,a}');
+SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{c,a}', per_person => 1);
 -- n-th day: 100 n persons in a, 10 n in b, n in c
 INSERT INTO visits
 SELECT day * 1000 + n, timestamp '2025-01-01' + (day - 1) * interval '1 day', (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward

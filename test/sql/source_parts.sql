@@ -30,7 +30,7 @@ SELECT dp_counter_drop('places');
 -- A call for many counters closes two parts of each, says so, and goes on with the next counter; the next call goes on with this one.
 SELECT dp_counter_create('places', epsilon => 1e9, horizon => 3, source => 'visits_dp', event => 'counts', every => '1 day', since => '2025-01-01', per_person => 2,
                          by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 50001) AS i));
-SELECT dp_counter_create('short', epsilon => 1e9, horizon => 3, source => 'visits_dp', every => '1 day', since => '2025-01-01');
+SELECT dp_counter_create('short', epsilon => 1e9, horizon => 3, source => 'visits_dp', every => '1 day', since => '2025-01-01', per_person => 1);
 SET client_min_messages = notice;
 CALL dp_tick();
 SELECT counter, steps, next_due IS NOT NULL AND periods_behind > 0 AS is_behind, last_failed FROM dp_counters ORDER BY counter::text;
@@ -39,7 +39,7 @@ SELECT step, place, count FROM places WHERE place <= 5 AND count <> 0 ORDER BY s
 SET client_min_messages = error;
 SELECT dp_counter_drop('places'), dp_counter_drop('short');
 SELECT dp_counter_create('more', epsilon => 1, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01',
-                         by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 1000001) AS i));
+                         by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 1000001) AS i), per_person => 1);
 DROP VIEW visits_dp;
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_parts CASCADE;

@@ -10,8 +10,8 @@ CREATE TABLE visits AS SELECT row_number() OVER () AS patient, at FROM (
     UNION ALL SELECT generate_series(timestamptz '2025-10-26 00:00+02', '2025-10-26 05:59+01', '15 minutes')) AS nights;
 CREATE VIEW visits_dp AS SELECT patient, at FROM visits;
 SELECT dp_source_create('visits_dp', budget => 'budget', person => 'patient', at => 'at');
-SELECT dp_counter_create('spring', 'visits_dp', 1e9, '30 minutes', '2025-03-30', 12);
-SELECT dp_counter_create('autumn', 'visits_dp', 1e9, '30 minutes', '2025-10-26', 12);
+SELECT dp_counter_create('spring', 'visits_dp', 1e9, '30 minutes', '2025-03-30', 12, per_person => 1);
+SELECT dp_counter_create('autumn', 'visits_dp', 1e9, '30 minutes', '2025-10-26', 12, per_person => 1);
 CALL dp_tick('visits_dp');
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM spring ORDER BY step;
 SELECT step, period, period >= lag(period) OVER (ORDER BY step) AS in_order, count - lag(count, 1, 0::bigint) OVER (ORDER BY step) AS rows FROM autumn ORDER BY step;
@@ -64,7 +64,7 @@ CREATE TABLE ruled_rows AS SELECT p AS patient, timestamptz '2024-01-01 00:00Z' 
 CREATE VIEW ruled_dp AS SELECT * FROM ruled_rows;
 SELECT dp_budget_create('ruled', 1e10, per => '365 days');
 SELECT dp_source_create('ruled_dp', 'ruled', 'patient', 'at', 'UTC');
-SELECT dp_counter_create('west', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1), dp_counter_create('east', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1);
+SELECT dp_counter_create('west', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1, per_person => 1), dp_counter_create('east', 'ruled_dp', 1e9, '1 day', '2024-01-01', horizon => 1, per_person => 1);
 UPDATE dp_counter_private.sources SET time_zone = 'Etc/GMT+12' WHERE source = 'ruled_dp'::regclass;
 CALL dp_tick('west');
 UPDATE dp_counter_private.sources SET time_zone = 'Etc/GMT-12' WHERE source = 'ruled_dp'::regclass;

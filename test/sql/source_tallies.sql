@@ -17,8 +17,8 @@ CREATE VIEW tallies AS SELECT c.counter::oid::regclass AS counter, t.* FROM dp_c
 
 -- two counters of the same persons share no digest; a key is random from end to end
 INSERT INTO visits SELECT i, timestamp '2025-01-01' + day * interval '1 day', i <= 50 FROM generate_series(1, 100) AS i, generate_series(0, 1) AS day;
-SELECT dp_counter_create('one', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, event => 'flu');
-SELECT dp_counter_create('two', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, event => 'flu');
+SELECT dp_counter_create('one', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, event => 'flu', per_person => 1);
+SELECT dp_counter_create('two', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, event => 'flu', per_person => 1);
 CALL close('one', 1);
 CALL close('two', 2);
 SELECT counter, count(*), count(DISTINCT digest), (SELECT count(*) FROM tallies AS o WHERE o.counter <> t.counter AND o.digest IN (SELECT digest FROM tallies AS d WHERE d.counter = t.counter)) AS shared
@@ -33,8 +33,8 @@ SELECT count(*) AS tallies, count(*) FILTER (WHERE t.xmin <> b.version) AS writt
 SELECT step, count FROM one ORDER BY step;
 
 -- what released nothing is given back when it is dropped, what released one step is not
-SELECT dp_counter_create('none', 'visits_dp', 0.25, '1 day', '2025-01-01', 2);
-SELECT dp_counter_create('single', 'visits_dp', 0.5, '1 day', '2025-01-01', 2);
+SELECT dp_counter_create('none', 'visits_dp', 0.25, '1 day', '2025-01-01', 2, per_person => 1);
+SELECT dp_counter_create('single', 'visits_dp', 0.5, '1 day', '2025-01-01', 2, per_person => 1);
 CALL close('single', 1);
 SELECT dp_counter_drop('none'), dp_counter_drop('single');
 SELECT purpose, epsilon FROM budget ORDER BY purpose;
@@ -96,7 +96,7 @@ SET client_min_messages = warning; -- not how long a tick takes
 -- more persons than are stored at once (2^18), all of them with their bound used up
 TRUNCATE visits;
 INSERT INTO visits SELECT i, timestamp '2025-01-01' + day * interval '1 day' FROM generate_series(1, 270000) AS i, generate_series(0, 1) AS day;
-SELECT dp_counter_create('crowd', 'visits_dp', 1e9, '1 day', '2025-01-01', 2);
+SELECT dp_counter_create('crowd', 'visits_dp', 1e9, '1 day', '2025-01-01', 2, per_person => 1);
 CALL close('crowd', 1);
 CALL close('crowd', 2);
 SELECT step, count FROM crowd ORDER BY step;

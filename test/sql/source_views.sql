@@ -135,7 +135,7 @@ SELECT try($$SELECT person, at, table_to_xml('visits', true, false, '') IS NOT N
 \set VERBOSITY default
 CREATE VIEW moved_dp AS SELECT person, at FROM visits;
 SELECT dp_source_create('moved_dp', budget => 'budget', person => 'person', at => 'at');
-SELECT dp_counter_create('moved', epsilon => 1, horizon => 1, source => 'moved_dp', every => '1 day', since => '2024-01-01');
+SELECT dp_counter_create('moved', epsilon => 1, horizon => 1, source => 'moved_dp', every => '1 day', since => '2024-01-01', per_person => 1);
 CREATE OR REPLACE VIEW moved_dp AS SELECT varies(person) AS person, at FROM visits;
 CALL dp_tick('moved');
 CREATE OR REPLACE VIEW moved_dp AS SELECT person, date_trunc('day', at) AS at FROM visits;
@@ -162,7 +162,7 @@ CREATE TABLE tagged AS SELECT n AS person, timestamptz '2024-01-01' AS at, '{flu
 CREATE INDEX ON tagged USING gin (tags) WITH (fastupdate = off);
 CREATE VIEW tagged_dp AS SELECT person, at FROM tagged WHERE tags @> '{flu}';
 SELECT dp_source_create('tagged_dp', budget => 'budget', person => 'person', at => 'at');
-SELECT dp_counter_create('tagged_by_day', epsilon => 1e6, horizon => 1, source => 'tagged_dp', every => '1 day', since => '2024-01-01');
+SELECT dp_counter_create('tagged_by_day', epsilon => 1e6, horizon => 1, source => 'tagged_dp', every => '1 day', since => '2024-01-01', per_person => 1);
 RESET ROLE;
 DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I SET gin_fuzzy_search_limit = 1', current_database());

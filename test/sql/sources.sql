@@ -21,7 +21,7 @@ FROM generate_series(1, 3000) AS i;
 
 SELECT dp_counter_create('flu', epsilon => 1e9, horizon => 40, source => 'visits_dp', event => 'flu', per_person => 3,
                          by => 'region', groups => '{south,north,east,west}', every => '1 day', since => '2025-03-01');
-SELECT dp_counter_create('all_visits', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
+SELECT dp_counter_create('all_visits', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01', per_person => 1);
 SELECT dp_counter_create('spent', epsilon => 1e9, horizon => 6, source => 'visits_dp', sum => 'cents', upper => 1000, per_person => 4, every => '7 days', since => '2025-03-01');
 SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'sources' AND table_name = 'flu' ORDER BY ordinal_position;
 SELECT obj_description('flu'::regclass), obj_description('spent'::regclass);
@@ -117,7 +117,7 @@ SELECT (SELECT count FROM hit WHERE step = 40) <= 3 * (SELECT count(DISTINCT pat
 SELECT count(*) = (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE counter = 'hit'::regclass) AS tallied
 FROM generate_series(1, (SELECT count FROM hit WHERE step = 40));
 -- a rule about the time zone that is changed between two ticks: the next period begins where the last one ended
-SELECT dp_counter_create('moved', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01');
+SELECT dp_counter_create('moved', epsilon => 1e9, horizon => 40, source => 'visits_dp', every => '1 day', since => '2025-03-01', per_person => 1);
 CALL tick_until('moved', 10);
 UPDATE dp_counter_private.source_counters SET ended = ended + interval '3 hours' WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'moved'::regclass);
 CALL tick_until('moved', 12);
@@ -138,7 +138,7 @@ SELECT dp_counter_create('by_month', epsilon => 1e9, horizon => 3, source => 'no
 SELECT dp_counter_create('by_ok', epsilon => 1e9, horizon => 2, source => 'notes_by_day', per_person => 1000, by => 'ok', groups => '{t,f}', every => '45 days', since => '2024-12-30');
 SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 3, source => 'notes_by_time', per_person => 1000000, by => 'place', groups => '{green,red}', every => '720 hours', since => '2024-12-30');
 -- long keys that differ in the last byte alone
-SELECT dp_counter_create('by_code', epsilon => 1e9, horizon => 1, source => 'notes_by_time', every => '90 days', since => '2024-12-30');
+SELECT dp_counter_create('by_code', epsilon => 1e9, horizon => 1, source => 'notes_by_time', every => '90 days', since => '2024-12-30', per_person => 1);
 CALL dp_tick('notes_by_day');
 CALL dp_tick('notes_by_time');
 SELECT period, n, step, count FROM by_month ORDER BY step, n;
@@ -153,7 +153,7 @@ INSERT INTO moments SELECT i, timestamptz '2025-03-29 22:00+00' + i * interval '
 INSERT INTO moments SELECT i, timestamptz '2025-10-25 22:00+00' + i * interval '30 minutes' FROM generate_series(0, 19) AS i;
 CREATE VIEW moments_dp AS SELECT * FROM moments;
 SELECT dp_source_create('moments_dp', 'patients', 'who', 'at', 'Europe/Berlin');
-SELECT dp_counter_create('spring', epsilon => 1e9, horizon => 6, source => 'moments_dp', every => '1 hour', since => '2025-03-29 23:00');
+SELECT dp_counter_create('spring', epsilon => 1e9, horizon => 6, source => 'moments_dp', every => '1 hour', since => '2025-03-29 23:00', per_person => 1);
 SELECT dp_counter_create('autumn', epsilon => 1e9, horizon => 6, source => 'moments_dp', per_person => 2, every => '1 hour', since => '2025-10-25 23:00');
 CALL dp_tick('moments_dp');
 SELECT step, period, count FROM spring ORDER BY step;
@@ -173,7 +173,7 @@ SELECT by FROM dp_counters WHERE counter = 'flu'::regclass;
 SELECT dp_source_drop('visits_dp');
 SELECT dp_budget_drop('patients');
 DROP VIEW visits_dp;
-SELECT dp_counter_create('unused', epsilon => 5, horizon => 10, source => 'moments_dp', every => '1 day', since => '2999-01-01');
+SELECT dp_counter_create('unused', epsilon => 5, horizon => 10, source => 'moments_dp', every => '1 day', since => '2999-01-01', per_person => 1);
 CALL dp_tick('unused');
 SELECT spent FROM dp_budgets WHERE budget = 'patients'::regclass;
 DROP VIEW unused;

@@ -27,7 +27,7 @@ SELECT dp_budget_create('people', 1e12);
 CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 10 * interval '1 day' AS at, 1 AS x FROM generate_series(0, 99) AS n;
 CREATE VIEW facts_dp AS SELECT person, at, 1 / x > 0 AS risky, true AS safe FROM facts;
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 10, event => event)
+SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 10, event => event, per_person => 1)
 FROM (VALUES ('first', 'risky'), ('second', 'safe'), ('third', 'risky'), ('unticked', 'safe')) AS t (name, event);
 SELECT dp_event_counter_create('hourly', 1e9, 2, every => '1 hour');
 SELECT dp_event_counter_create('by_hand', 1e9);
@@ -40,7 +40,7 @@ SELECT dp_budget_create('others', 1e12);
 CREATE TABLE events AS SELECT n AS person, timestamp '2025-01-01 12:00' AS at FROM generate_series(1, 7) AS n;
 CREATE VIEW events_dp AS SELECT person, at FROM events;
 SELECT dp_source_create('events_dp', 'others', 'person', 'at', 'Europe/Berlin');
-SELECT dp_counter_create('other', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1);
+SELECT dp_counter_create('other', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1, per_person => 1);
 GRANT UPDATE ON other TO ticks_clock;
 RESET ROLE;
 CREATE FUNCTION status() RETURNS TABLE (counter name, steps bigint, due timestamp, behind bigint, failed boolean, sqlstate text) LANGUAGE plpgsql AS $$ BEGIN
@@ -123,7 +123,7 @@ SELECT last_failed FROM dp_counter_private.counters WHERE counter = 'unticked'::
 SET ROLE ticks_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', 'gone', 1, '1 day', '2025-01-01');
+SELECT dp_counter_create('orphan', 'gone', 1, '1 day', '2025-01-01', per_person => 1);
 DROP VIEW gone CASCADE;
 GRANT UPDATE ON orphan TO ticks_clock;
 SET ROLE ticks_clock;
@@ -171,7 +171,7 @@ DO $$ DECLARE n integer; BEGIN
 	END LOOP;
 END $$;
 CREATE OR REPLACE VIEW events_dp AS SELECT person, at FROM events LIMIT 1;
-SELECT dp_counter_create('another', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1);
+SELECT dp_counter_create('another', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1, per_person => 1);
 DO $$ DECLARE n integer; BEGIN
 	FOR n IN SELECT * FROM generate_series(1, 2) LOOP
 		CALL ticks.quietly();

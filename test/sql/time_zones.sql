@@ -64,7 +64,7 @@ CALL dp_tick('visits_dp');
 CALL dp_tick('local');
 \set VERBOSITY default
 SELECT counter, last_failed IS NOT NULL AS failed, last_sqlstate, next_due < now() - every AS behind, periods_behind FROM dp_counters WHERE last_failed IS NOT NULL ORDER BY counter::text;
-SELECT dp_counter_create('another', 'visits_dp', 1, '1 day', timestamp '2024-03-01');
+SELECT dp_counter_create('another', 'visits_dp', 1, '1 day', timestamp '2024-03-01', per_person => 1);
 SELECT count(*) FROM dp_counter_changes('ticked', 7, since => '2024-03-10');
 
 -- Declared again: by a name of the same offsets in the counters' times, and by no other.
@@ -88,11 +88,11 @@ SELECT count(*) FROM ticked WHERE period AT TIME ZONE 'Europe/Paris' = timestamp
 SELECT declare('Europe/Madrid'), declare('Europe/London');
 CREATE VIEW early_dp AS SELECT * FROM visits;
 SELECT FROM dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'Europe/Berlin');
-SELECT FROM dp_counter_create('early', 'early_dp', 1, '1 day', timestamp '1979-10-15', horizon => 1);
+SELECT FROM dp_counter_create('early', 'early_dp', 1, '1 day', timestamp '1979-10-15', horizon => 1, per_person => 1);
 \set VERBOSITY terse
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'Europe/Paris'); -- where it was summer until September 30
 SELECT dp_counter_drop('early');
-SELECT FROM dp_counter_create('later', 'early_dp', 1, '1 day', timestamp '1979-11-15', horizon => 1);
+SELECT FROM dp_counter_create('later', 'early_dp', 1, '1 day', timestamp '1979-11-15', horizon => 1, per_person => 1);
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'Europe/Paris');
 -- what has ended has no say
 SELECT dp_source_create('early_dp', 'budget', 'person', 'at', time_zone => 'UTC');

@@ -7,7 +7,7 @@ CREATE VIEW visits_dp AS SELECT * FROM visits;
 SELECT dp_budget_create('budget', 1e10, per => '28 days');
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC');
 
-PREPARE declare AS SELECT dp_counter_create($1, source => $2, epsilon => $3, every => $4, since => $5);
+PREPARE declare AS SELECT dp_counter_create($1, source => $2, epsilon => $3, every => $4, since => $5, per_person => 1);
 PREPARE changes AS SELECT period, step FROM dp_counter_changes($1, $2, since => $3, until => $4) ORDER BY step;
 PREPARE share AS SELECT dp_budget_create($1, $2, within => $3, since => $4, until => $5);
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;

@@ -139,10 +139,10 @@ $node->safe_psql('labels', q{
 	CREATE VIEW visits_dp AS SELECT patient, at, ward, place, net FROM visits;
 	CREATE TABLE places AS SELECT unnest('{south,north}'::text[]) AS name;
 	SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
-	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}');
-	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name');
-	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10);
-	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10);
+	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}', per_person => 1);
+	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name', per_person => 1);
+	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10, per_person => 1);
+	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10, per_person => 1);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
 	CALL dp_tick('visits_dp');
 	ALTER TYPE ward RENAME VALUE 'a' TO 'd';

@@ -195,7 +195,7 @@ sub memory_of_worker
 {
 	my ($event) = @_;
 	my $counter = 'peek' . ++$peeks;
-	$node->safe_psql('postgres', "SELECT dp_counter_create('$counter', 'peeking', 0.1, '1 day', '2025-01-01', 1, event => '$event')");
+	$node->safe_psql('postgres', "SELECT dp_counter_create('$counter', 'peeking', 0.1, '1 day', '2025-01-01', 1, event => '$event', per_person => 1)");
 	$node->psql('postgres', 'CALL dp_tick()', stderr => \my $told);
 	my $memory = join '', map { /^(?:psql:.*?: )?NOTICE:  ([0-9a-f]{1000,})$/ ? pack('H*', $1) : () } split /\n/, $told;
 	cmp_ok(length $memory, '>', 1_000_000, 'read ' . length($memory) . ' bytes of memory of a worker');
@@ -209,7 +209,7 @@ $node->safe_psql('postgres', q{
 	SELECT dp_counter_create('of_worker_' || name, 'stays_dp', 0.1, '1 day', '2025-01-01', 1, per_person => 10000, sum => 'cents', upper => 40000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i), cumulative => name = 'ticked')
 	FROM unnest('{ticked,flows}'::text[]) AS name;
 	SELECT dp_counter_create('of_worker_means', 'stays_dp', 0.1, '1 day', '2025-01-01', 1, per_person => 10000, avg => 'cents', upper => 70000, by => 'place', groups => (SELECT array_agg(i::text) FROM generate_series(1, 8000) AS i));
-	SELECT dp_counter_create('of_worker_state', 'stays_dp', 1e-8, '1 day', '2025-01-01', 5000);
+	SELECT dp_counter_create('of_worker_state', 'stays_dp', 1e-8, '1 day', '2025-01-01', 5000, per_person => 1);
 });
 sub is_wiped
 {

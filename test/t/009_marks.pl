@@ -33,7 +33,7 @@ sql($_) for split /;\n/, q{CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', 
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
-SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
+SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days', per_person => 1);
 CALL dp_tick('arrivals_by_day');
 SELECT dp_budget_create('renewing', 3, per => '365 days');
 CREATE VIEW renewing_dp AS SELECT person, day FROM arrivals;
@@ -41,7 +41,7 @@ SELECT dp_source_create('renewing_dp', budget => 'renewing', person => 'person',
 my $windows_of = q{SELECT string_agg(dp_own_window('renewing', 'person ' || n, date '2024-06-01')::text, ' ' ORDER BY n) FROM generate_series(1, 50) AS n};
 my $windows = sql($windows_of);
 # A share of it, from which an analyst declares.
-my $declare = q{SET ROLE ana; SELECT dp_counter_create('%s', epsilon => %s, source => 'renewing_dp', budget => 'share', every => '1 day', since => current_date - 3, by => 'person', groups => '{a,b}')};
+my $declare = q{SET ROLE ana; SELECT dp_counter_create('%s', epsilon => %s, source => 'renewing_dp', budget => 'share', every => '1 day', since => current_date - 3, by => 'person', groups => '{a,b}', per_person => 1)};
 sql(q{CREATE ROLE ana; GRANT CREATE ON SCHEMA public TO ana; SELECT dp_budget_create('share', 1, within => 'renewing', since => '2020-01-01');
 	GRANT INSERT ON share TO ana; GRANT REFERENCES (person) ON renewing_dp TO ana});
 sql(sprintf $declare, 'asked', 0.6);

@@ -158,7 +158,7 @@ sql(q{
 like(failure($coordinator, q{SELECT dp_source_create('visits_dp', 'wards', 'person', 'at')}), qr/HINT: .*person_wise/, 'a source over foreign tables wants its owner\'s word');
 sql(q{
 	SELECT dp_source_create('visits_dp', 'wards', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('flu_by_day', epsilon => 1e9, horizon => 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}')});
+	SELECT dp_counter_create('flu_by_day', epsilon => 1e9, horizon => 30, source => 'visits_dp', event => 'flu', every => '1 day', since => '2026-01-01', by => 'ward', groups => '{north,south}', per_person => 1)});
 my %statement = (query => $release, tick => q{CALL dp_tick('flu_by_day')});
 
 $shard{south}->stop;

@@ -34,7 +34,7 @@ sql(q{
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_budget_create('renewing', 1.0, per => '365 days');
 	SELECT dp_source_create('visits_dp', budget => 'renewing', person => 'patient', at => 'at', time_zone => 'UTC', window_wise => true);
-	SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 0.5, every => '1 day', horizon => 2, since => '2024-01-01', cumulative => false);
+	SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 0.5, every => '1 day', horizon => 2, since => '2024-01-01', cumulative => false, per_person => 1);
 	CALL dp_tick('visits_dp');
 	CALL dp_budget_spend('renewing', 0.75, 'a map', since => '-infinity', until => '2022-12-31');
 });

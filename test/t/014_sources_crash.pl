@@ -43,7 +43,7 @@ my $round = q{
 UPDATE dp_counter_private.source_counters SET "grace" = "grace" - 3 * every;
 CALL dp_tick('exact');
 CALL dp_tick('visits_dp');
-SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01') \g /dev/null
+SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01', per_person => 1) \g /dev/null
 SELECT dp_counter_drop('passing') \g /dev/null
 SELECT format('CALL dp_source_suggest(%L, %L, 0.001, 1, %L, since => %L, until => %L)', 'visits_dp', 'suggested_' || nextval('suggestions'), '1 day', '2000-01-01', '2001-01-01') \gexec
 SELECT 'seen', step, region, count FROM noisy ORDER BY step DESC, region LIMIT 12;

@@ -104,7 +104,7 @@ is($q->($counts), $before, 'and releases nothing');
 resume_all($node, 'restored');
 $q->(q{CALL dp_tick('"A clinic"."Visits of"')});
 is($q->($counts), $q->("$truth 6) AS step"), 'a restored counter goes on, with all tallies');
-like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30')}, database => 'restored'),
+like(failure($node, q{SET ROLE steward; SELECT dp_counter_create('"A clinic".more', epsilon => 0.6, horizon => 8, source => '"A clinic"."Visits of"', every => '1 day', since => '2024-03-30', per_person => 1)}, database => 'restored'),
 	qr/has an epsilon of 0\.5 left/, 'and its budget');
 
 # --- a dump that is restored over its own database: what was released since cannot be released again, nor its charge be refunded
@@ -118,7 +118,7 @@ $c->(q{
 	CREATE VIEW stays_dp AS SELECT person, at FROM visits;
 	SELECT dp_budget_create('years', 10, per => '365 days'), dp_budget_create('life', 10);
 	SELECT dp_source_create('visits_dp', 'years', 'person', 'at'), dp_source_create('stays_dp', 'life', 'person', 'at');
-	SELECT dp_counter_create(name || '_' || source, source => source::regclass, epsilon => 1, every => '1 month', since => '2024-01-01', horizon => horizon, cumulative => false)
+	SELECT dp_counter_create(name || '_' || source, source => source::regclass, epsilon => 1, every => '1 month', since => '2024-01-01', horizon => horizon, cumulative => false, per_person => 1)
 	FROM (VALUES ('with', 12), ('without', NULL)) AS h (name, horizon), (VALUES ('visits_dp'), ('stays_dp')) AS s (source)});
 $c->(q{CALL dp_budget_spend('life', 0.5, 'a table')});
 $c->(q{CALL dp_budget_spend('years', 0.5, 'a table', since => '-infinity', until => 'infinity')});

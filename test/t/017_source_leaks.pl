@@ -70,7 +70,7 @@ cmp_ok(sql(q{SELECT calls FROM pg_stat_user_functions WHERE funcname = 'soundex'
 sql(q{CREATE TABLE probe AS SELECT generate_series(1, 10) AS n;
 	CREATE VIEW failing_dp AS SELECT patient, at, 1 / (patient - 13) < 2 AS told FROM visits;
 	SELECT dp_source_create('failing_dp', 'b', 'patient', 'at', 'UTC');
-	SELECT dp_counter_create('failing', epsilon => 1e9, horizon => 1, source => 'failing_dp', event => 'told', every => '1 day', since => '2025-01-01')}, 'steward');
+	SELECT dp_counter_create('failing', epsilon => 1e9, horizon => 1, source => 'failing_dp', event => 'told', every => '1 day', since => '2025-01-01', per_person => 1)}, 'steward');
 $node->psql('postgres', "CALL dp_tick('failing'); SELECT count(*) FROM probe;", stderr => \$messages, on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
 like($messages, qr/division by zero/, 'after a tick that fails');
 all_reported($node);

@@ -66,11 +66,11 @@ sql(q{
 	ANALYZE visits;
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at');
-	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 730, source => 'visits_dp', every => '1 day', since => '2024-01-01', by => 'region', groups => '{0,1,2,3,4,5,6,7,8,9}');
+	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 730, source => 'visits_dp', every => '1 day', since => '2024-01-01', by => 'region', groups => '{0,1,2,3,4,5,6,7,8,9}', per_person => 1);
 
 	CREATE VIEW short_dp AS SELECT patient, at FROM visits;
 	SELECT dp_source_create('short_dp', 'b', 'patient', 'at');
-	SELECT dp_counter_create('short', epsilon => 1e9, horizon => 1, source => 'short_dp', every => '1 day', since => '2024-01-01');
+	SELECT dp_counter_create('short', epsilon => 1e9, horizon => 1, source => 'short_dp', every => '1 day', since => '2024-01-01', per_person => 1);
 }, 'steward');
 
 # --- phases, and cancels in them

@@ -63,7 +63,7 @@ sub counter
 	my ($name, $source, %options) = @_;
 	my $schema = $options{schema} // 'hospital';
 	return qq{
-		SELECT dp_counter_create('$schema.$name', epsilon => 1e9, horizon => 1, source => '$schema.$source', event => 'event', every => '1 day', since => '2024-01-01');
+		SELECT dp_counter_create('$schema.$name', epsilon => 1e9, horizon => 1, source => '$schema.$source', event => 'event', every => '1 day', since => '2024-01-01', per_person => 1);
 		GRANT UPDATE ON $schema.$name TO clock, nurse;
 	};
 }

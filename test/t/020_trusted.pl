@@ -66,7 +66,7 @@ as('curator', q{
 	CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 	SELECT dp_budget_create('arrivals_epsilon', 2e9);
 	SELECT dp_source_create('arrivals_dp', 'arrivals_epsilon', 'person', 'day');
-	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01')});
+	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01', per_person => 1)});
 as('curator', q{CALL dp_tick('arrivals_dp')});
 is(as('curator', 'SELECT max(count) FROM arrivals_by_day'), 10, 'so does one over a source');
 as('curator', 'DROP VIEW arrivals_by_day');

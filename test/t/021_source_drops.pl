@@ -35,7 +35,7 @@ for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DR
 		CREATE ROLE counting LOGIN;
 		GRANT CREATE ON SCHEMA public TO counting;
 		SET ROLE steward;
-		SELECT dp_counter_create('c', epsilon => 1e-3, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01');
+		SELECT dp_counter_create('c', epsilon => 1e-3, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', per_person => 1);
 		CALL dp_tick('c');
 		RESET ROLE;
 		ALTER VIEW c OWNER TO counting;

@@ -164,7 +164,7 @@ sub random_step
 		my $of_source = $name;
 		$of_source = $t->{budgets}{$of_source}{within} while defined $t->{budgets}{$of_source}{within} && rand() < 0.5;
 		my $named = $of_source ne $name || rand() < 0.5 ? ", budget => '$schema.$name'" : '';
-		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
+		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d, per_person => 1%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
 		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows; SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
 		return ($sql, $refusal, sub {
 			my ($t) = @_;

@@ -22,7 +22,7 @@ sql(q{
 	CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 3 * interval '1 day' AS at, 1 AS x FROM generate_series(1, 60) AS n;
 	CREATE VIEW facts_dp AS SELECT person, at, 1 / x > 0 AS risky FROM facts;
 	SELECT dp_source_create('facts_dp', 'b', 'person', 'at', 'UTC');
-	SELECT dp_counter_create(name, 'facts_dp', 0.01, '1 day', '2025-01-01', horizon => 3) FROM (VALUES ('one'), ('two'), ('three')) AS t (name);
+	SELECT dp_counter_create(name, 'facts_dp', 0.01, '1 day', '2025-01-01', horizon => 3, per_person => 1) FROM (VALUES ('one'), ('two'), ('three')) AS t (name);
 	GRANT SELECT, UPDATE ON one, two, three TO clock;
 }, 'steward');
 my $status = q{SELECT string_agg(counter || ' ' || steps || ' ' || coalesce(periods_behind::text, 'done') || ' ' || coalesce(last_sqlstate, 'fine'), ', ' ORDER BY counter::text = 'one' DESC, counter::text = 'two' DESC) FROM dp_counters WHERE counter IN ('one'::regclass, 'two'::regclass, 'three'::regclass)};
@@ -56,7 +56,7 @@ is(sql('SELECT string_agg(step || $$ $$ || count, $$, $$ ORDER BY step) FROM two
 
 # --- what others see of a failure: no notification, no statistic, no phase that stays
 sql(q{
-	SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => event) FROM (VALUES ('risky', 'risky'), ('safe', NULL)) AS t (name, event);
+	SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => event, per_person => 1) FROM (VALUES ('risky', 'risky'), ('safe', NULL)) AS t (name, event);
 	GRANT SELECT, UPDATE ON risky, safe TO clock;
 	UPDATE facts SET x = 0 WHERE person = 7}, 'steward');
 sql('CALL dp_tick($$safe$$)', 'clock');
@@ -91,7 +91,7 @@ is(sql(q{SELECT last_sqlstate IS NULL FROM dp_counters WHERE counter = 'risky'::
 sql(q{
 	UPDATE facts SET x = 0;
 	CREATE SCHEMA many;
-	SELECT count(dp_counter_create('many.c' || n, 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky')) FROM generate_series(1, 1000) AS n;
+	SELECT count(dp_counter_create('many.c' || n, 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky', per_person => 1)) FROM generate_series(1, 1000) AS n;
 	DO $$ BEGIN EXECUTE (SELECT string_agg(format('GRANT UPDATE ON many.c%s TO clock', n), ';') FROM generate_series(1, 1000) AS n); END $$;
 }, 'postgres');
 SKIP:
@@ -143,7 +143,7 @@ is(sql('SELECT 1'), '1', 'and the server is up');
 sql('DO $$ BEGIN FOR n IN 1 .. 1000 LOOP EXECUTE format($f$DROP VIEW many.c%s$f$, n); COMMIT; END LOOP; END $$');
 
 # --- what keeps a failure from being stored does not hide it
-sql(q{SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky'); GRANT SELECT, UPDATE ON late TO clock}, 'steward');
+sql(q{SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky', per_person => 1); GRANT SELECT, UPDATE ON late TO clock}, 'steward');
 $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE dp_counter_private.counters IN SHARE MODE;');
 for my $call ('dp_tick()', q{dp_tick('late')})
@@ -161,7 +161,7 @@ is(sql($late, 'clock'), '3 fine', 'and the counter goes on');
 
 # --- synchronous standbys: whoever cancels a wait for them cancels the call, not one counter
 sql(q{
-	SELECT dp_counter_create(name, 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky') FROM (VALUES ('next'), ('last')) AS t (name);
+	SELECT dp_counter_create(name, 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, event => 'risky', per_person => 1) FROM (VALUES ('next'), ('last')) AS t (name);
 	GRANT SELECT, UPDATE ON next, last TO clock;
 	UPDATE facts SET x = 0}, 'steward');
 $node->append_conf('postgresql.conf', "synchronous_standby_names = 'gone'");

@@ -84,7 +84,7 @@ for my $owner (qw(steward other))
 sub declare
 {
 	my ($owner, $source, @names) = @_;
-	as($owner, "SELECT dp_counter_create('$_', '$source', 0.01, '1 day', '2025-01-01', horizon => 3); GRANT SELECT, UPDATE ON $_ TO clock") for @names;
+	as($owner, "SELECT dp_counter_create('$_', '$source', 0.01, '1 day', '2025-01-01', horizon => 3, per_person => 1); GRANT SELECT, UPDATE ON $_ TO clock") for @names;
 	return;
 }
 sub steps { return join ' ', map { sql("SELECT steps FROM dp_counter_private.counters WHERE counter = '$_'::regclass") . '/' . sql("SELECT count(*) FROM $_") } @_ }
@@ -201,7 +201,7 @@ sql(q{
 	CREATE FUNCTION ends_worker() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN true; END $$;
 });
 as('steward', q{CREATE VIEW fragile AS SELECT person, at, ends_worker() AS risky FROM facts; SELECT dp_source_create('fragile', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true)});
-as('steward', "SELECT dp_counter_create('$_', 'fragile', 0.01, '1 day', '2025-01-01', horizon => 3" . (/risky/ ? q{, event => 'risky'} : '') . "); GRANT UPDATE ON $_ TO clock") for qw(first risky second risky_too third);
+as('steward', "SELECT dp_counter_create('$_', 'fragile', 0.01, '1 day', '2025-01-01', horizon => 3" . (/risky/ ? q{, event => 'risky'} : '') . ", per_person => 1); GRANT UPDATE ON $_ TO clock") for qw(first risky second risky_too third);
 for (1, 2)
 {
 	like(failure($node, 'CALL dp_tick()', user => 'clock'), qr/2 of \d+ counters failed: risky, risky_too\n/, 'two of five counters end their worker');
@@ -331,7 +331,7 @@ sub gated_counter
 		CREATE FUNCTION gate_${lock}() RETURNS boolean LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM pg_advisory_xact_lock_shared(${lock}); RETURN true; END \$\$;
 		CREATE VIEW gated_${lock} AS SELECT person, at, gate_${lock}() AS open FROM facts;
 		SELECT dp_source_create('gated_${lock}', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('${counter}', 'gated_${lock}', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
+		SELECT dp_counter_create('${counter}', 'gated_${lock}', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);
 		GRANT UPDATE ON ${counter} TO clock});
 }
 gated_counter('behind', 7);
@@ -367,15 +367,15 @@ gated_counter('behind_too', 8);
 	like($_, qr/$deadlock|NOTICE:  00000: behind\w*: 3 periods released/, 'one has its turn after the other, or fails too') for @told;
 	is(failure($node, 'CALL dp_tick()', user => 'clock') . steps('behind', 'behind_too'), '3/3 3/3', 'then both go on');
 	as('steward', q{SELECT dp_counter_drop('behind_too'); SELECT dp_counter_drop('behind');
-		SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open'); GRANT UPDATE ON behind TO clock});
+		SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1); GRANT UPDATE ON behind TO clock});
 }
 as('steward', q{
 	SELECT dp_counter_drop('behind');
 	CREATE FUNCTION talks(person integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE NOTICE '%', repeat('talk ', 100); RETURN true; END $$;
 	CREATE VIEW talking AS SELECT person, at, talks(person) AS open FROM facts;
 	SELECT dp_source_create('talking', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('talking_' || n, 'talking', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open') FROM generate_series(1, 3) AS n;
-	SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open');
+	SELECT dp_counter_create('talking_' || n, 'talking', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1) FROM generate_series(1, 3) AS n;
+	SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);
 	GRANT UPDATE ON behind, talking_1, talking_2, talking_3 TO clock});
 {
 	# The last one waits; those before have told more than fits into what memory there is at first.
@@ -479,7 +479,7 @@ $node->safe_psql('odd', q{
 		RETURN true; END $$;
 	CREATE VIEW facts_dp AS SELECT *, sees() AS seen FROM facts;
 	SELECT dp_source_create('facts_dp', 'b', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create(U&'"\\00E9t\\00E9' || n || '"', 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => 'seen') FROM generate_series(1, 2) AS n;
+	SELECT dp_counter_create(U&'"\\00E9t\\00E9' || n || '"', 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => 'seen', per_person => 1) FROM generate_series(1, 2) AS n;
 	DO $$ BEGIN EXECUTE U&'GRANT SELECT, UPDATE ON \\00E9t\\00E91, \\00E9t\\00E92 TO clock'; END $$});
 sql("ALTER DATABASE odd SET $_") for 'default_transaction_read_only = on', 'default_transaction_isolation = serializable', 'default_transaction_deferrable = on', 'role = stranger',
 	'search_path = nowhere', q{client_encoding = 'LATIN1'}, 'row_security = off', 'session_replication_role = replica', 'enable_seqscan = off';
@@ -501,7 +501,7 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 	sql(q{CREATE DATABASE shut TEMPLATE odd});
 	$node->safe_psql('shut', q{SET default_transaction_read_only = off; SET ROLE postgres; SELECT public.dp_counter_resume(counter) FROM public.dp_counters});
 	my $session = $node->background_psql('shut', on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
-	$session->query(q{SET search_path = public; SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3)});
+	$session->query(q{SET search_path = public; SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, per_person => 1)});
 	$session->{stderr} = '';
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS false');
 	$session->query(q{CALL dp_tick('late')});
@@ -510,7 +510,7 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS true');
 	is($session->query(q{CALL dp_tick('late'); SELECT count(*) FROM late}), '3', 'later it does');
 	$session->{stderr} = '';
-	$session->query(q{SELECT dp_counter_create('last', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3)});
+	$session->query(q{SELECT dp_counter_create('last', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, per_person => 1)});
 	my $inside = $node->background_psql('shut', on_error_stop => 0);
 	$inside->query('BEGIN; LOCK TABLE public.facts;');
 	my $call = start_call(q{CALL public.dp_tick('public.last')}, database => 'shut', user => 'steward');
@@ -542,7 +542,7 @@ SKIP:
 		CREATE EXTENSION dp_counter; GRANT CREATE ON SCHEMA public TO steward;
 		UPDATE pg_proc SET probin = '$library' WHERE probin = '\$libdir/dp_counter'});
 	my $session = $node->background_psql('replaced', on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
-	my $declare = q{SELECT dp_counter_create('%s', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3)};
+	my $declare = q{SELECT dp_counter_create('%s', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, per_person => 1)};
 	$session->query(q{
 		SELECT dp_budget_create('b', 1e12);
 		CREATE TABLE facts AS SELECT 1 AS person, timestamp '2025-01-01' AS at; CREATE VIEW facts_dp AS SELECT * FROM facts;

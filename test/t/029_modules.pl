@@ -26,7 +26,7 @@ sub server
 		CREATE VIEW visits_dp AS SELECT person, at, is_flu(note) AS flu FROM visits WHERE note = 'flu';
 		SELECT dp_budget_create('b', 1e12);
 		SELECT dp_source_create('visits_dp', 'b', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('c', epsilon => 1e9, horizon => 1, source => 'visits_dp', event => 'flu', every => '1 day', since => '2024-01-01');
+		SELECT dp_counter_create('c', epsilon => 1e9, horizon => 1, source => 'visits_dp', event => 'flu', every => '1 day', since => '2024-01-01', per_person => 1);
 		GRANT UPDATE ON c TO clock; ANALYZE visits;});
 	return $node;
 }
@@ -120,7 +120,7 @@ SKIP:
 		INSERT INTO measured TABLE visits;
 		CREATE VIEW measured_dp AS SELECT person, at, note = 'flu' AS flu FROM measured;
 		SELECT dp_source_create('measured_dp', 'b', 'person', 'at', 'UTC');
-		SELECT dp_counter_create('m', epsilon => 1e9, horizon => 1, source => 'measured_dp', event => 'flu', every => '1 day', since => '2024-01-01');
+		SELECT dp_counter_create('m', epsilon => 1e9, horizon => 1, source => 'measured_dp', event => 'flu', every => '1 day', since => '2024-01-01', per_person => 1);
 		CALL dp_tick('m')});
 	is($node->safe_psql('postgres', 'SELECT count FROM m'), $rows, 'a hypertable is read');
 	$node->stop;

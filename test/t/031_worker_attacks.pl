@@ -31,7 +31,7 @@ sub counter
 	sql(qq{
 		CREATE VIEW hospital.${name}_dp AS SELECT person, at, $event AS event FROM hospital.visits;
 		SELECT dp_source_create('hospital.${name}_dp', 'hospital.b', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('hospital.$name', epsilon => 1e9, horizon => 1, source => 'hospital.${name}_dp', event => 'event', every => '1 day', since => '2025-01-01');
+		SELECT dp_counter_create('hospital.$name', epsilon => 1e9, horizon => 1, source => 'hospital.${name}_dp', event => 'event', every => '1 day', since => '2025-01-01', per_person => 1);
 		GRANT UPDATE ON hospital.$name TO clock}, 'steward');
 	return "hospital.$name";
 }

@@ -18,5 +18,5 @@ CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', cu
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
-SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days');
+SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days', per_person => 1);
 CALL dp_tick('arrivals_by_day');

@@ -32,6 +32,10 @@ namespace {
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
 constexpr std::int64_t kMostPeriods = 10000000;
 
+constexpr const char* kRequired =
+    "It is how many events of each person count. dp_source_suggest chooses it in private. To count "
+    "persons without it, say persons => true.";
+
 [[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
                               const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -44,7 +48,8 @@ constexpr std::int64_t kMostPeriods = 10000000;
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.measure.kind == MeasureKind::persons && argument.isnull)
         return; // a person counts in every period
-    row.per_person = argument.isnull ? 1 : DatumGetInt32(argument.value);
+    check_not_null(argument, "per_person", kRequired);
+    row.per_person = DatumGetInt32(argument.value);
     if (row.per_person < 1 || row.per_person > kMostPerPerson)
         raise_range("per_person", kMostPerPerson, row.per_person,
                     "It is the number of events of each person that count, in each own window or, "
