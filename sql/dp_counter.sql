@@ -642,6 +642,7 @@ CREATE TABLE dp_counter_private.source_counters (
     per_person pg_catalog.int8,
     by         pg_catalog.int2,
     groups     pg_catalog.int4,
+    others     pg_catalog.int4,
     every      pg_catalog.interval NOT NULL,
     since      pg_catalog.timestamp NOT NULL,
     grace      pg_catalog.interval NOT NULL,
@@ -725,6 +726,7 @@ CREATE FUNCTION dp_counter_create(
     groups pg_catalog.text[] DEFAULT NULL,
     groups_from pg_catalog.regclass DEFAULT NULL,
     groups_column pg_catalog.text DEFAULT NULL,
+    others pg_catalog.text DEFAULT NULL,
     grace interval DEFAULT NULL,
     cumulative boolean DEFAULT NULL,
     k integer DEFAULT NULL,
@@ -737,8 +739,8 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
-    pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, interval, boolean,
-    integer, pg_catalog.text, pg_catalog.regclass)
+    pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, pg_catalog.text,
+    interval, boolean, integer, pg_catalog.text, pg_catalog.regclass)
 IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
    'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
    'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
@@ -747,7 +749,7 @@ IS 'Creates a counter over a source and the view of its releases, and charges th
    'person count there; per_person is required, but for persons. It counts events, persons, the '
    'sum or the average of a column clamped to lower .. upper, or the share of events for which a '
    'column is true. Its groups are public, an array or the values of a column of a table, which is '
-   'read once, as the caller.';
+   'read once, as the caller; rows of all others count in a group that others names, or not at all.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
@@ -882,8 +884,9 @@ AS 'MODULE_PATHNAME', 'dp_counter_add_groups';
 COMMENT ON FUNCTION dp_counter_add_groups(
     pg_catalog.regclass, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text)
 IS 'Adds groups to a counter over a source, from the next period that it closes on; of those in a '
-   'column of a table the ones that are new. It costs no epsilon, since a person''s bound is for '
-   'all groups together. Only the owner of the view can call it.';
+   'column of a table the ones that are new. Their rows count among others no longer. It costs no '
+   'epsilon, since a person''s bound is for all groups together. Only the owner of the view can '
+   'call it.';
 
 CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
@@ -1015,6 +1018,9 @@ SELECT f.counter,
                        AND a.attnum OPERATOR(pg_catalog.=) 2 AND s.by IS NOT NULL)) AS by,
        (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
         WHERE g.number OPERATOR(pg_catalog.=) c.number) AS groups,
+       (SELECT g.name FROM dp_counter_private.groups AS g
+        WHERE g.number OPERATOR(pg_catalog.=) c.number
+              AND g.stream OPERATOR(pg_catalog.=) s.others) AS others,
        COALESCE(s.every, c.every) AS every,
        s.since,
        o.time_zone,
@@ -1051,8 +1057,8 @@ IS 'The counters whose views the current user may read or that it may tick, or a
    'members of pg_monitor; public values only. stddev and released_at are those of the last '
    'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
    'unit changes; per_person is for a person''s life or each own window, whose length is per; every is '
-   'the length of a period or, for an event counter, the least time between two steps; since is '
-   'local to time_zone; ended is the end of the last released period, and ended_at when '
+   'the length of a period or, for an event counter, the least time between two steps; others is the '
+   'one of groups that counts the rows of all others; since is local to time_zone; ended is the end of the last released period, and ended_at when '
    'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
    'and periods_behind periods may now; NULL where no further step can come or an event counter '
    'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '

@@ -140,7 +140,7 @@ $node->safe_psql('labels', q{
 	CREATE TABLE places AS SELECT unnest('{south,north}'::text[]) AS name;
 	SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
 	SELECT dp_counter_create('wards', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{a,c,b}', per_person => 1);
-	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name', per_person => 1);
+	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name', others => 'elsewhere', per_person => 1);
 	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10, per_person => 1);
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10, per_person => 1);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
@@ -159,8 +159,8 @@ for my $database (qw(labels labels_restored))
 	$node->safe_psql($database, q{SELECT dp_counter_add_groups('by_place', '{west}'); UPDATE dp_counter_private.source_counters SET "grace" = '0'; CALL dp_tick('visits_dp')});
 	is($node->safe_psql($database, 'SELECT ward, count FROM wards WHERE step = 2 ORDER BY count'), "a|3\nc|30\nd|300", "$database: labels that were renamed go along");
 	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'wards'::regclass}), '{d,a,c}', 'and are shown');
-	is($node->safe_psql($database, 'SELECT place, count FROM by_place WHERE step = 2 ORDER BY count'), "west|2\nsouth|30\nnorth|300", "$database: groups of a table too");
-	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'by_place'::regclass}), '{north,south,west}', 'with one that was added');
+	is($node->safe_psql($database, 'SELECT place, count FROM by_place WHERE step = 2 ORDER BY count'), "elsewhere|1\nwest|2\nsouth|30\nnorth|300", "$database: groups of a table too");
+	is($node->safe_psql($database, q{SELECT groups, others FROM dp_counters WHERE counter = 'by_place'::regclass}), '{north,south,elsewhere,west}|elsewhere', 'with that of all others, and one that was added');
 	is($node->safe_psql($database, q{
 		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count, round(a.low::numeric, 9) = t.avg AND t.avg = round(a.avg::numeric, 9)
 		FROM average AS a JOIN nets AS n USING (step), LATERAL (SELECT sum(v), count(v), round(avg(v), 9) AS avg FROM visits, LATERAL (SELECT least(greatest(net, -20), 10)) AS c (v) WHERE at < date '2025-01-01' + step::int) AS t

@@ -6,6 +6,7 @@
 extern "C" {
 #include "catalog/pg_class.h"
 #include "commands/comment.h"
+#include "utils/builtins.h"
 }
 
 namespace dp_counter::pg {
@@ -23,7 +24,12 @@ void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* s
         guarantee = guarantee_of(promise);
         texts = column_texts(promise);
         comment("Beginning of the period");
-        if (source->row.by != InvalidAttrNumber)
+        if (source->row.others != 0)
+            comment(
+                psprintf("Group, one of those that were declared, or \"%s\" for the rows of all "
+                         "others",
+                         TextDatumGetCString(source->groups[source->row.others - 1])));
+        else if (source->row.by != InvalidAttrNumber)
             comment("Group, one of those that were declared");
     } else {
         guarantee = guarantee_of_events(epsilon);

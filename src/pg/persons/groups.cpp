@@ -133,6 +133,17 @@ Groups read_groups(ArrayType* written, Oid type) {
     return parse_groups(texts, nulls, count, type);
 }
 
+Groups with_others(const Groups& groups, Datum name) {
+    const Groups others = parse_groups(&name, nullptr, 1, groups.type);
+    if (find_group(groups, others.declared[0]) != 0)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("others must not be \"%s\"", TextDatumGetCString(name)),
+                        errdetail("It is one of the groups."),
+                        errhint("Choose a name for the rows of all other groups.")));
+    check_number_of_groups(groups.count + 1);
+    return join_groups(groups, others, false);
+}
+
 void check_number_of_groups(std::int32_t count) {
     if (count > kMostGroups)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

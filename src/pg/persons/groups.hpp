@@ -33,6 +33,10 @@ struct Groups {
 /// if one comes twice.
 [[nodiscard]] Groups read_groups(ArrayType* written, Oid type);
 
+/// These, and one more at the end for the rows of all others; `name` is a text. Raises what the
+/// type's input raises, and invalid_parameter_value if it is one of the groups or one too many.
+[[nodiscard]] Groups with_others(const Groups& groups, Datum name);
+
 /// The groups of the counter with this number, as they were declared. Those of an enum come from a
 /// constant in the counter's view, where labels follow ALTER TYPE ... RENAME VALUE: as OIDs in this
 /// database, by their current names in a dump. Raises object_not_in_prerequisite_state if the view
@@ -57,7 +61,7 @@ void replace_groups(Oid counter, const Groups& before, const Groups& groups);
 /// An SQL expression of dp_counter_private.published: a release's group.
 [[nodiscard]] const char* sql_of_group(const Groups& groups);
 
-/// The number of the value's group, or 0.
+/// The number of the value's group, or 0. That of `others` is found by its own name alone.
 [[nodiscard]] std::int32_t find_group(const Groups& groups, Datum value);
 
 } // namespace dp_counter::pg

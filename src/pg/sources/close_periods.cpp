@@ -63,9 +63,11 @@ struct Collector {
         return declared->measure.kind == MeasureKind::persons;
     }
 
-    // What PersonBound calls.
+    // What PersonBound calls. A group below 0 is one that is not declared.
     void count(std::int64_t step, std::int64_t group, std::int64_t value) {
         const Measure& measure = declared->measure;
+        if (group < 0)
+            group = declared->others;
         int128* cell = &cells[(step * groups.count + group - 1) * measure.streams()];
         if (!measure.is_average()) {
             *cell += value;
@@ -135,10 +137,27 @@ std::int64_t step_of(const Collector& collector, Timestamp time) {
     return std::upper_bound(due.starts, due.starts + due.count, time) - due.starts - 1;
 }
 
+/// The group of an event. An undeclared one, if it counts among all others, has a keyed digest
+/// below 0: the order of events of one time is by their values, and not by the group in which they
+/// count. 0 if it does not count.
+std::int64_t group_of(const Collector& collector, Datum value) {
+    static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES <= kTallyKeyBytes);
+    if (!OidIsValid(collector.groups.type))
+        return 1;
+    const std::int32_t group = find_group(collector.groups, value);
+    if (group != 0 || collector.declared->others == 0)
+        return group;
+    PlainValue plain{};
+    read_plain(collector.groups.type, value, plain);
+    std::int64_t digest = 0;
+    (void)crypto_shorthash(reinterpret_cast<unsigned char*>(&digest), plain.bytes(),
+                           static_cast<unsigned long long>(plain.size), collector.tallies.key);
+    return digest | std::numeric_limits<std::int64_t>::min();
+}
+
 void add_event(const SourceEvent& event, void* context) {
     auto& collector = *static_cast<Collector*>(context);
-    const std::int32_t group =
-        OidIsValid(collector.groups.type) ? find_group(collector.groups, event.group) : 1;
+    const std::int64_t group = group_of(collector, event.group);
     if (group == 0)
         return; // before the bound, of which it uses nothing
     const std::int64_t value =

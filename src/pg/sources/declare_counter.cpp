@@ -96,6 +96,9 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
         if (!arguments.groups.texts.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
                             errhint("Name the column that contains the groups.")));
+        if (!arguments.others.isnull)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("others requires by"),
+                            errhint("It is the group of the rows whose group is not declared.")));
         return;
     }
     row.by = read_column(row.source, arguments.by, "by");
@@ -117,7 +120,11 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
             (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
              errhint("The groups are public. Declare all of them, including those without rows.")));
     check_not_read(arguments.groups, row.source);
-    const Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
+    Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
+    if (!arguments.others.isnull) {
+        groups = with_others(groups, arguments.others.value);
+        row.others = groups.count;
+    }
     row.groups = declaration.streams = groups.count;
     declaration.groups = names_of(groups);
     declaration.columns[1] = {get_attname(row.source, row.by, false),

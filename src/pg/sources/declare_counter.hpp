@@ -25,6 +25,7 @@ struct SourceArguments {
     MeasureArguments measure;
     Argument per_person, by;
     WrittenGroups groups;
+    Argument others;
     Argument epsilon, every, since, grace, cumulative;
     Argument budget;
 };
@@ -41,7 +42,7 @@ struct SourceDeclaration {
     std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks
     std::int32_t block;       ///< of box noise the periods of a block; else 0
     std::int32_t streams;
-    Datum* groups;         ///< their names, texts; null without `by`
+    Datum* groups;         ///< their names, texts; null without `by`; that of `others` is the last
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group
     int column_count;
 };

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 }
@@ -32,6 +33,15 @@ SourceCounterRow require_groups(Oid counter) {
                  errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
                  errhint("Its releases remain, but it cannot count anything else.")));
     return declared;
+}
+
+/// It would be skipped if it came from a table, as if its rows had a group of their own.
+void check_not_others(const SourceCounterRow& declared, const Groups& before,
+                      const Groups& written) {
+    if (declared.others != 0 && find_group(written, before.declared[declared.others - 1]) != 0)
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+                        errmsg("group \"%s\" is the one of all others",
+                               TextDatumGetCString(names_of(before)[declared.others - 1]))));
 }
 
 /// Stores streams, each with noise of its own.
@@ -58,8 +68,9 @@ void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added) 
     check_not_read(added, declared.source);
     const Oid type = column_type(declared.source, declared.by);
     const Groups before = groups_of_counter(counter, row.number, declared.groups, type);
-    const Groups groups = join_groups(
-        before, read_groups(DatumGetArrayTypeP(added.texts.value), type), OidIsValid(added.table));
+    const Groups written = read_groups(DatumGetArrayTypeP(added.texts.value), type);
+    check_not_others(declared, before, written);
+    const Groups groups = join_groups(before, written, OidIsValid(added.table));
     const std::int32_t count = groups.count - before.count;
     check_number_of_groups(groups.count);
     const Datum* names = names_of(groups);

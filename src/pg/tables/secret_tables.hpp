@@ -47,7 +47,7 @@ inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_i
 inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 19;
+inline constexpr int kMostSecretColumns = 20;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed, and insufficient_privilege if no superuser owns what has the name.

@@ -27,6 +27,7 @@ enum Column {
     kPerPerson,
     kBy,
     kGroups,
+    kOthers,
     kEvery,
     kSince,
     kGrace,
@@ -70,6 +71,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
             row.groups = nulls[kGroups] ? 0 : DatumGetInt32(values[kGroups]);
+            row.others = nulls[kOthers] ? 0 : DatumGetInt32(values[kOthers]);
             row.every = *DatumGetIntervalP(values[kEvery]);
             row.since = DatumGetTimestamp(values[kSince]);
             row.grace = *DatumGetIntervalP(values[kGrace]);
@@ -103,6 +105,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kPerPerson, Int64GetDatum(row.per_person), row.per_person == 0},
                        column(kBy, row.by),
                        {kGroups, Int32GetDatum(row.groups), row.groups == 0},
+                       {kOthers, Int32GetDatum(row.others), row.others == 0},
                        {kEvery, IntervalPGetDatum(&row.every)},
                        {kSince, TimestampGetDatum(row.since)},
                        {kGrace, IntervalPGetDatum(&row.grace)},

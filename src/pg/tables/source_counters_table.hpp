@@ -22,6 +22,7 @@ struct SourceCounterRow {
     std::int64_t per_person; ///< 0: persons without a bound
     AttrNumber by;
     std::int32_t groups; ///< how many; 0 without `by`
+    std::int32_t others; ///< the one that has the rows of undeclared groups; 0 without
     Interval every;
     Timestamp since; ///< local to the source's time zone
     Interval grace;
