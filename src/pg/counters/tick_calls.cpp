@@ -131,7 +131,12 @@ bool tick_source(const Call& call, Oid source) {
                         is_owner(source) && read_source(source, row);
     if (counters == NIL && !is_own)
         return false;
-    raise_failures(tick_each(call, counters));
+    const Outcome outcome = tick_each(call, counters);
+    if (outcome.ticked == 0 && counters != NIL) // it has lost them while it waited
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("permission denied for all counters of the source"),
+                        errhint("Ticking a counter requires the UPDATE privilege on it.")));
+    raise_failures(outcome);
     return true;
 }
 
