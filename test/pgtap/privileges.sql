@@ -72,7 +72,7 @@ SELECT throws_ok($$ CREATE FUNCTION pg_temp.f(internal) RETURNS bigint LANGUAGE 
                  'nor is the library called under another name');
 RESET ROLE;
 
--- It is a trusted extension (test/t/020_trusted.pl).
+-- It is a trusted extension (test/t/trusted.pl).
 SELECT is((SELECT superuser AND trusted FROM pg_available_extension_versions WHERE name = 'dp_counter' AND installed), true, 'whoever may create in the database installs it');
 
 SELECT * FROM finish();

@@ -1,5 +1,5 @@
 -- A counter lives in one database. In a copy ticks are refused until dp_counter_resume. Here the columns that say which one are changed;
--- test/t/005_live_dump.pl, 009_marks.pl and 010_live_standby.pl make real copies, also for the system identifier.
+-- test/t/dumps.pl, marks.pl and standbys.pl make real copies, also for the system identifier.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS dp_counter;
 CREATE SCHEMA copies;

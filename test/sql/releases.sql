@@ -141,7 +141,7 @@ END $$;
 SELECT pg_temp.maintained() AS a_new_release;
 DROP MATERIALIZED VIEW dp_maintained;
 DROP ROLE regress_dp_maintainer;
--- (A restored dump refreshes its materialized views: test/t/009_marks.pl.)
+-- (A restored dump refreshes its materialized views: test/t/marks.pl.)
 -- A table made from the query is one release, whatever reads it.
 CREATE TEMP TABLE dp_released AS SELECT t, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits;
 SELECT bool_and(a.n = b.n) AS share FROM dp_released a JOIN dp_released b USING (t);

@@ -15,7 +15,7 @@
 #include "core/accuracy/stream_error.hpp"
 #include "core/count/epochs.hpp"
 #include "core/tree/tree_variance.hpp"
-#include "unit/live_support.hpp"
+#include "unit/counter_support.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter {

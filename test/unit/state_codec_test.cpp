@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/live_support.hpp"
+#include "unit/counter_support.hpp"
 #include "unit/own_stack.hpp"
 #include "unit/support.hpp"
 

@@ -1,0 +1,89 @@
+# What the TAP tests share.
+package Counters;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::Builder;
+use Test::More;
+
+our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported);
+
+# A test hangs where it has shown nothing for so many seconds: it dies there, and says where. A loop that takes long
+# says still_running. TAP_PATIENCE is for many more rows.
+{
+	my $patience = $ENV{TAP_PATIENCE} // 120;
+	sub still_running { alarm $patience }
+	my $shown = \&Test::Builder::ok;
+	no warnings 'redefine';
+	*Test::Builder::ok = sub { alarm $patience; goto &$shown };
+	$SIG{ALRM} = sub { alarm 5; die "it hangs: no result for $patience seconds" }; # again, if an eval catches it
+	alarm $patience;
+}
+
+# A running server with the extension in database postgres.
+sub new_node
+{
+	my ($name, %options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
+	$node->init(extra => $options{initdb} // [], allows_streaming => $options{allows_streaming} // 0);
+	$node->append_conf('postgresql.conf', "max_prepared_transactions = 10\n" . ($options{conf} // ''));
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION dp_counter');
+	return $node;
+}
+
+# What its owner calls in a copy of a database, for all counters.
+sub resume_all
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database // 'postgres', 'SELECT dp_counter_resume(counter) FROM dp_counters WHERE ended_at IS NULL');
+}
+
+# The error message of a statement, or '' if it went well. Options are user, database and those of psql().
+sub failure
+{
+	my ($node, $sql, %options) = @_;
+	my $error;
+	my $user = delete $options{user};
+	my $database = delete $options{database} // 'postgres';
+	my @extra = defined $user ? ('-U', $user) : ();
+	my $status = $node->psql($database, $sql, stderr => \$error, extra_params => \@extra, %options);
+	return $status == 0 ? '' : $error;
+}
+
+# step => count of the releases.
+sub releases
+{
+	my ($node, $table) = @_;
+	my %count = map { split /\|/ } split /\n/, $node->safe_psql('postgres', "SELECT step, count FROM $table");
+	return \%count;
+}
+
+sub is_gapless
+{
+	my ($node, $table, $name) = @_;
+	my $gaps = $node->safe_psql('postgres',
+		"SELECT count(*) = coalesce(max(step), 0) AND coalesce(min(step), 1) = 1 FROM $table");
+	is($gaps, 't', $name);
+}
+
+# Waits until all other sessions have reported the last of their statistics, as they do when they end: psql is gone before.
+sub all_reported
+{
+	my ($node) = @_;
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}) or die 'sessions stay';
+	return;
+}
+
+# Starts a program that goes on in the background with no need of being pumped: its output goes to a file.
+sub start_program
+{
+	my ($out, @command) = @_;
+	return IPC::Run::start(\@command, '<', \undef, '>', $out, '2>', "$out.errors");
+}
+
+1;

@@ -1,0 +1,280 @@
+# Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's view;
+# hostile names; errors. And the SQL of the dashboard's panels, as a role that may read the counters and nothing else.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use utf8;
+use Counters;
+use File::Spec;
+use Encode qw(decode_utf8 encode_utf8);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $tree = "$FindBin::RealBin/..";
+my $plot = "$tree/tools/plot";
+plan skip_all => 'no gnuplot' if system('command -v gnuplot >/dev/null') != 0;
+
+my $node   = new_node('pictures', conf => "autovacuum = off\nfsync = off\n");
+my $folder = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
+delete $ENV{GNUTERM};
+local @ENV{qw(PGHOST PGPORT PGDATABASE PGTZ COLUMNS LINES)} = ($node->host, $node->port, 'postgres', 'UTC', 100, 40);
+
+sub sql { return decode_utf8($node->safe_psql('postgres', encode_utf8($_[0]))); }
+sub literal { return "'" . $_[0] =~ s/'/''/gr . "'"; }
+
+# A program of the test's own.
+sub program
+{
+	my ($path, $text) = @_;
+	open my $file, '>', $path or die $!;
+	print $file $text;
+	close $file or die $!;
+	chmod 0755, $path or die $!;
+	return;
+}
+
+sub run_program
+{
+	local $ENV{PGUSER} = 'reader';
+	my ($out, $err) = ('', '');
+	my $is_well = IPC::Run::run([ map { encode_utf8($_) } @_ ], '<', \undef, '>', \$out, '2>', \$err, init => sub { chdir $folder or die $! });
+	return ($is_well, decode_utf8($out), decode_utf8($err));
+}
+
+# --- a counter of every kind --------------------------------------------------------------------------
+sql(q{
+	CREATE ROLE reader LOGIN;
+	CREATE TABLE visits (person integer, at timestamptz, local timestamp, day date, region text, flu boolean, cents integer);
+	INSERT INTO visits
+	SELECT id, at, at, at, (ARRAY['south', 'north'])[1 + n % 2], n % 4 > 1, n
+	FROM (SELECT id, id / 42 AS n, date_trunc('day', now()) - interval '40 days' + id % 42 * interval '1 day' + id / 42 % 2 * interval '12 hours' AS at
+	      FROM generate_series(1, 4200) AS id) AS s;
+	SELECT dp_budget_create('life', 100), dp_budget_create('years', 100, per => '365 days');
+	CREATE VIEW by_at AS SELECT person, at, region, flu, cents FROM visits;
+	CREATE VIEW by_local AS SELECT person, local, region, flu, cents FROM visits;
+	CREATE VIEW by_day AS SELECT person, day, flu, cents FROM visits;
+	SELECT dp_source_create('by_at', budget => 'years', person => 'person', at => 'at', time_zone => 'Asia/Tokyo');
+	SELECT dp_source_create('by_local', budget => 'life', person => 'person', at => 'local', time_zone => 'Asia/Tokyo');
+	SELECT dp_source_create('by_day', budget => 'life', person => 'person', at => 'day', time_zone => 'UTC');});
+sub create
+{
+	my ($name, $source, $arguments) = @_;
+	sql('SELECT dp_counter_create(' . literal($name) . ", source => '$source', epsilon => 2, since => current_date - 39, $arguments)");
+	return;
+}
+create('visits_by_region', 'by_at', q{every => '1 day', per_person => 1, event => 'flu', by => 'region', groups => '{north,south}'});
+create('cents', 'by_at', q{every => '12 hours', per_person => 1, sum => 'cents', upper => 100});
+create('persons', 'by_at', q{every => '7 days', persons => true});
+create('so_far', 'by_local', q{every => '1 day', horizon => 100, per_person => 1});
+create('flu_share', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, share => 'flu'});
+create('mean_cents', 'by_day', q{every => '3 days', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'flu', groups => '{true,false}'});
+create('hidden', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'region', groups => '{nowhere}'});
+create('empty', 'by_day', q{every => '100 days', per_person => 1, cumulative => false});
+sql('CALL dp_tick(' . literal($_) . ')') for qw(by_at by_local by_day);
+sql(q{SELECT dp_event_counter_create('er', epsilon => 1.0, horizon => 10)});
+sql('SELECT dp_counter_record(\'er\', 1000)'), sql(q{CALL dp_tick('er')}) for 1 .. 6;
+my @counters = split /\n/, sql('SELECT counter FROM dp_counters');
+sql("GRANT SELECT ON $_ TO reader") for @counters;
+
+# --- the panels of the dashboard ----------------------------------------------------------------------
+my ($is_well, $out, $err) = run_program("$tree/demo/panels", '-v');
+my %number = (cents => 'sum', flu_share => 'share', mean_cents => 'avg', hidden => 'avg');
+ok($is_well, 'the panels of all counters run') or diag($err);
+for my $counter (grep { $_ ne 'empty' } @counters)
+{
+	my ($released, $groups) = split /\|/, sql("SELECT count(*), count(*) / count(DISTINCT step) FROM $counter");
+	like($out, qr/^ +\Q$counter\E, all groups +$released rows$/m, "$counter: all that was released is in the panel");
+	my ($rows) = $out =~ /^ +\Q$counter\E, all groups.*?\n(.*?)^   \S/ms;
+	my $listed = sub { join "\n", sort map { $_ =~ /\d/ ? sprintf '%.10g', $_ : 'null' } @_ };
+	is($listed->($rows =~ /"released":([^,}]+)/g), $listed->(split /\n/, sql('SELECT ' . ($number{$counter} // 'count') . " FROM $counter"), -1), 'every number');
+	my ($last) = $out =~ /^ +\Q$counter\E, all groups.*?, last 4 periods +(\d+) rows$/ms;
+	is($last, $released / $groups - 3, "$counter: changes, once four periods are over");
+}
+($is_well, $out) = run_program("$tree/demo/panels", '-v', 'visits_by_region');
+my @panel = $out =~ /^ +north +\d+ rows\n((?: +\{.*\}\n)+)/m ? $1 =~ /"high":(\d+),"low":(\d+),"released":(-?\d+),"time":"([^"]+)"/g : ();
+is(join('|', @panel), join('|', split /\n|\|/,
+	sql(q{SELECT high, low, count, to_json(period)#>>'{}' FROM visits_by_region WHERE region = 'north' ORDER BY period})), 'a panel, row by row');
+for my $defect ([ 'ORDER BY \"time\"', 'ORDER BY \"tine\"' ], [ '$__timeFilter', '$__timeFiltre' ], [ ':sqlstring', ':sqlsting' ], [ '$__timeFilter(\"time\")', 'false' ])
+{
+	my ($from, $to) = @$defect;
+	mkdir "$folder/broken";
+	PostgreSQL::Test::Utils::system_or_bail('cp', "$tree/demo/panels", "$folder/broken");
+	my $json = slurp_file("$tree/demo/dashboard.json");
+	$json =~ s/\Q$from\E/$to/g or die "no $from";
+	program("$folder/broken/dashboard.json", $json);
+	($is_well) = run_program("$folder/broken/panels");
+	ok(!$is_well, "the panels fail where SQL has $to");
+}
+
+# --- what gnuplot gets, and what it draws ---------------------------------------------------------------
+mkdir "$folder/shows" or die $!;
+program("$folder/shows/gnuplot", "#!/bin/sh\ncat\n");
+
+# The words, by their variable, and the rows of each line.
+sub handed_over
+{
+	local $ENV{PATH} = "$folder/shows:$ENV{PATH}";
+	my ($is_well, $out, $err) = run_program($plot, @_);
+	die "@_: $err" if !$is_well;
+	my %word = map { /^(title|[xy]label|legend|name\[\d+\]) = '(.*)'$/ ? ("$1" => $2 =~ s/'\."\\047"\.'/'/gr) : () } split /\n/, $out;
+	my ($block) = $out =~ /^\$data << end\n(.*?)^end$/ms or die "no data: $out";
+	return (\%word, map { s/^\n+//r } grep { /\S/ } split /(?<=\n)\n\n/, $block);
+}
+
+sub texts_of { return map { s/&lt;/</gr =~ s/&amp;/&/gr } $_[0] =~ m{<text>(.*?)</text>}gs; }
+
+# Draws to SVG: whether each line and each band has the numbers, to a hundredth of a pixel, and is in the legend.
+sub is_drawn
+{
+	my @arguments = @_;
+	my ($word, @lines) = handed_over(@arguments);
+	my ($is_well, $out, $err) = run_program($plot, '-o', 'picture.svg', @arguments);
+	is("$out$err", '', 'drawn: ' . encode_utf8("@arguments" =~ s/[\x01-\x1f]/?/gr));
+	my $svg   = decode_utf8(slurp_file("$folder/picture.svg"));
+	my @bands = $svg =~ /<polygon fill = 'rgb\([^']*' fill-opacity = '0.200000' points = '([^']*)'/g;
+	my @paths = grep { /M.*M/ } $svg =~ /<path stroke='(?!rgb\(136, 136, 136\))[^']*'  d='([^']*)'/g;
+	is(@bands - 1, @lines, 'a band for each, and one in the legend');
+	is(@paths, @lines, 'a line for each');
+	my @places; # [a number, its pixel]
+	for my $i (0 .. $#lines)
+	{
+		my @rows   = map { [split] } split /\n/, $lines[$i];
+		my @points = ($paths[$i] // '') =~ /[\d.]+,([\d.]+)/g;
+		splice @points, 0, 2; # the legend's
+		my @corners = ($bands[$i] // '') =~ /[\d.]+,([\d.]+)/g;
+		is(@points, @rows, 'a point for each release');
+		is(@corners, 2 * @rows, 'and two corners of the band') or return;
+		my @numbers = (map({ $_->[1] } @rows), map({ $_->[2] } @rows), map({ $_->[3] } reverse @rows));
+		push @places, map { [ $numbers[$_], (@points, @corners)[$_] ] } 0 .. $#numbers;
+	}
+	@places = sort { $a->[0] <=> $b->[0] } @places;
+	my ($least, $most) = @places[ 0, -1 ];
+	my $scale = ($most->[1] - $least->[1]) / ($most->[0] - $least->[0]);
+	is(scalar(grep { abs($_->[1] - $least->[1] - $scale * ($_->[0] - $least->[0])) > 0.05 } @places), 0, 'all where they belong');
+	my %shown = map { $_ => 1 } texts_of($svg);
+	is(join('|', grep { !$shown{$_} } values %$word, '95 % interval'), '', 'title, labels and legend');
+	return;
+}
+
+my ($since, $until) = split /\|/, sql('SELECT current_date - 20, current_date - 5');
+my $tokyo = q{v.period AT TIME ZONE 'Asia/Tokyo'};
+for my $case (
+	# a counter, options, its releases as (time, line, number, low, high), the labels of both axes
+	[ 'visits_by_region', '', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v", 'events (flu), each day', 'beginning of the day' ],
+	[ 'cents', '', "SELECT $tokyo, 1, sum, low, high FROM cents AS v", 'sum of cents, each period of 12:00:00', 'beginning of the period of 12:00:00, Asia/Tokyo' ],
+	[ 'persons', '', "SELECT $tokyo, 1, count, low, high FROM persons AS v", 'persons, each week', 'beginning of the week' ],
+	[ 'persons', '-l 2', qq{SELECT $tokyo + interval '7 days', 1, d.count, d.low, d.high FROM persons AS v JOIN dp_counter_changes('persons', 2) AS d USING (step)},
+	  'persons of each period, added up, last 2 periods', 'end of the week' ],
+	[ 'so_far', '', q{SELECT period + interval '1 day', 1, count, low, high FROM so_far}, 'events so far', 'end of the day' ],
+	[ 'flu_share', '', 'SELECT period, 1, share, low, high FROM flu_share', 'share of flu, each day', 'beginning of the day' ],
+	[ 'mean_cents', '', 'SELECT period, flu, avg, low, high FROM mean_cents', 'average of cents, each period of 3 days', 'beginning of the period of 3 days' ],
+	[ 'hidden', '', 'SELECT period, region, avg, low, high FROM hidden', 'average of cents, each day', 'beginning of the day' ],
+	[ 'er', '', q{SELECT released_at AT TIME ZONE 'UTC', 1, count, low, high FROM er}, 'events so far', 'released at, UTC' ],
+	[ 'visits_by_region', '-l 3', qq{SELECT $tokyo + interval '1 day', region, d.count, d.low, d.high FROM visits_by_region AS v JOIN dp_counter_changes('visits_by_region', 3) AS d USING (step) WHERE region = group_value},
+	  'events (flu), last 3 periods', 'end of the day' ],
+	[ 'cents', '-l 2', qq{SELECT $tokyo + interval '12 hours', 1, d.sum, d.low, d.high FROM cents AS v JOIN dp_counter_changes('cents', 2) AS d USING (step)},
+	  'sum of cents, last 2 periods', 'end of the period of 12:00:00, Asia/Tokyo' ],
+	[ 'mean_cents', '-l 2', q{SELECT v.period + interval '3 days', flu, d.avg, d.low, d.high FROM mean_cents AS v JOIN dp_counter_changes('mean_cents', 2) AS d USING (step) WHERE flu::text = group_value},
+	  'average of cents, last 2 periods', 'end of the period of 3 days' ],
+	[ 'er', '-l 2', q{SELECT released_at AT TIME ZONE 'UTC', 1, d.count, d.low, d.high FROM er JOIN dp_counter_changes('er', 2) AS d USING (step)}, 'events, last 2 steps', 'released at, UTC' ],
+	[ 'visits_by_region', '-g south', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v WHERE region = 'south'", 'events (flu), each day', 'beginning of the day' ],
+	[ 'so_far', "-s $since -u $until",
+	  qq{SELECT * FROM (SELECT period + interval '1 day' AS ends, 1, count, low, high FROM so_far) AS v WHERE ends >= '$since' AND ends <= '$until'}, 'events so far', 'end of the day' ],
+	[ 'persons', "-u $until", "SELECT * FROM (SELECT $tokyo AS begins, 1, count, low, high FROM persons AS v) AS v WHERE begins < '$until'", 'persons, each week', 'beginning of the week' ],
+	[ 'visits_by_region', "-u $since", "SELECT * FROM (SELECT $tokyo AS begins, region, count, low, high FROM visits_by_region AS v) AS v WHERE begins < '$since'", 'events (flu), each day', 'beginning of the day' ],
+  )
+{
+	my ($counter, $options, $releases, $ylabel, $xlabel) = @$case;
+	my @options = split / /, $options;
+	my ($word, @lines) = handed_over(@options, $counter);
+	is(join("\n\n", map { s/\n$//r } @lines), sql(qq{
+		SELECT string_agg(rows, E'\\n\\n' ORDER BY line) FROM (
+			SELECT line, string_agg(concat_ws(' ', to_char(time, 'YYYY-MM-DD"T"HH24:MI:SS.US'), coalesce(number::text, 'NaN'), low, high), E'\\n' ORDER BY time) AS rows
+			FROM ($releases) AS r (time, line, number, low, high) GROUP BY line) AS lines}), "$counter $options: the releases");
+	is(join('|', @$word{qw(title ylabel xlabel)}), "$counter|$ylabel|$xlabel", 'title and labels');
+	is_drawn(@options, $counter) if $counter ne 'hidden'; # all is noise
+}
+
+# The terminal, and the other files.
+my @letters = ($is_well, $out, $err) = run_program($plot, 'visits_by_region');
+ok($out =~ /A  north/ && $out =~ /B  south/ && $out =~ /\.  95 % interval/ && $out =~ /visits_by_region: events \(flu\), each day/, 'in the terminal');
+cmp_ok(() = $out =~ /B/g, '>', 20, 'with its numbers');
+is(length((split /\n/, $out)[20]), 100, 'in its width');
+for my $case ([ 'png', "\x89PNG" ], [ 'pdf', '%PDF' ])
+{
+	ok((run_program($plot, '-o', "picture.$case->[0]", 'so_far'))[0], "to $case->[0]");
+	is(substr(slurp_file("$folder/picture.$case->[0]"), 0, 4), $case->[1], 'it is that');
+}
+{
+	local $ENV{GNUTERM} = 'sixelgd';
+	($is_well, $out) = run_program($plot, 'so_far');
+	ok($out =~ /\eP/, 'sixels');
+	local $ENV{GNUTERM} = 'x11; system("touch pwned")';
+	($is_well, $out) = run_program($plot, 'so_far');
+	like($out, qr/so_far: events so far/, 'characters, whatever else GNUTERM is');
+}
+
+# One release only; a column that has another name; a sum that may be negative; many groups.
+sql(q{SELECT dp_event_counter_create('one', epsilon => 1.0)}), sql(q{CALL dp_tick('one')}), sql('GRANT SELECT ON one TO reader');
+is_deeply([ run_program($plot, '-o', 'picture.svg', 'one') ], [ 1, '', '' ], 'one release is drawn');
+sql("ALTER VIEW mean_cents RENAME COLUMN $_") for 'avg TO "low of"', 'low TO above2', 'flu TO "the "" group"', 'period TO step2';
+is_drawn('mean_cents');
+create('many', 'by_local', q{every => '10 days', per_person => 1, by => 'cents', cumulative => false, groups => '{} '} =~ s/\{\}/'{' . join(',', 0 .. 9) . '}'/er);
+sql(q{CALL dp_tick('many')}), sql('GRANT SELECT ON many TO reader');
+($is_well, $out, $err) = run_program($plot, 'many');
+is($err, "plot: 6 of 10 groups are drawn; choose others with -g\n", 'six of ten groups');
+is_drawn(map({ ('-g', $_) } 0 .. 9), 'many');
+
+# --- names that would break out -------------------------------------------------------------------------
+my @hostile = (
+	q{'; system("touch pwned"); '}, q{"; system("touch pwned"); "}, '`touch pwned`', '$(touch pwned)', "\n" . q{system('touch pwned')} . "\n",
+	"end\nsystem('touch pwned')", "'\nsystem('touch pwned')#", '\\', q{\\'; system('touch pwned')}, q{''}, '@band @word', '%s %d {/Bold x} a_b^c', '<script>a&amp;b</script>',
+	"a\tb\e[31mc\x{9b}31m", 'São Paulo, 東京', '${counter:raw} $__timeFrom() :oid', '{"a",NULL}', ' ', 'a very long name, which goes on and on and on and on',
+);
+sub shown { return substr($_[0] =~ s/[\x01-\x1f\x7f-\x9f]/?/gr, 0, 40); }
+my $name   = q{it's "one" `touch pwned` $(ls)\\} . "\nsystem('touch pwned')";
+my $column = q{by "'; system('touch pwned')} . "\n`touch pwned`";
+sub identifier { return '"' . $_[0] =~ s/"/""/gr . '"'; }
+sql('CREATE VIEW hostile_dp AS SELECT person, day, region AS ' . identifier($column) . ', flu AS ' . identifier($hostile[0]) . ', cents AS ' . identifier($hostile[1]) . ' FROM visits');
+sql(q{SELECT dp_source_create('hostile_dp', budget => 'life', person => 'person', at => 'day')});
+create(identifier($name), 'hostile_dp', "every => '1 day', per_person => 1, cumulative => false, event => " . literal($hostile[0]) . ', sum => ' . literal($hostile[1])
+	. ', lower => -100, upper => 100, by => ' . literal($column) . ', groups => ARRAY[' . join(', ', map { literal($_) } @hostile) . ']');
+sql('CALL dp_tick(' . literal(identifier($name)) . ')'), sql('GRANT SELECT ON ' . identifier($name) . ' TO reader');
+my @chosen = map { ('-g', $_) } @hostile;
+my ($word, @lines) = handed_over(@chosen, identifier($name));
+is(@lines, @hostile, 'all hostile groups are chosen');
+is(join("\n", sort map { $word->{"name[$_]"} } 1 .. @hostile), join("\n", sort map { shown($_) } @hostile), 'their names are strings');
+is(join("\n", @$word{qw(title legend ylabel)}), join("\n", map { s/[\x01-\x1f]/?/gr } identifier($name), $column, "sum of $hostile[1] ($hostile[0]), each day"), 'so are the others');
+is_drawn(@chosen, identifier($name));
+($is_well, $out, $err) = run_program($plot, @chosen, identifier($name));
+unlike($out, qr/[\e\x{9b}]/, 'no control characters in the terminal');
+($is_well, $out, $err) = run_program("$tree/demo/panels", identifier($name));
+is(-e "$folder/pwned", undef, 'nothing was executed');
+
+# --- errors -----------------------------------------------------------------------------------------------
+sub complaint { my ($is_well, $out, $err) = run_program($plot, @_); return $is_well ? 'no error' : "$out$err"; }
+like(complaint('nowhere'), qr/^ERROR:  relation "nowhere" does not exist/, 'no such counter');
+is(complaint('visits'), "visits is not a counter that you may read\n", 'a table');
+sql('REVOKE SELECT ON cents FROM reader');
+is(complaint('cents'), "cents is not a counter that you may read\n", 'no privilege');
+is(complaint('empty'), "plot: empty has released nothing yet\n", 'nothing released');
+is(complaint('-s', '2100-01-01', 'so_far'), "plot: so_far has released nothing of these groups and times\n", 'nothing in that time');
+is(complaint('-g', 'nort', '-g', 'south', 'visits_by_region'), "plot: visits_by_region has released nothing of some of these groups\n", 'a group that it does not have');
+like(complaint('-l', '0', 'so_far'), qr/^ERROR:  lag must be between 1 and 2147483647, not 0/, 'a lag');
+like(complaint('-l', 'week', 'so_far'), qr/^ERROR:  invalid input syntax for type bigint: "week"/, 'no lag');
+is(complaint('-o', 'picture.gif', 'so_far'), "plot: the file must end in .svg, .png or .pdf: picture.gif\n", 'a file of another kind');
+is(complaint(), "plot: expected one counter; see plot --help\n", 'no counter');
+like(complaint('-x'), qr/see plot --help/, 'an option that it does not have');
+like(complaint('-d', 'nowhere', 'so_far'), qr/database "nowhere" does not exist/, 'no such database');
+like(complaint('-d', 'template1', 'so_far'), qr/relation "so_far" does not exist/, 'another database');
+{
+	mkdir "$folder/few" or die $!;
+	symlink `command -v $_;` =~ s/\n//r, "$folder/few/$_" for qw(env bash basename cat psql);
+	local $ENV{PATH} = "$folder/few";
+	is(complaint('so_far'), "plot: gnuplot is not installed (Debian: postgresql-client, gnuplot-nox)\n", 'no gnuplot');
+}
+my ($host, $port) = delete @ENV{qw(PGHOST PGPORT)};
+($is_well) = run_program($plot, '-h', $host, '-p', $port, '-U', 'postgres', '-w', '-d', 'postgres', 'so_far');
+ok($is_well, 'where psql finds it');
+done_testing();
