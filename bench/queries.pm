@@ -120,7 +120,7 @@ sub groups
             ['bit(1), k = 19, COLUMN', "dp_running_count(b1, EPSILON, 19, NULL::text, N) $range", 'sum, bit(1)'],
             map { my $mechanism = $_;
                 map { ["$mechanism, k = $_, COLUMN", "dp_running_count(b, EPSILON, " . ($_ eq 'auto' ? 'NULL' : $_) . ", '$mechanism', N) $range", 'sum'] }
-                    2, 7, 19, 101, 'auto' } qw(subtraction plain bridge hat),
+                    2, 7, 19, 101, 'auto' } qw(subtraction plain hat),
         ] },
         # The same rows as many streams of T rows; beyond their number, the head of one.
         { name => 'horizons', rows => 2 * $few, columns => $columns, lines => [

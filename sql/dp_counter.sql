@@ -1348,11 +1348,11 @@ AS 'MODULE_PATHNAME', 'dp_stddev';
 COMMENT ON FUNCTION dp_stddev(
     bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
 IS 'Returns the standard deviation of the release after step rows, or of its difference to the '
-   'release after since_step rows. It reads no data and is exact; the rounding of bridge and hat '
-   'counts as a variance of 1/12 each, too much for a difference of few steps at a large epsilon. With mechanism laplace it is that of the sum of step - '
-   'since_step numbers, each released once (dp_count, dp_laplace, a counter that is not '
-   'cumulative), and with box that of these periods of a counter with mechanism box; horizon is '
-   'ignored.';
+   'release after since_step rows. It reads no data and is exact; the rounding of hat counts as '
+   'a variance of 1/12 each, too much for a difference of few steps at a large epsilon. With '
+   'mechanism laplace it is that of the sum of step - since_step numbers, each released once '
+   '(dp_count, dp_laplace, a counter that is not cumulative), and with box that of these periods '
+   'of a counter with mechanism box; horizon is ignored.';
 
 CREATE FUNCTION dp_interval(
     released bigint,

@@ -8,7 +8,7 @@ namespace dp_counter::test {
 namespace {
 
 /// Every mechanism that SQL knows, and the choice of the best.
-constexpr const char* kMechanisms[] = {"subtraction", "plain", "bridge", "hat", nullptr};
+constexpr const char* kMechanisms[] = {"subtraction", "plain", "hat", nullptr};
 
 Request request(const char* mechanism, std::int32_t k, std::int64_t horizon, double epsilon) {
     Request result{horizon, Epsilon(epsilon), {}, {}};

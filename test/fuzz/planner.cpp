@@ -10,8 +10,7 @@ namespace dp_counter::test {
 
 namespace {
 
-constexpr Mechanism kMechanisms[] = {Mechanism::subtraction, Mechanism::plain, Mechanism::bridge,
-                                     Mechanism::hat};
+constexpr Mechanism kMechanisms[] = {Mechanism::subtraction, Mechanism::plain, Mechanism::hat};
 
 Request take_request(Input& input) {
     const auto epsilon = input.take<double>();
@@ -28,11 +27,7 @@ Request take_request(Input& input) {
 void check_plan(const Request& request, const MechanismSpec& spec) {
     require(spec.horizon == request.horizon && spec.unit.epsilon == request.unit.epsilon,
             "the plan is for the request");
-    // Where hats do not fit or are no better, their relative without overlap stands in for them.
-    const bool stands_in =
-        request.mechanism == Mechanism::hat && spec.mechanism == Mechanism::bridge;
-    require(!request.mechanism || spec.mechanism == *request.mechanism || stands_in,
-            "the mechanism is kept");
+    require(!request.mechanism || spec.mechanism == *request.mechanism, "the mechanism is kept");
     require(!request.radix || spec.radix == *request.radix, "k is kept");
     require(spec.height >= 1 && spec.height <= kMaxHeight, "the height is in range");
     require(!spec.is_tree() || spec.digits().capacity(spec.height) >= spec.horizon,

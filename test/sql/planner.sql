@@ -14,19 +14,21 @@ ORDER BY n;
 SELECT mechanism FROM dp_plan(1000, 1, 19);
 SELECT horizon, plan.mse = (SELECT min(mse) FROM dp_compare(horizon, 1) WHERE guarantee = 'pure') AS is_the_best
 FROM unnest(ARRAY[1, 2, 10, 33, 50, 1000, 1000000]) horizon, dp_plan(horizon, 1) plan;
-SELECT mechanism, height, radices FROM dp_plan(1000, 0.1, 14, 'bridge');
+SELECT mechanism, height, radices FROM dp_plan(1000, 0.1, 14, 'hat');
+-- where the lattices of hats are too fine, trees are left
+SELECT mechanism FROM dp_plan(1000000000000, 1e-9);
+SELECT mechanism, count(*) FROM dp_plan(NULL, 1e-9, NULL, 'hat') GROUP BY mechanism ORDER BY mechanism;
 
 -- discrete noise at a small epsilon is continuous noise: mechanism.md's table in units of 1/epsilon^2
 SELECT horizon, mechanism, k, round((mse * 1e-12)::numeric, 1) AS mse, round((max_stddev ^ 2 * 1e-12)::numeric, 1) AS max_variance
 FROM unnest(ARRAY[100, 1000, 10000, 100000, 1000000, 10000000]) horizon, dp_compare(horizon, 1e-6)
-WHERE mechanism NOT IN ('hat', 'bridge', 'noise per step')
+WHERE mechanism NOT IN ('hat', 'noise per step')
 ORDER BY horizon, mechanism COLLATE "C";
 
--- the same for a billion, and for what goes beyond the paper (its bridges from 1e6 on: maxima at a step; the design's come from samples)
+-- the same for a billion, and for what goes beyond it
 SELECT horizon, wanted, k, height, radices, round((mse * 1e-6)::numeric, 1) AS mse, round((max_stddev ^ 2 * 1e-6)::numeric) AS max_variance
 FROM (VALUES (1, 1000000000, 'subtraction', 19), (1, 1000000000, 'subtraction', NULL),
-             (2, 100, 'bridge', 19), (2, 1000, 'bridge', 14), (2, 10000, 'bridge', NULL), (2, 100000, 'bridge', 23), (2, 1000000, 'bridge', 20), (2, 10000000, 'bridge', 18), (2, 1000000000, 'bridge', NULL),
-             (3, 100, 'hat', NULL), (3, 1000, 'hat', NULL), (3, 1024, 'hat', NULL), (3, 10000, 'hat', NULL), (3, 100000, 'hat', NULL), (3, 1000000, 'hat', NULL), (3, 1000000000, 'hat', NULL), (3, 1000000000, 'hat', 16))
+             (2, 100, 'hat', NULL), (2, 1000, 'hat', NULL), (2, 1024, 'hat', NULL), (2, 10000, 'hat', NULL), (2, 100000, 'hat', NULL), (2, 1000000, 'hat', NULL), (2, 1000000000, 'hat', NULL), (2, 1000000000, 'hat', 16))
          v (n, horizon, wanted, k), dp_plan(horizon, 1e-3, k, wanted)
 ORDER BY n, horizon, k;
 
@@ -51,7 +53,7 @@ SELECT t, round(dp_stddev(t, 1000, 1, 19)::numeric, 6) AS stddev, round(dp_stdde
 FROM unnest(ARRAY[0, 1, 2, 9, 10, 18, 19, 171, 1000]) t;
 -- its squares have dp_plan's mean and maximum
 SELECT mechanism, abs(avg(dp_stddev(t, 500, 1, NULL, wanted) ^ 2) / min(mse) - 1) < 1e-5 AS mean, abs(max(dp_stddev(t, 500, 1, NULL, wanted)) / min(max_stddev) - 1) < 1e-6 AS greatest
-FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) wanted, dp_plan(500, 1, NULL, wanted), generate_series(1, 500) t
+FROM unnest(ARRAY['hat', 'subtraction', 'plain']) wanted, dp_plan(500, 1, NULL, wanted), generate_series(1, 500) t
 GROUP BY mechanism ORDER BY mechanism COLLATE "C";
 
 -- dp_interval: one node of scale 3, P(|z| <= a) = 1 - 2 q^(a+1)/(1+q); wider for more confidence
@@ -66,10 +68,10 @@ SELECT dp_interval(500, 3, 730, 1) AS events, dp_interval(5, 3, 730, 1, within =
        dp_interval(5, 3, 730, 1, within => '(,)') AS everywhere, dp_interval(5, 3, 730, 1, within => '[4,5)') AS known;
 -- at step 0 the count is 0 for certain; a large epsilon leaves hardly any noise, a small one much
 SELECT mechanism, dp_interval(0, 0, 1000, 1, mechanism => mechanism) AS nothing, dp_interval(0, 0, NULL, 1, mechanism => mechanism) AS of_no_horizon
-FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain', NULL]) mechanism;
+FROM unnest(ARRAY['hat', 'subtraction', 'plain', NULL]) mechanism;
 SELECT dp_interval(70, 100, 1000, 1e9) AS exact, dp_interval(50, 100, 1000, 1e-6) AS anything;
 SELECT mechanism, dp_interval(250, 500, 1000, 1e9, 0.99, NULL, mechanism) AS exact
-FROM unnest(ARRAY['hat', 'bridge', 'subtraction', 'plain']) mechanism;
+FROM unnest(ARRAY['hat', 'subtraction', 'plain']) mechanism;
 -- symmetric around the release; twice the confidence, more width
 SELECT bool_and(250 - lower(i) = upper(i) - 1 - 250) AS symmetric, bool_and(i <@ j) AS nested
 FROM generate_series(400, 600, 7) t, dp_interval(250, t, 1000, 1, 0.5) i, dp_interval(250, t, 1000, 1, 0.9) j;
@@ -149,7 +151,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT pg_temp.answer(call)
 FROM unnest(ARRAY[
-    'dp_plan(10, NULL)', 'dp_plan(0, 1)', 'dp_plan(-1, 1)', 'dp_plan(10, 0)', 'dp_plan(10, ''NaN'')', 'dp_plan(10, 1, 0)', 'dp_plan(10, 1, 1)', 'dp_plan(10, 1, NULL, ''best'')',
+    'dp_plan(10, NULL)', 'dp_plan(0, 1)', 'dp_plan(-1, 1)', 'dp_plan(10, 0)', 'dp_plan(10, ''NaN'')', 'dp_plan(10, 1, 0)', 'dp_plan(10, 1, 1)', 'dp_plan(10, 1, NULL, ''best'')', 'dp_plan(1000000000000, 1e-9, NULL, ''hat'')',
     'dp_compare(10, NULL)', 'dp_compare(0, 1)', 'dp_compare(10, 1, 0)', 'dp_compare(10, 1, 1)', 'dp_compare(10, 1, ''NaN'')',
     'dp_stddev(-1, 10, 1)', 'dp_stddev(11, 10, 1)', 'dp_stddev(1, 10, NULL)', 'dp_stddev(1, 10, ''Infinity'')',
     'dp_interval(1, -1, 10, 1)', 'dp_interval(1, 11, 10, 1)', 'dp_interval(1, 1, 10, 1, NULL)', 'dp_interval(1, 1, 10, 1, 0)', 'dp_interval(1, 1, 10, 1, 1)',

@@ -21,7 +21,7 @@ SELECT t, dp_running_sum(1, 1e9, 1, 3) OVER (ORDER BY t) FROM generate_series(1,
 SELECT count(*), bool_and(truth = a AND truth = b AND truth = c AND truth = d AND truth = e AND truth = f) AS right
 FROM (SELECT sum(amount - 3) OVER w AS truth, dp_running_sum(amount - 3, 1e9, 2) OVER w AS a, dp_running_sum(amount - 3, 1e9, 2, 100) OVER w AS b,
              dp_running_sum(amount - 3, 1e9, 2, 100, 3) OVER w AS c, dp_running_sum(amount - 3, 1e9, 2, NULL, 19, 'plain') OVER w AS d,
-             dp_running_sum(sensitivity => 2, addend => amount - 3, epsilon => 1e9, mechanism => 'bridge') OVER w AS e,
+             dp_running_sum(sensitivity => 2, addend => amount - 3, epsilon => 1e9, mechanism => 'hat') OVER w AS e,
              dp_running_sum((amount - 3)::smallint, 1e9, 2::smallint) OVER w AS f
       FROM visits WINDOW w AS (PARTITION BY p ORDER BY id DESC)) s;
 -- a frame that grows

@@ -50,10 +50,9 @@ Request request(std::int64_t horizon, double epsilon, std::optional<std::int32_t
 
 const Request kRequests[] = {
     request(1000, 0.3, {}, {}),
-    request(100000, 5, {}, {}), // compared with bridges
+    request(100000, 5, {}, {}), // compared with noise per step
     request(20000, 1, {}, {}),
     request(50000, 1, 40, Mechanism::hat),
-    request(50000, 1, {}, Mechanism::bridge),
 };
 
 TEST(Checkpoint, LeavesAPlannerThatAnswersAsBefore) {

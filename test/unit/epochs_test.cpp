@@ -27,7 +27,7 @@ TEST(Epochs, KeepFractionsOnceTheyHaveThem) {
     for (double epsilon = 0.5; epsilon < 50; epsilon *= 1.7)
         for (const std::optional<std::int32_t> k : {std::optional<std::int32_t>{}, {5}, {14}})
             for (const std::optional<Mechanism> mechanism :
-                 {std::optional<Mechanism>{}, {Mechanism::bridge}, {Mechanism::hat}}) {
+                 {std::optional<Mechanism>{}, {Mechanism::hat}}) {
                 bool before = false;
                 for (int e = 0; e < 12; ++e) {
                     bool here = false;
@@ -76,21 +76,38 @@ double cost(const HatLevels& levels, PrivacyUnit unit) {
            (levels.height > 1 ? kRoundingVariance : 0);
 }
 
-// docs/decisions/bridge.md: up to epsilon 10 an epoch has hats or noise per step; above, where
-// noise per step only just becomes dear, blocks without overlap serve some epochs better.
-TEST(Epochs, TakeBlocksWhereTheyAreBetter) {
-    int blocks = 0;
+// At a large epsilon an epoch has noise per step up to where that becomes dear.
+TEST(Epochs, TakeNoisePerStepWhereItIsBetter) {
+    int flats = 0;
     for (double epsilon = 0.5; epsilon < 32; epsilon *= 1.05)
         for (int epoch = 0; epoch < 14; ++epoch) {
             const Epsilon e(epsilon);
             const HatLevels levels = epoch_levels(epoch, e);
-            EXPECT_LE(cost(levels, e), cost(choose_bridge(epoch_length(epoch), e), e))
+            EXPECT_LE(cost(levels, e), cost(hat_levels(epoch_length(epoch), {}), e))
                 << "epsilon " << epsilon << " epoch " << epoch;
-            const bool is_block = levels.rule == HatLevels::Rule::bridge && levels.height > 1;
-            EXPECT_FALSE(is_block && epsilon <= 10) << "epsilon " << epsilon << " epoch " << epoch;
-            blocks += is_block ? 1 : 0;
+            EXPECT_FALSE(levels.height == 1 && epsilon <= 2) << epsilon << " epoch " << epoch;
+            flats += levels.height == 1 ? 1 : 0;
         }
-    EXPECT_GT(blocks, 5);
+    EXPECT_GT(flats, 50);
+}
+
+// Where noise is so great that hats do not fit, the paper's trees serve an epoch, whatever was
+// asked for: a stream does not end there.
+TEST(Epochs, HaveTreesWhereHatsDoNotFit) {
+    int trees = 0;
+    for (const std::optional<Mechanism> mechanism :
+         {std::optional<Mechanism>{}, {Mechanism::hat}}) {
+        const Request request{kUnbounded, Epsilon(1e-9), {}, mechanism};
+        for (int epoch = 0; epoch < kEpochs; ++epoch) {
+            const MechanismSpec spec = make_mechanism(request, epoch);
+            EXPECT_EQ(spec.is_tree(), !hat_fits(epoch_levels(epoch, request.unit), request.unit));
+            trees += spec.is_tree() ? 1 : 0;
+        }
+        StreamError errors(request);
+        EXPECT_GT(errors.half_width(kMaxHorizon, 0.95), 0);
+    }
+    EXPECT_GT(trees, 4);
+    EXPECT_LT(trees, 2 * kEpochs - 10);
 }
 
 // The table of energies says what is computed without it, and serves every usual epsilon.

@@ -88,48 +88,39 @@ TEST(HatChoice, TakesNoisePerStepForTinyHorizons) {
     EXPECT_EQ(choose_hat(1000, Epsilon(12)).height, 1);
 }
 
-TEST(HatChoice, IsNeverWorseThanTheBestBridge) {
+TEST(HatChoice, IsNeverWorseThanNoisePerStep) {
     for (const double value : {1e-9, 1e-3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0, 1e3, 1e9})
         for (const std::int64_t t : {1, 7, 20, 50, 300, 5000, 100000, 1000000}) {
             const Epsilon epsilon(value);
-            const HatLevels bridge = choose_bridge(t, epsilon);
-            const double slack = bridge.height > 1 ? kRoundingVariance : 0;
-            EXPECT_LE(chosen_mse(t, epsilon),
-                      (hat_levels_mse(bridge, epsilon) + slack) * (1 + 1e-9))
+            const double flat = hat_levels_mse(hat_levels(t, {}), epsilon);
+            EXPECT_LE(chosen_mse(t, epsilon), flat * (1 + 1e-9))
                 << "epsilon " << value << " T " << t;
         }
 }
 
-TEST(HatChoice, FallsBackWhereLatticesDoNotFit) {
+TEST(HatChoice, RefusesWhereLatticesDoNotFit) {
     const Epsilon tiny(1e-9);
-    // First to coarser lattices, at little cost.
+    // First come coarser lattices, at little cost.
     const HatLevels coarse = choose_hat(1000000000, tiny);
-    EXPECT_EQ(coarse.rule, HatLevels::Rule::hat);
+    EXPECT_GT(coarse.height, 1);
     EXPECT_LT(coarse.lattice_bits, 5);
     EXPECT_TRUE(hat_fits(coarse, tiny));
     EXPECT_LT(hat_levels_mse(coarse, tiny) * 1e-18, chosen_mse(1000000000) * kUnit * 1.05);
-    // Then to bridges, whose lattice is the integers.
-    const HatLevels spec = choose_hat(kMaxHorizon, tiny);
-    EXPECT_EQ(spec.rule, HatLevels::Rule::bridge);
-    EXPECT_TRUE(hat_fits(spec, tiny));
-    EXPECT_EQ(choose_hat(kMaxHorizon, Epsilon(1)).rule, HatLevels::Rule::hat);
-    // What is asked for explicitly is refused instead.
-    EXPECT_THROW((void)uniform_hat(HatLevels::Rule::hat, kMaxHorizon, 18, tiny), Error);
-    EXPECT_THROW((void)uniform_hat(HatLevels::Rule::hat, kMaxHorizon, 2, Epsilon(1)), Error);
-    EXPECT_NO_THROW((void)uniform_hat(HatLevels::Rule::hat, 1000000000, 16, tiny));
-    EXPECT_NO_THROW((void)uniform_hat(HatLevels::Rule::bridge, kMaxHorizon, 2, tiny));
-    EXPECT_NO_THROW((void)uniform_hat(HatLevels::Rule::bridge, kMaxHorizon, kMaxRadix, Epsilon(1)));
+    EXPECT_THROW((void)choose_hat(kMaxHorizon, tiny), Error);
+    EXPECT_NO_THROW((void)choose_hat(kMaxHorizon, Epsilon(1)));
+    EXPECT_THROW((void)uniform_hat(kMaxHorizon, 18, tiny), Error);
+    EXPECT_THROW((void)uniform_hat(kMaxHorizon, 2, Epsilon(1)), Error);
+    EXPECT_NO_THROW((void)uniform_hat(1000000000, 16, tiny));
 }
 
 TEST(HatChoice, UniformRadicesAreUniform) {
     for (const std::int32_t k : {2, 3, 14, 19, 20, 101})
-        for (const std::int64_t t : {1, 10, 100, 1000, 12345, 1000000})
-            for (const auto rule : {HatLevels::Rule::bridge, HatLevels::Rule::hat}) {
-                const HatLevels spec = uniform_hat(rule, t, k, Epsilon(1));
-                EXPECT_EQ(spec.rule, rule);
-                for (int l = 1; l < spec.height; ++l)
-                    EXPECT_EQ(spec.level[l - 1].radix, k);
-            }
+        for (const std::int64_t t : {1, 10, 100, 1000, 12345, 1000000}) {
+            const HatLevels spec = uniform_hat(t, k, Epsilon(1));
+            EXPECT_GT(spec.height, 1);
+            for (int l = 1; l < spec.height; ++l)
+                EXPECT_EQ(spec.level[l - 1].radix, k);
+        }
 }
 
 // Where the first knot lies is felt by the first steps alone.
@@ -160,7 +151,7 @@ TEST(HatChoice, ImprovesOnTheHatsOfTheDesign) {
         return hat_max_variance(HatWeightsBlock(spec).get(), kSmall) * kUnit;
     };
     const auto uniform = [](std::int64_t horizon, std::int32_t k) {
-        return uniform_hat(HatLevels::Rule::hat, horizon, k, kSmall);
+        return uniform_hat(horizon, k, kSmall);
     };
     EXPECT_LT(mse(uniform(100000, 25)), 370.9);
     EXPECT_LT(max(uniform(100000, 25)), 531);

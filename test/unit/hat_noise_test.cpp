@@ -34,10 +34,7 @@ public:
         const std::int64_t value = noise_(random_);
         const int level = weights_.spec().level_of(scale);
         const HatNode node{level, next_[level]++};
-        // Bridges have nodes beyond the horizon.
-        if (weights_.spec().rule == HatLevels::Rule::hat) {
-            EXPECT_EQ(scale, weights_.scale_of(node.first, node.second));
-        }
+        EXPECT_EQ(scale, weights_.scale_of(node.first, node.second));
         drawn_[node] = value;
         return value;
     }
@@ -80,11 +77,9 @@ TEST_P(HatNoiseTest, StreamIsLTimesTheNoise) {
             const FixedPoint noise = state.noise->advance(*weights, draw);
             ASSERT_EQ(fraction(noise), by_matrix(*weights, t, draw.drawn())) << "t = " << t;
         }
-        if (GetParam().rule == HatLevels::Rule::hat) {
-            EXPECT_EQ(draw.count(0), GetParam().horizon);
-            for (int l = 1; l < GetParam().height; ++l)
-                EXPECT_EQ(draw.count(l), GetParam().level[l - 1].knots);
-        }
+        EXPECT_EQ(draw.count(0), GetParam().horizon);
+        for (int l = 1; l < GetParam().height; ++l)
+            EXPECT_EQ(draw.count(l), GetParam().level[l - 1].knots);
     }
 }
 
@@ -104,11 +99,10 @@ TEST_P(HatNoiseTest, ForgetsTheNoiseOfPassedSteps) {
             ahead += is_found && node >= t ? 1 : 0;
         }
     }
-    // At the end of a hat mechanism all knots have been used, too.
+    // At the end all knots have been used, too.
     for (const auto& [node, noise] : draw.drawn())
-        ASSERT_TRUE(GetParam().rule != HatLevels::Rule::hat || node.first == 0 ||
-                    memmem(state.block.get(), HatNoise::bytes(*weights), &noise, sizeof noise) ==
-                        nullptr)
+        ASSERT_TRUE(node.first == 0 || memmem(state.block.get(), HatNoise::bytes(*weights), &noise,
+                                              sizeof noise) == nullptr)
             << "level " << node.first << " node " << node.second;
     // That is, the test can see the noise of steps to come, where there is any.
     EXPECT_TRUE(ahead > 0 || GetParam().height == 1 || GetParam().horizon <= 2);
@@ -316,7 +310,7 @@ TEST(HatNoise, ThrowsWhereNoiseLeavesItsInteger) {
     const OwnedWeights weights(hat_levels(100, std::vector<HatShape>{{19, 12}}));
     OwnedNoise state(*weights);
     EXPECT_THROW(state.noise->advance(*weights, [](int) { return std::int64_t{1} << 60; }), Error);
-    const OwnedWeights flat(bridge_levels(100, {}));
+    const OwnedWeights flat(hat_levels(100, {}));
     OwnedNoise sums(*flat);
     const auto draw = [](int) { return std::int64_t{1} << 62; };
     EXPECT_NO_THROW(sums.noise->advance(*flat, draw));
@@ -363,7 +357,6 @@ double in_units(FixedPoint noise) {
 TEST(HatNoise, VarianceIsTheReportedOne) {
     Keystream random;
     const std::vector<HatLevels> specs = {
-        bridge_levels(60, std::vector<std::int32_t>{4, 5}),
         hat_levels(60, std::vector<HatShape>{{5, 4}, {4, 2}}),
         hat_levels(100, std::vector<HatShape>{{19, 12}}),
         hat_levels(24, std::vector<HatShape>{{9, 4, -2}}, HatLevels::End::fading),

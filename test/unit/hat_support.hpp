@@ -1,4 +1,4 @@
-// What the tests of bridge and hat share: plans in memory, and the factorization A = L R in exact
+// What the tests of hats share: plans in memory, and the factorization A = L R in exact
 // rationals, R from the definition of the levels and L from the weights that the code uses.
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace dp_counter {
 
 inline std::ostream& operator<<(std::ostream& out, const HatLevels& spec) {
-    out << (spec.rule == HatLevels::Rule::hat ? "hat" : "bridge") << " T = " << spec.horizon;
+    out << "hat T = " << spec.horizon;
     for (int l = 1; l < spec.height; ++l)
         out << " (" << spec.level[l - 1].radix << ", " << spec.level[l - 1].offset << ", "
             << spec.level[l - 1].knots << ")";
@@ -153,23 +153,14 @@ inline std::vector<HatLevels> fading_specs() {
     };
 }
 
-/// Bridges and hats of all sorts: few and many levels, edges, unequal and tiny radices.
+/// Hats of all sorts: no, few and many levels, edges, unequal and tiny radices.
 inline std::vector<HatLevels> sample_specs() {
-    const auto bridge = [](std::int64_t horizon, std::vector<std::int32_t> radices) {
-        return bridge_levels(horizon, radices);
-    };
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
         return hat_levels(horizon, shapes);
     };
     std::vector<HatLevels> specs = {
-        bridge(1, {}),
-        bridge(10, {}),
-        bridge(13, {5}),
-        bridge(60, {4, 5}),
-        bridge(81, {3, 3, 3}),
-        bridge(37, {3, 4}),
-        bridge(29, {2, 2, 2, 2}),
-        bridge(100, {19}),
+        hat(1, {}),
+        hat(10, {}),
         hat(1, {{16, 8}}),
         hat(2, {{2, 0}}),
         hat(9, {{16, 8}}),

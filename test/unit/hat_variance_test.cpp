@@ -1,4 +1,4 @@
-// The reported errors against enumeration, the bridge's closed form, and the design's tables.
+// The reported errors against enumeration and the design's tables.
 #include "core/hat/hat_variance.hpp"
 
 #include <cmath>
@@ -65,8 +65,6 @@ TEST(HatVariance, AgreesWithEnumerationOnLargerTrees) {
                    HatLevels::End::fading),
         hat_levels(20011, std::vector<HatShape>{{5, 3}, {4, 3}, {7, 4}, {3, 2}, {9, 4, -2}},
                    HatLevels::End::fading),
-        bridge_levels(20011, std::vector<std::int32_t>{13, 13, 14}),
-        bridge_levels(9999, std::vector<std::int32_t>{100}),
     };
     for (const HatLevels& spec : specs) {
         const OwnedWeights weights(spec);
@@ -91,86 +89,6 @@ TEST(HatVariance, SamplesWideCellsWithinATenthOfAPercent) {
     for (std::int64_t t = 1; t <= spec.horizon; ++t)
         sum += hat_variance_at(*weights, kSmall, t);
     EXPECT_NEAR(hat_mse(*weights, kSmall) * static_cast<double>(spec.horizon) / sum, 1, 1e-3);
-}
-
-// Var_t = V (sum over the levels of d + s^2 - (d + s)^2 / r, and d + s^2 on top), t = block (d +
-// s).
-TEST(HatVariance, BridgeHasItsClosedForm) {
-    const std::vector<std::int32_t> radices = {7, 5, 6};
-    const HatLevels spec = bridge_levels(1000, radices);
-    const OwnedWeights weights(spec);
-    for (std::int64_t t = 1; t <= 1000; ++t) {
-        double energy = 0;
-        std::int64_t block = 1;
-        for (std::size_t l = 0; l <= radices.size(); ++l) {
-            const std::int64_t r = l < radices.size() ? radices[l] : 0;
-            const std::int64_t place = r == 0 ? t : t % (block * r);
-            const auto d = static_cast<double>(place / block);
-            const double s = static_cast<double>(place % block) / static_cast<double>(block);
-            energy += d + s * s;
-            if (r != 0)
-                energy -= (d + s) * (d + s) / static_cast<double>(r);
-            block *= r == 0 ? 1 : r;
-        }
-        ASSERT_NEAR(hat_variance_at(*weights, kSmall, t) * kUnit, 2 * 16 * energy, 2e-3) << t;
-    }
-}
-
-// Beyond what is enumerated: against all steps, at radices of all sizes. (Fuzzing found a maximum
-// below the mean.)
-TEST(HatVariance, FindsTheGreatestVarianceOfABridge) {
-    for (const std::int64_t horizon : {5000, 9731, 20000, 65536, 98143})
-        for (const std::vector<std::int32_t>& radices :
-             std::vector<std::vector<std::int32_t>>{{3000},
-                                                    {4865},
-                                                    {65535},
-                                                    {300},
-                                                    {70, 70},
-                                                    {5, 900},
-                                                    {900, 5},
-                                                    {17, 3, 40},
-                                                    {19, 19},
-                                                    {7, 7, 7, 7},
-                                                    {3, 3, 3, 3, 3, 3, 3, 3},
-                                                    std::vector<std::int32_t>(12, 2)}) {
-            const OwnedWeights weights(bridge_levels(horizon, radices));
-            double greatest = 0;
-            for (std::int64_t t = 1; t <= horizon; ++t)
-                greatest = std::max(greatest, hat_variance_at(*weights, kSmall, t));
-            const double found = hat_max_variance(*weights, kSmall);
-            EXPECT_LE(found, greatest * (1 + 1e-12));
-            EXPECT_GE(found, greatest * (1 - 1e-3)) << horizon << " " << (*weights).spec();
-        }
-}
-
-struct Row {
-    std::int64_t horizon;
-    std::vector<std::int32_t> radices;
-    double mse, max;
-};
-
-TEST(HatVariance, ReproducesTheBridgesOfTheDesign) {
-    const Row rows[] = {
-        {100, {19}, 44.9, 72},
-        {1000, {14, 14}, 123.2, 198},
-        {10000, {13, 13, 14}, 262.9, 408},
-        {100000, {23, 23, 23}, 481.9, 768},
-        // The design's maxima from here on (1222, 1845, 3766) come from samples. These do not: the
-        // variance's formula at every step, in a program of its own.
-        {1000000, {20, 20, 20, 20}, 786.8, 1224.5},
-        {10000000, {18, 18, 18, 18, 18}, 1206.4, 1852.4},
-        {1000000000, {15, 15, 15, 15, 15, 16, 16}, 2455.5, 3774.3},
-    };
-    for (const Row& row : rows) {
-        const OwnedWeights weights(bridge_levels(row.horizon, row.radices));
-        EXPECT_NEAR(hat_mse(*weights, kSmall) * kUnit, row.mse, 0.06) << row.horizon;
-        const double max = hat_max_variance(*weights, kSmall) * kUnit;
-        EXPECT_GE(max, 0.999 * row.max - 0.06) << row.horizon;
-        EXPECT_LE(max, row.max + 0.51) << row.horizon;
-        // And the chooser finds bridges at least as good.
-        EXPECT_LE(hat_levels_mse(choose_bridge(row.horizon, kSmall), kSmall) * kUnit,
-                  row.mse + 0.06);
-    }
 }
 
 struct HatRowOfDesign {

@@ -81,8 +81,6 @@ TEST_P(HatWeightsTest, WhatAFadingTopLeavesGoesToTheLevelsBelow) {
         const std::int64_t nodes = l == 0 ? spec.horizon : spec.level[l - 1].knots;
         const bool shares = l + 1 < spec.height && l + 1 + spec.fade_levels() >= spec.height;
         for (std::int64_t k = 0; k < nodes; ++k) {
-            if (spec.rule == HatLevels::Rule::bridge && l == 0)
-                break; // its last block has children beyond the horizon
             const mpq_class left = test::left_by_top(*weights, l, k);
             if (spec.end == HatLevels::End::level) {
                 ASSERT_EQ(left, 0);
@@ -165,11 +163,11 @@ TEST(HatLevelsTest, RefusesWhatIsOutOfRange) {
     const auto hat = [](std::int64_t horizon, std::vector<HatShape> shapes) {
         return hat_levels(horizon, shapes);
     };
-    EXPECT_THROW((void)bridge_levels(0, {}), Error);
-    EXPECT_THROW((void)bridge_levels(kMaxHorizon + 1, {}), Error);
-    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>{1}), Error);
-    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>{kMaxRadix + 1}), Error);
-    EXPECT_THROW((void)bridge_levels(10, std::vector<std::int32_t>(63, 2)), Error);
+    EXPECT_THROW((void)hat(0, {}), Error);
+    EXPECT_THROW((void)hat(kMaxHorizon + 1, {}), Error);
+    EXPECT_EQ(hat(kMaxHorizon, {}).height, 1);
+    EXPECT_EQ(hat_levels(10, {}, HatLevels::End::fading), hat(10, {})); // there is nothing to fade
+    EXPECT_THROW((void)hat(10, std::vector<HatShape>(1000, {2, 1})), Error);
     EXPECT_THROW((void)hat(10, {{1, 0}}), Error);
     EXPECT_THROW((void)hat(10, {{kMaxHatRadix + 1, 0}}), Error);
     EXPECT_THROW((void)hat(10, {{4, -1}}), Error);

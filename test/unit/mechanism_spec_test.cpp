@@ -61,7 +61,8 @@ TEST(MechanismSpec, OneLevelIsBestForTinyHorizons) {
 }
 
 // Up to 2000 steps the default is at most as bad as noise per step, as two levels of blocks of any
-// length, bridged or not, and as it was itself. The first two from their definitions.
+// length, for a usual epsilon with a line between the blocks' ends too, and as it was itself. The
+// first two from their definitions.
 TEST(MechanismSpec, NothingSimpleIsBetterForShortStreams) {
     constexpr double kBeforeFading[] = {
 #include "unit/errors_before_fading.inc"
@@ -76,24 +77,22 @@ TEST(MechanismSpec, NothingSimpleIsBetterForShortStreams) {
         std::vector<double> blocks(kMost + 1, HUGE_VAL);
         for (int length = 2; length <= kMost; ++length) {
             double nodes = 0;
-            double bridged = 0;
+            double lines = 0;
             for (int t = 1; t <= kMost; ++t) {
                 const double whole = t / length; // NOLINT(bugprone-integer-division)
                 const double rest = t % length;
                 const double part = rest / length;
                 nodes += whole + rest;
-                bridged += whole + part * part + rest - rest * part;
-                blocks[t] = std::min({blocks[t], nodes / t, bridged / t});
+                lines += whole + part * part + rest - rest * part;
+                const double best = epsilon > 2 ? nodes : std::min(nodes, lines);
+                blocks[t] = std::min(blocks[t], best / t);
             }
         }
         for (int t = 1; t <= kMost; ++t) {
             const double mse = make_mechanism(request(t, epsilon)).mse();
             const double slack = 1e-5 * mse;
             EXPECT_LE(mse, node(epsilon, 1) * (t + 1) / 2 + slack) << t << " " << epsilon;
-            // (At a large epsilon the best bridge is looked for among a sample of lengths.)
-            EXPECT_LE(mse,
-                      node(epsilon, 2) * blocks[t] * (epsilon > 2 ? 1.01 : 1) + 1 / 12.0 + slack)
-                << t << " " << epsilon;
+            EXPECT_LE(mse, node(epsilon, 2) * blocks[t] + 1 / 12.0 + slack) << t << " " << epsilon;
             if (epsilon == 1) {
                 EXPECT_LE(mse, kBeforeFading[t - 1] * (1 + 1e-5)) << t;
             }
@@ -134,8 +133,7 @@ TEST(MechanismSpec, RefusesWhatIsOutOfRange) {
 }
 
 TEST(MechanismSpec, NamesRoundTrip) {
-    for (const Mechanism mechanism :
-         {Mechanism::subtraction, Mechanism::plain, Mechanism::bridge, Mechanism::hat})
+    for (const Mechanism mechanism : {Mechanism::subtraction, Mechanism::plain, Mechanism::hat})
         EXPECT_EQ(mechanism_from_name(mechanism_name(mechanism)), mechanism);
 }
 

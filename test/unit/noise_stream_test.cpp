@@ -91,7 +91,7 @@ TEST(NoiseStream, EndsAtItsHorizon) {
 
 TEST(NoiseStream, EndsWhereverItsHorizonCutsOffWhatIsDrawnAtATime) {
     Keystream random;
-    for (const auto mechanism : {Mechanism::subtraction, Mechanism::bridge})
+    for (const auto mechanism : {Mechanism::subtraction, Mechanism::hat})
         for (const std::int64_t horizon : {1, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 97}) {
             Stream stream(request(horizon, 1e9, 3, mechanism));
             std::int64_t count = 0;

@@ -106,7 +106,7 @@ Request request(std::int64_t horizon, double epsilon, std::optional<Mechanism> m
 }
 
 constexpr std::optional<Mechanism> kMechanisms[] = {
-    Mechanism::subtraction, Mechanism::plain, Mechanism::bridge, Mechanism::hat, {}};
+    Mechanism::subtraction, Mechanism::plain, Mechanism::hat, {}};
 
 TEST(OutOfMemory, LeavesNothingBehindWhenAPlanIsMade) {
     for (const auto& mechanism : kMechanisms)

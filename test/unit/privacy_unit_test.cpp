@@ -39,7 +39,6 @@ TEST(PrivacyUnit, ScalesNoiseByTheSensitivity) {
 TEST(PrivacyUnit, IsAsGoodAsALesserEpsilon) {
     for (const std::optional<Mechanism> mechanism : {std::optional<Mechanism>{},
                                                      {Mechanism::hat},
-                                                     {Mechanism::bridge},
                                                      {Mechanism::subtraction},
                                                      {Mechanism::plain}})
         for (const std::int64_t horizon : {std::int64_t{7}, std::int64_t{300}, kUnbounded})
@@ -89,7 +88,7 @@ TEST(PrivacyUnit, RefusesScalesAboveTheGreatest) {
     EXPECT_NO_THROW(PrivacyUnit(Epsilon(1e-9)).require_scale(63)); // the extreme of counts
 
     for (const std::optional<Mechanism> mechanism :
-         {std::optional<Mechanism>{}, {Mechanism::hat}, {Mechanism::bridge}, {Mechanism::plain}})
+         {std::optional<Mechanism>{}, {Mechanism::hat}, {Mechanism::plain}})
         for (const std::int64_t horizon : {std::int64_t{1}, std::int64_t{1000}, kUnbounded})
             EXPECT_EQ(message_of({horizon, PrivacyUnit(Epsilon(0.5), most), {}, mechanism}),
                       "height times sensitivity over epsilon must be at most 2^36, not 1 times "

@@ -28,8 +28,6 @@ const std::vector<Request> kRequests = {
     {100, Epsilon(2.0), 2, Mechanism::plain},
     {1000, Epsilon(1.0), 19, Mechanism::subtraction},
     {1000, Epsilon(1.0), {}, Mechanism::plain},
-    {100, Epsilon(1.0), 7, Mechanism::bridge},
-    {300, Epsilon(0.3), {}, Mechanism::bridge},
     {100, Epsilon(1.0), {}, Mechanism::hat},
     {1000, Epsilon(0.2), {}, Mechanism::hat},
     {777, Epsilon(1.0), 6, Mechanism::hat},
@@ -81,9 +79,9 @@ TEST(ReleaseError, EqualClassesHaveEqualNoise) {
                 }
     }
     const ReleaseError hat(make_mechanism({1000, Epsilon(1.0), {}, Mechanism::hat}));
-    const ReleaseError bridge(make_mechanism({1000, Epsilon(1.0), {}, Mechanism::bridge}));
+    const ReleaseError uniform(make_mechanism({1000, Epsilon(1.0), 14, Mechanism::hat}));
     const ReleaseError longer(make_mechanism({1001, Epsilon(1.0), {}, Mechanism::hat}));
-    EXPECT_FALSE(hat.noise_class(5) == bridge.noise_class(5));
+    EXPECT_FALSE(hat.noise_class(5) == uniform.noise_class(5));
     EXPECT_FALSE(hat.noise_class(5) == longer.noise_class(5));
     EXPECT_FALSE(hat.noise_class(5) == hat.noise_class(6));
 }
@@ -91,8 +89,8 @@ TEST(ReleaseError, EqualClassesHaveEqualNoise) {
 TEST(ReleaseError, DescribesThePlan) {
     const ReleaseError tree(make_mechanism({1000, Epsilon(1.0), 19, Mechanism::subtraction}));
     EXPECT_EQ(tree.radices(), (std::vector<std::int32_t>{19, 19, 19}));
-    const ReleaseError bridge(make_mechanism({1000, Epsilon(1.0), 14, Mechanism::bridge}));
-    EXPECT_EQ(bridge.radices(), (std::vector<std::int32_t>{14, 14}));
+    const ReleaseError hat(make_mechanism({1000, Epsilon(1.0), 14, Mechanism::hat}));
+    EXPECT_EQ(hat.radices(), (std::vector<std::int32_t>{14, 14}));
     const ReleaseError flat(make_mechanism({5, Epsilon(1.0), {}, Mechanism::hat}));
     EXPECT_TRUE(flat.radices().empty());
 
@@ -146,8 +144,8 @@ TEST(Forecast, KeepsRequestsAndEpochsApart) {
         {kUnbounded, Epsilon(0.5), {}, {}},
         {kUnbounded, Epsilon(0.5), 19, {}},
         {kUnbounded, Epsilon(0.5), 40, {}},
-        {kUnbounded, Epsilon(0.5), 19, Mechanism::bridge},
-        {kUnbounded, Epsilon(0.5), {}, Mechanism::bridge},
+        {kUnbounded, Epsilon(0.5), 19, Mechanism::hat},
+        {kUnbounded, Epsilon(0.5), {}, Mechanism::plain},
         {kUnbounded, Epsilon(0.25), 19, {}},
         {kUnbounded, PrivacyUnit(Epsilon(0.5), 3), 19, {}},
     };
@@ -185,7 +183,7 @@ TEST(Forecast, IntervalsCoverTheCountAsOftenAsTheySay) {
     for (const double epsilon : {0.1, 1.0, 20.0}) {
         cases.push_back({{30, Epsilon(epsilon), 5, Mechanism::subtraction}, {3, 17, 30}});
         cases.push_back({{30, Epsilon(epsilon), 3, Mechanism::plain}, {1, 26, 30}});
-        cases.push_back({{30, Epsilon(epsilon), 4, Mechanism::bridge}, {2, 23, 30}});
+        cases.push_back({{30, Epsilon(epsilon), 4, Mechanism::hat}, {2, 23, 30}});
         cases.push_back({{30, Epsilon(epsilon), 5, Mechanism::hat}, {4, 19, 30}});
     }
     Keystream random;

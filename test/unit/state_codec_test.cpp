@@ -30,7 +30,6 @@ void for_each_counter(const std::function<void(Counter&)>& check) {
             for (const std::optional<Mechanism> mechanism : {std::optional<Mechanism>{},
                                                              {Mechanism::plain},
                                                              {Mechanism::subtraction},
-                                                             {Mechanism::bridge},
                                                              {Mechanism::hat}}) {
                 Counter counter(counter_request(horizon, 0.7, k, mechanism));
                 check(counter);
@@ -77,8 +76,8 @@ struct Shape {
 
 const std::vector<Shape> kShapes{
     {{2}, Mechanism::plain},  {{3}, Mechanism::subtraction}, {{4}, Mechanism::subtraction},
-    {{19}, Mechanism::plain}, {{4}, Mechanism::bridge},      {{5}, Mechanism::hat},
-    {{3}, Mechanism::hat},    {{}, Mechanism::hat},          {{}, Mechanism::bridge},
+    {{19}, Mechanism::plain}, {{4}, Mechanism::hat},         {{5}, Mechanism::hat},
+    {{3}, Mechanism::hat},    {{}, Mechanism::hat},
 };
 
 TEST(StateCodec, ReadsWhatItWrote) {
@@ -379,7 +378,10 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
         expect_corrupt(with(good, kEpochRadix, k));
     }
     expect_corrupt(with<std::int32_t>(good, kEpochRadix, 65535)); // another shape
-    expect_corrupt(with<std::uint8_t>(good, kMechanism, 77));
+    for (const std::uint8_t mechanism : {3, 77}) {
+        expect_corrupt(with(good, kMechanism, mechanism));
+        expect_corrupt(with(good, kEpochMechanism, mechanism));
+    }
     expect_corrupt(with<std::uint8_t>(good, kEpochMechanism, 255));
     expect_corrupt(with<std::uint8_t>(good, kEpochMechanism, 1)); // another shape
     for (const std::int64_t step : {-1L, 0L, 13L, 15L, 101L, kMost})
@@ -419,6 +421,11 @@ TEST(StateCodec, RefusesAShapeThatNoPlanHas) {
               std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
             expect_corrupt(with(good, at + 8, knots));
     }
+    Counter per_step(counter_request(5, 1, {}, Mechanism::hat)); // nothing to fade or to share
+    ASSERT_EQ(per_step.state().spec().height, 1);
+    expect_corrupt(with<std::uint8_t>(per_step.encode(), kEnd, 1));
+    for (const std::uint8_t bits : {1, 2, 6, 255})
+        expect_corrupt(with(per_step.encode(), kLattice, bits));
 }
 
 // Found by fuzzing: so few knots that the last one's cell has millions of children, all in tables.

@@ -146,11 +146,11 @@ TEST(StreamError, DifferencesHaveTheVarianceOfTheStreamsOwnNoise) {
     for (const Request& request : {Request{60, Epsilon(0.5), 5, Mechanism::subtraction},
                                    Request{100, Epsilon(0.1), 14, Mechanism::subtraction},
                                    Request{40, Epsilon(2.0), 2, Mechanism::plain},
-                                   Request{100, Epsilon(1.0), 7, Mechanism::bridge},
+                                   Request{100, Epsilon(1.0), 7, Mechanism::hat},
                                    Request{150, Epsilon(0.3), {}, Mechanism::hat},
                                    Request{77, Epsilon(1.0), 4, Mechanism::hat},
                                    Request{9, Epsilon(1.0), {}, Mechanism::hat}, unbounded(0.5),
-                                   unbounded(0.5, 7), unbounded(1, 4, Mechanism::bridge)}) {
+                                   unbounded(0.5, 7), unbounded(1, 4, Mechanism::hat)}) {
         const std::int64_t steps = request.horizon == kUnbounded ? 130 : request.horizon;
         const Response response(request, steps);
         StreamError errors(request);
@@ -187,9 +187,9 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
          {Request{60, Epsilon(0.5), 5, Mechanism::subtraction},
           Request{60, Epsilon(1), 3, Mechanism::plain}, Request{150, Epsilon(0.5), {}, {}},
           Request{150, Epsilon(3), {}, Mechanism::hat},
-          Request{60, Epsilon(0.3), 7, Mechanism::bridge},
+          Request{60, Epsilon(0.3), 7, Mechanism::hat},
           // between steps 7 and 8 two roundings make one of a change below 1/2, in 18 of 100 runs
-          Request{150, Epsilon(10), 5, Mechanism::bridge}}) {
+          Request{150, Epsilon(10), 5, Mechanism::hat}}) {
         const PreparedMechanism& prepared = cache.prepare(request);
         StreamError errors(request);
         std::vector<uint128> block(NoiseEngine::bytes(prepared) / sizeof(uint128) + 1);

@@ -2,7 +2,6 @@
 -- best factorizations known, found by numerical optimization of all nodes.
 SELECT horizon,
        max(mse) FILTER (WHERE mechanism = 'hat') * 1e-6 AS hat,
-       max(mse) FILTER (WHERE mechanism = 'bridge') * 1e-6 AS bridge,
        max(mse) FILTER (WHERE mechanism = 'subtraction, best k') * 1e-6 AS subtraction,
        max(mse) FILTER (WHERE mechanism = 'subtraction, k = 19') * 1e-6 AS k19,
        max(mse) FILTER (WHERE mechanism = 'noise per step') * 1e-6 AS per_step,

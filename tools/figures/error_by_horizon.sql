@@ -1,7 +1,6 @@
 -- Mean squared error against the horizon, epsilon = 1.
 SELECT horizon,
        max(mse) FILTER (WHERE mechanism = 'hat') AS hat,
-       max(mse) FILTER (WHERE mechanism = 'bridge') AS bridge,
        max(mse) FILTER (WHERE mechanism = 'subtraction, best k') AS subtraction,
        max(mse) FILTER (WHERE mechanism = 'subtraction, k = 19') AS k19,
        max(mse) FILTER (WHERE mechanism = 'plain, best k') AS plain,

@@ -29,14 +29,14 @@ struct NoiseClass {
 /// <= since <= t <= horizon; at step 0 nothing has been counted and the release is exact. Other
 /// steps throw Error (parameter).
 ///
-/// Bridge and hat round a fraction to an integer. That is counted as 1/12 in every variance, which
+/// Hats round a fraction to an integer. That is counted as 1/12 in every variance, which
 /// is right wherever the noise is spread over several integers; it is less where epsilon is so
 /// large that most releases have no noise at all.
 class ReleaseError {
 public:
     explicit ReleaseError(std::shared_ptr<const PreparedMechanism> prepared);
 
-    /// For bridge and hat it computes the tables of weights: some microseconds to milliseconds.
+    /// For hats it computes the tables of weights: some microseconds to milliseconds.
     explicit ReleaseError(const MechanismSpec& spec);
 
     [[nodiscard]] const MechanismSpec& spec() const noexcept { return prepared_->spec(); }
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0) const;
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0) const;
 
-    /// Trees: k for every digit. Bridge and hat: the distance of the nodes of each level above the
+    /// Trees: k for every digit. Hats: the distance of the nodes of each level above the
     /// steps, counted in nodes of the level below, steps first.
     [[nodiscard]] std::vector<std::int32_t> radices() const;
 

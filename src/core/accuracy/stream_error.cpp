@@ -29,8 +29,10 @@ void StreamError::check(std::int64_t t, std::int64_t since) const {
 }
 
 bool StreamError::is_rounded(std::int64_t t) {
-    const int begun = epochs_begun(request_.horizon, t);
-    return begun > 0 && epoch(begun - 1).spec().is_fractional();
+    for (int e = epochs_begun(request_.horizon, t) - 1; e >= 0; --e) // what is carried is as well
+        if (epoch(e).spec().is_fractional())
+            return true;
+    return false;
 }
 
 template <class Visit>

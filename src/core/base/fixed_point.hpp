@@ -1,5 +1,5 @@
-// The noise of a release before it is rounded. Bridge and hat weigh whole noise values with binary
-// fractions, so it is a whole number of small units; it is rounded once, in the release.
+// The noise of a release before it is rounded. Hats weigh whole noise values with binary fractions,
+// so it is a whole number of small units; it is rounded once, in the release.
 #pragma once
 
 #include <cstdint>

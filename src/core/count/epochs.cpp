@@ -89,11 +89,10 @@ std::int64_t steps_of_epoch(std::int64_t horizon, int epoch, std::int64_t t) noe
 
 HatLevels epoch_levels(int epoch, PrivacyUnit unit) {
     const HatLevels usual = usual_levels(epoch, unit);
-    const bool fits = hat_fits(usual, unit);
-    if (fits && is_nearly_continuous(unit))
+    const HatLevels flat = hat_levels(epoch_length(epoch), {});
+    if (is_nearly_continuous(unit) || !hat_fits(flat, unit))
         return usual;
-    const HatLevels bridge = choose_bridge(epoch_length(epoch), unit);
-    return fits && cost(usual, unit) <= cost(bridge, unit) ? usual : bridge;
+    return cost(usual, unit) <= cost(flat, unit) ? usual : flat;
 }
 
 } // namespace dp_counter

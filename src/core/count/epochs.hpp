@@ -33,7 +33,7 @@ inline constexpr int kEpochs = 19;
 
 /// The mechanism of an epoch, with fewer top nodes than for a stream that ends with it, since the
 /// noise of its total stays. Where one has fractions, so have all that follow: longer epochs want
-/// more levels.
+/// more levels. They may not fit (hat_fits).
 [[nodiscard]] HatLevels epoch_levels(int epoch, PrivacyUnit unit);
 
 } // namespace dp_counter

@@ -19,9 +19,8 @@ struct Name {
     const char* text;
 };
 
-constexpr std::array<Name, 4> kNames{{
+constexpr std::array<Name, 3> kNames{{
     {Mechanism::hat, "hat"},
-    {Mechanism::bridge, "bridge"},
     {Mechanism::subtraction, "subtraction"},
     {Mechanism::plain, "plain"},
 }};
@@ -67,18 +66,13 @@ MechanismSpec best_tree(const Request& request, Mechanism mechanism) {
 }
 
 MechanismSpec with_levels(const Request& request, std::int32_t radix, const HatLevels& levels) {
-    const Mechanism mechanism =
-        levels.rule == HatLevels::Rule::hat ? Mechanism::hat : Mechanism::bridge;
-    return {mechanism, radix, levels.height, request.horizon, request.unit, levels};
+    return {Mechanism::hat, radix, levels.height, request.horizon, request.unit, levels};
 }
 
 MechanismSpec with_radix(const Request& request, std::int32_t radix) {
     const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
-    if (mechanism == Mechanism::bridge || mechanism == Mechanism::hat) {
-        const auto rule =
-            mechanism == Mechanism::hat ? HatLevels::Rule::hat : HatLevels::Rule::bridge;
-        return with_levels(request, radix, uniform_hat(rule, request.horizon, radix, request.unit));
-    }
+    if (mechanism == Mechanism::hat)
+        return with_levels(request, radix, uniform_hat(request.horizon, radix, request.unit));
     const int height = digits_of(mechanism, radix).height(request.horizon);
     return {mechanism, radix, height, request.horizon, request.unit, {}};
 }
@@ -154,15 +148,8 @@ MechanismSpec make_bounded_plan(const Request& request) {
         return with_radix(request, *request.radix);
     if (!request.mechanism)
         return best_of_all(request);
-    switch (*request.mechanism) {
-    case Mechanism::bridge:
-        return with_levels(request, 0, choose_bridge(request.horizon, request.unit));
-    case Mechanism::hat:
+    if (*request.mechanism == Mechanism::hat)
         return with_levels(request, 0, choose_hat(request.horizon, request.unit));
-    case Mechanism::subtraction:
-    case Mechanism::plain:
-        break;
-    }
     return best_tree(request, *request.mechanism);
 }
 
@@ -174,6 +161,7 @@ MechanismSpec make_epoch_mechanism(const Request& request, int epoch) {
         const HatLevels levels = epoch_levels(epoch, request.unit);
         if (hat_fits(levels, request.unit))
             return with_levels(bounded, 0, levels);
+        bounded.mechanism.reset(); // trees go on where hats no longer fit
     }
     return make_bounded_plan(bounded);
 }

@@ -16,7 +16,6 @@ namespace dp_counter {
 enum class Mechanism : std::uint8_t {
     subtraction, ///< k-ary tree with negative digits: the paper's Algorithm 2, odd and even k
     plain,       ///< k-ary tree without subtraction; k = 2 is the binary tree mechanism
-    bridge,      ///< the same tree, every node's noise weighted along a line between block ends
     hat,         ///< overlapping nodes with least-squares weights: the most accurate
 };
 
@@ -44,11 +43,11 @@ struct Request {
 /// epsilon. (Of less where a bit has less weight in the levels above: hat_levels.hpp.)
 struct MechanismSpec {
     Mechanism mechanism;
-    std::int32_t radix; ///< k; 0 for a bridge or hats with chosen, perhaps unequal, radices
+    std::int32_t radix; ///< k; 0 for hats with chosen, perhaps unequal, radices
     int height;
     std::int64_t horizon;
     PrivacyUnit unit;
-    HatLevels levels; ///< of bridge and hat
+    HatLevels levels; ///< of hat
 
     /// Whether it is one of the paper's mechanisms, described by digits().
     [[nodiscard]] bool is_tree() const noexcept {
@@ -63,8 +62,8 @@ struct MechanismSpec {
     /// Of subtraction and plain.
     [[nodiscard]] DigitSystem digits() const;
 
-    /// Whether its noise has fractions, so that a release is rounded: bridge and hat with nodes
-    /// above the steps.
+    /// Whether its noise has fractions, so that a release is rounded: hat with nodes above
+    /// the steps.
     [[nodiscard]] bool is_fractional() const noexcept { return !is_tree() && height > 1; }
 
     /// What the noise of a node with this number of a scale is drawn from. The paper's mechanisms
@@ -84,8 +83,8 @@ struct MechanismSpec {
 /// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
 /// the smaller radix, then to the smaller state: equal requests always have equal mechanisms.
 /// Throws Error (parameter) for values out of range. Of an unbounded request it is the mechanism of
-/// epoch number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp); others have epoch 0
-/// alone.
+/// epoch number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp): hats, also where they
+/// were asked for, become trees where they no longer fit. Others have epoch 0 alone.
 [[nodiscard]] MechanismSpec make_mechanism(const Request& request, int epoch = 0);
 
 } // namespace dp_counter

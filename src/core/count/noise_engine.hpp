@@ -1,8 +1,7 @@
 // The noise of a stream whose mechanism is known at run time only.
 //
 // One engine per family of mechanisms. An engine is a trivially copyable object in a block whose
-// size follows from the mechanism alone; TreeNoise serves the paper's mechanisms, HatNoise bridge
-// and hat.
+// size follows from the mechanism alone; TreeNoise serves the paper's mechanisms, HatNoise hats.
 #pragma once
 
 #include <cstddef>

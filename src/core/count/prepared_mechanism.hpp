@@ -12,7 +12,7 @@
 
 namespace dp_counter {
 
-/// A mechanism, the samplers of its nodes and, for bridge and hat, the tables of its weights: what
+/// A mechanism, the samplers of its nodes and, for hats, the tables of its weights: what
 /// the noise is made of and what its errors are computed from. Public values alone, shared by all
 /// streams of one shape. Making one takes some microseconds; samplers and rows of weights are made
 /// when a stream comes to them, all in up to some 100 (horizons near 1e9). See mechanism_cache.hpp.
@@ -36,7 +36,7 @@ public:
 
     /// The variance of the noise at step t less that at step `since`, 0 <= since <= t <= horizon,
     /// before either is rounded. For since = 0, where there is no noise, in 0.1 microseconds for
-    /// trees, up to 1 for bridge and hat; else up to 10.
+    /// trees, up to 1 for hats; else up to 10.
     [[nodiscard]] double exact_variance_at(std::int64_t t, std::int64_t since = 0) const;
 
     /// Null for the paper's mechanisms.

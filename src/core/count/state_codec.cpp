@@ -22,13 +22,6 @@ bool is_mechanism(std::uint8_t value) {
 /// The spec that has these levels, made as every spec is: what cannot be made is refused.
 HatLevels make_spec(const HatLevels& stored) {
     const std::span levels(stored.level, static_cast<std::size_t>(stored.height - 1));
-    if (stored.rule == HatLevels::Rule::bridge) {
-        std::vector<std::int32_t> radices;
-        radices.reserve(levels.size());
-        for (const HatLevel& level : levels)
-            radices.push_back(level.radix);
-        return bridge_levels(stored.horizon, radices);
-    }
     std::vector<HatShape> shapes;
     for (const HatLevel& level : levels) {
         shapes.push_back({level.radix, level.offset});
@@ -130,7 +123,6 @@ MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
         return spec;
     }
     HatLevels stored{};
-    stored.rule = mechanism == Mechanism::hat ? HatLevels::Rule::hat : HatLevels::Rule::bridge;
     stored.horizon = horizon;
     constexpr auto last_end = static_cast<std::uint8_t>(HatLevels::End::fading);
     stored.end = static_cast<HatLevels::End>(reader.integer<std::uint8_t>(0, last_end));

@@ -9,15 +9,15 @@
 //    14  f64      epsilon
 //    22  i64      sensitivity
 //    30  i32      radix (k); 0: chosen
-//    34  u8       mechanism: 0 subtraction, 1 plain, 2 bridge, 3 hat; 255: chosen
+//    34  u8       mechanism: 0 subtraction, 1 plain, 2 hat; 255: chosen
 //   the mechanism of the epoch (of the counter, where it has a horizon):
 //    35  u8       mechanism, as above
 //    36  i32      radix; 0: that of each level is its own
 //    40  i64      horizon: steps of the epoch
-//   only where that is a bridge or a hat:
+//   only where that is a hat:
 //    48  u8       end: 0 level, 1 fading
 //    49  u8       lattice bits
-//    50  u8       levels above the steps
+//    50  u8       levels above the steps; 0: noise per step
 //    51           for each of them 16 bytes: radix i32, offset i32, knots i64
 //   from here on after these, at P = 48, or 51 + 16 * levels:
 //     P  i64      step
@@ -34,7 +34,7 @@
 // The engine's integers, levels from the steps up, with -s the lowest digit (plain: s = 0):
 //   trees: the sum of the live nodes; for each level its digit, the sum of its nodes, and but for
 //     the top level s nodes to be subtracted (0: none)
-//   bridge, hat: the step; of settled_, held_ and slope_ (hat_noise.hpp) the upper and then the
+//   hat: the step; of settled_, held_ and slope_ (hat_noise.hpp) the upper and then the
 //     lower 64 bits; for each level above the steps the 6 knots of its window, the partial knot,
 //     cell, tick, ticks, head, tail, and the children that wait, as many as its queue has room for
 //

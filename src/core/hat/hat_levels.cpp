@@ -28,18 +28,6 @@ void require_range(const char* what, std::int64_t value, std::int64_t low, std::
         throw_range(what, value, low, high);
 }
 
-HatLevels base_levels(HatLevels::Rule rule, std::int64_t horizon, std::size_t levels) {
-    require_range("horizon", horizon, 1, kMaxHorizon);
-    if (levels >= static_cast<std::size_t>(HatLevels::kMaxHeight))
-        throw Error(Fault::parameter, "too many levels for the tree of a running count",
-                    "Choose a larger k or a smaller horizon.");
-    HatLevels spec{};
-    spec.rule = rule;
-    spec.height = static_cast<std::int32_t>(levels) + 1;
-    spec.horizon = horizon;
-    return spec;
-}
-
 /// a / b rounded up, a >= 0
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return a / b + (a % b != 0 ? 1 : 0);
@@ -51,13 +39,12 @@ bool operator==(const HatLevels& a, const HatLevels& b) noexcept {
     const auto same = [](const HatLevel& x, const HatLevel& y) {
         return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
     };
-    return a.rule == b.rule && a.height == b.height && a.lattice_bits == b.lattice_bits &&
-           a.horizon == b.horizon && a.end == b.end &&
-           std::equal(a.level, a.level + a.height - 1, b.level, same);
+    return a.height == b.height && a.lattice_bits == b.lattice_bits && a.horizon == b.horizon &&
+           a.end == b.end && std::equal(a.level, a.level + a.height - 1, b.level, same);
 }
 
 std::uint64_t fingerprint(const HatLevels& spec) noexcept {
-    std::uint64_t h = static_cast<std::uint64_t>(spec.rule) + 1;
+    std::uint64_t h = 2;
     const auto add = [&h](std::int64_t word) {
         h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U;
         h ^= h >> 29;
@@ -72,31 +59,22 @@ std::uint64_t fingerprint(const HatLevels& spec) noexcept {
     return h | 1;
 }
 
-HatLevels bridge_levels(std::int64_t horizon, std::span<const std::int32_t> radices) {
-    HatLevels spec = base_levels(HatLevels::Rule::bridge, horizon, radices.size());
-    std::int64_t children = horizon;
-    for (std::size_t i = 0; i < radices.size(); ++i) {
-        require_range("k", radices[i], kMinRadix, kMaxRadix);
-        children = ceil_div(children, radices[i]);
-        spec.level[i] = {radices[i], 0, children};
-    }
-    // Blocks are whole: the last one of a level has all its children, with noise and without data.
-    for (int i = spec.height - 3; i >= 0; --i)
-        spec.level[i].knots =
-            checked_mul<std::int64_t>(spec.level[i + 1].knots, spec.level[i + 1].radix);
-    return spec;
-}
-
 HatLevels hat_levels(std::int64_t horizon, std::span<const HatShape> shapes, HatLevels::End end,
                      int most_lattice_bits) {
-    HatLevels spec = base_levels(HatLevels::Rule::hat, horizon, shapes.size());
+    require_range("horizon", horizon, 1, kMaxHorizon);
+    HatLevels spec{};
+    spec.height = 1;
+    spec.horizon = horizon;
+    if (shapes.empty())
+        return spec;
+    const int levels =
+        static_cast<int>(std::min<std::size_t>(shapes.size(), HatLevels::kMaxHeight));
+    spec.height = levels + 1;
     spec.end = end;
-    const int levels = spec.height - 1;
-    if (levels > 0)
-        spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
-    if (levels > 0 && spec.lattice_bits < kLeastLatticeBits)
+    spec.lattice_bits = std::min(most_lattice_bits, kLatticeBudget / levels);
+    if (spec.lattice_bits < kLeastLatticeBits)
         throw Error(Fault::parameter, "too many levels for the hat mechanism",
-                    "Choose a larger k, a smaller horizon or the mechanism 'bridge'.");
+                    "Choose a larger k, a smaller horizon or the mechanism 'subtraction'.");
     std::int64_t children = horizon;
     for (int i = 0; i < levels; ++i) {
         const std::int64_t radix = shapes[static_cast<std::size_t>(i)].radix;

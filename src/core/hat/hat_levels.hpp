@@ -1,4 +1,4 @@
-// Which bridge or hat mechanism: its levels, and nothing random.
+// Which hat mechanism: its levels, and nothing random.
 //
 // Level 0 are the steps. The nodes of level l ("knots") are weighted sums of the nodes of level
 // l - 1 ("children") in which every child has total weight 1, so a step has total weight 1 on every
@@ -20,29 +20,23 @@ namespace dp_counter {
 
 /// One level above the steps. Knot j sits at child number offset + radix * j.
 struct HatLevel {
-    std::int32_t radix;  ///< children from one knot to the next, at least 2 (hat) or 1 (bridge)
-    std::int32_t offset; ///< children before the first knot (bridge: 0)
+    std::int32_t radix;  ///< children from one knot to the next, at least 2
+    std::int32_t offset; ///< children before the first knot
     std::int64_t knots;
 };
 
-/// A mechanism. Make one with bridge_levels(), hat_levels() or uniform_levels(): they keep the
-/// contract that the levels cover the horizon.
+/// A mechanism. Make one with hat_levels(): it keeps the contract that the levels cover the
+/// horizon.
 struct HatLevels {
-    enum class Rule : std::int32_t {
-        bridge, ///< a child belongs to the one knot whose block contains it
-        hat,    ///< a child is shared by the knots left and right of it, in proportion
-    };
-
     enum class End : std::int32_t { level, fading };
 
     static constexpr int kMaxHeight = dp_counter::kMaxHeight;
     static constexpr int kMostFadeBits = 4;
     static constexpr int kMostFadeLevels = 2;
 
-    Rule rule;
     std::int32_t height;       ///< levels with the steps; the l1 sensitivity. 1: noise per step
-    std::int32_t lattice_bits; ///< shares are multiples of 2^-lattice_bits (bridge: 0)
-    End end;
+    std::int32_t lattice_bits; ///< shares are multiples of 2^-lattice_bits; height 1: 0
+    End end;                   ///< height 1: level
     std::int64_t horizon;
     HatLevel level[kMaxHeight - 1]; ///< level[l - 1] is level l; height - 1 are in use
 
@@ -85,17 +79,11 @@ struct HatShape {
     std::int32_t extra = 0; ///< knots more (or less) than the usual number, at most kMostExtra
 };
 
-/// Blocks of radices[0] steps, of radices[1] such blocks, and so on; no radices: noise per step.
-/// Throws Error (parameter) unless 1 <= horizon <= kMaxHorizon, every radix is in
-/// [kMinRadix, kMaxRadix] and the height is at most kMaxHeight, Error (overflow) for towers far
-/// beyond the horizon.
-[[nodiscard]] HatLevels bridge_levels(std::int64_t horizon, std::span<const std::int32_t> radices);
-
-/// Hats. The usual number of knots is the least of which the last is at most half a radix before
-/// the end; it is changed by `extra` as far as there are children for them.
-/// Throws Error (parameter) where bridge_levels does, for radices above kMaxHatRadix, offsets
-/// outside [0, 4 * radix], an `extra` beyond +-kMostExtra and towers so high that no lattice is
-/// left for them; where the end fades also for radices above kMaxFadingRadix.
+/// Hats; no shapes: noise per step. The usual number of knots is the least of which the last is at
+/// most half a radix before the end; it is changed by `extra` as far as there are children for
+/// them. Throws Error (parameter) unless 1 <= horizon <= kMaxHorizon, every radix is in [kMinRadix,
+/// kMaxHatRadix], where the end fades to kMaxFadingRadix, every offset in [0, 4 * radix], every
+/// `extra` within +-kMostExtra, and the tower so low that a lattice is left for it.
 ///
 /// The lattice has at most the given bits, and fewer in high towers. Six make the error that of an
 /// unrounded hat within 0.01 %, three within 1 %.

@@ -69,13 +69,13 @@ void HatNoise::interpolate(const HatWeights& weights) noexcept {
         }
         const int shift = hat_ramp_shift(q, l);
         // advance() adds slope_ before it reads: start one step before the first tick's place.
-        held_ += static_cast<uint128>(base + slope * (weights.phase() - 2)) << shift;
+        held_ += static_cast<uint128>(base - slope) << shift;
         slope_ += static_cast<uint128>(slope * 2) << shift;
         progress = progress.above(w, here.ticks);
     }
 }
 
-/// All weights are 1 at the last step of a hat mechanism.
+/// All weights are 1 at the last step.
 FixedPoint HatNoise::close(const HatWeights& weights) noexcept {
     for (int l = 1; l < weights.height(); ++l) {
         for (std::int64_t& value : level(l).window) {
@@ -103,9 +103,7 @@ bool HatNoise::is_place_at(const HatWeights& weights, std::int64_t t) {
         const std::int64_t cell = shape.cell_of(tick);
         const std::int64_t drawn = shape.drawn_to(cell);
         const std::int64_t begun = tick - shape.start(cell) + 1;
-        const bool is_end = l == 1 && t == horizon_; // where advance() lets no step follow
-        if (here.cell != cell || here.tick != begun ||
-            here.ticks != (is_end ? begun : shape.ticks(cell)) ||
+        if (here.cell != cell || here.tick != begun || here.ticks != shape.ticks(cell) ||
             here.head != passed % here.queue_size ||
             here.tail != shape.end_child(drawn) % here.queue_size)
             return false;

@@ -1,4 +1,4 @@
-// The bridge and hat mechanisms as a stream: the noise of the release at each step.
+// The hat mechanism as a stream: the noise of the release at each step.
 //
 // With Z the noise of the nodes and W_j = Z_j - (the shares' sum of the noise of knot j's
 // children),
@@ -27,7 +27,7 @@ namespace dp_counter {
 /// moved with memcpy. Every call gets the weights that created it, or equal ones for which
 /// is_state_at() was true. draw(scale) gives one fresh noise value from hat_scale(spec, epsilon,
 /// scale), a std::int64_t; hat_fits() must hold. The number of draws depends on the step alone:
-/// about (1 + 1/radix) a step, a cell of children at a time and two cells ahead (bridge: none);
+/// about (1 + 1/radix) a step, a cell of children at a time and two cells ahead;
 /// upper levels open when the stream has come to them.
 class HatNoise {
 public:
@@ -153,11 +153,8 @@ FixedPoint HatNoise::advance(const HatWeights& weights, Draw&& draw) {
     held_ += passed + slope_;
     const HatRow& row_weights = row(weights, leaf)[leaf.tick];
     ++leaf.tick;
-    if (++step_ == horizon_) [[unlikely]] {
-        leaf.ticks = leaf.tick; // no step may follow, though the last block of a bridge goes on
-        if (weights.is_closing(step_))
-            return close(weights);
-    }
+    if (++step_ == horizon_ && weights.is_closing(step_)) [[unlikely]]
+        return close(weights);
     int128 window = 0;
     for (int m = 0; m < kHatWindow; ++m)
         window += static_cast<int128>(leaf.window[m]) * row_weights.weight[m];

@@ -338,102 +338,6 @@ double total_step_energy(const HatWeights& weights, std::span<const double> node
     return total;
 }
 
-/// Sum over t = 0 .. horizon of d + s^2 - (d + s)^2 / r (r = 0: of d + s^2), t = block (d + s)
-/// within blocks of r children of `block` steps: the bridge's energy of one level, in closed form.
-double bridge_level_sum(double horizon, double r, double block) {
-    const auto part = [&](double d, double m) { // s = 0 .. (m - 1) / block
-        const double s1 = m * (m - 1) / 2 / block;
-        const double s2 = (m - 1) * m * (2 * m - 1) / 6 / (block * block);
-        return r == 0 ? m * d + s2 : m * d + s2 - (m * d * d + 2 * d * s1 + s2) / r;
-    };
-    const double n = horizon + 1;
-    const auto parts = [&](double d) { // d whole children and none of the next
-        const double squares = (d - 1) * d * (2 * d - 1) / 6;
-        const double one = part(0, block);
-        const double cross = 2 * block * (block - 1) / 2 / block; // 2 * sum of s
-        double sum = d * one + block * d * (d - 1) / 2;
-        if (r != 0)
-            sum -= (block * squares + cross * d * (d - 1) / 2) / r;
-        return sum;
-    };
-    double total = 0;
-    double rest = n;
-    if (r != 0) {
-        const double whole = std::floor(n / (block * r));
-        total = whole * parts(r);
-        rest = n - whole * block * r;
-    }
-    const double d = std::floor(rest / block);
-    return total + parts(d) + part(d, rest - d * block);
-}
-
-/// The step of a bridge's greatest energy. With s the passed fraction of a level's block of B steps
-/// and r children, the energy at t is t/B of the top + the sum over the levels of (r - 1) s (1 -
-/// s): the squares telescope. So all fractions want to be near 1/2, as far as the horizon lets
-/// them: found from the top down, digit by digit, keeping the most promising beginnings.
-class BridgePeak {
-public:
-    explicit BridgePeak(const HatLevels& spec) : spec_(spec), top_(spec.height - 1) {
-        for (int l = 0; l < top_; ++l)
-            block_[l + 1] = checked_mul<std::int64_t>(block_[l], spec.level[l].radix);
-    }
-
-    [[nodiscard]] std::int64_t find() const {
-        constexpr std::size_t kKept = 64;
-        std::vector<Beginning> kept{{0, 0}};
-        for (int l = top_; l >= 0; --l) {
-            std::vector<Beginning> next;
-            for (const Beginning& beginning : kept)
-                extend(beginning.steps, l, next);
-            std::sort(next.begin(), next.end());
-            next.resize(std::min(next.size(), kKept));
-            kept = std::move(next);
-        }
-        return std::max<std::int64_t>(kept.front().steps, 1);
-    }
-
-private:
-    struct Beginning {
-        std::int64_t steps;
-        double promise; ///< the energy half a block on
-        bool operator<(const Beginning& other) const { return promise > other.promise; }
-    };
-
-    /// Adds numbers of whole nodes of level l: near half of them, and as many as there are.
-    void extend(std::int64_t steps, int l, std::vector<Beginning>& to) const {
-        constexpr std::int64_t kAround = 3;
-        std::int64_t most = (spec_.horizon - steps) / block_[l];
-        std::int64_t half = most;
-        if (l < top_) {
-            most = std::min<std::int64_t>(most, spec_.level[l].radix - 1);
-            half = std::min<std::int64_t>(most, spec_.level[l].radix / 2);
-        }
-        const auto add = [&](std::int64_t digit) {
-            const std::int64_t at = steps + digit * block_[l];
-            const std::int64_t ahead = std::min(at + block_[l] / 2, spec_.horizon);
-            to.push_back({at, energy(ahead)});
-        };
-        const std::int64_t last = std::min(most, half + kAround);
-        for (std::int64_t digit = std::max<std::int64_t>(0, half - kAround); digit <= last; ++digit)
-            add(digit);
-        if (most > last)
-            add(most);
-    }
-
-    [[nodiscard]] double energy(std::int64_t t) const {
-        double sum = static_cast<double>(t) / static_cast<double>(block_[top_]);
-        for (int l = 1; l <= top_; ++l) {
-            const double s = static_cast<double>(t % block_[l]) / static_cast<double>(block_[l]);
-            sum += (spec_.level[l - 1].radix - 1) * s * (1 - s);
-        }
-        return sum;
-    }
-
-    const HatLevels& spec_;
-    int top_;
-    std::int64_t block_[HatLevels::kMaxHeight] = {1}; ///< steps in a node of a level
-};
-
 /// The step of a great variance of hats, found from the bottom up: for every tick of every class of
 /// cells, the place below it where the levels below have the greatest sum.
 class MaxSearch {
@@ -562,22 +466,12 @@ HatRowNorms hat_row_norms_at(const HatWeights& weights, std::int64_t t,
     return energy_at(weights, t, weights.is_closing(t), nodes);
 }
 
-HatRowNorms bridge_mean_row_norms(const HatLevels& spec) {
-    HatRowNorms energy{};
-    const auto horizon = static_cast<double>(spec.horizon);
-    double block = 1;
-    for (int l = 0; l < spec.height; ++l) {
-        const double radix = l + 1 < spec.height ? spec.level[l].radix : 0;
-        energy.level[l] = bridge_level_sum(horizon, radix, block) / horizon;
-        block *= radix;
-    }
-    return energy;
-}
-
 HatRowNorms hat_mean_row_norms(const HatWeights& weights, std::span<const double> nodes) {
-    if (weights.spec().rule == HatLevels::Rule::bridge || weights.height() == 1)
-        return bridge_mean_row_norms(weights.spec());
     HatRowNorms energy{};
+    if (weights.height() == 1) {
+        energy.level[0] = 0.5 * (static_cast<double>(weights.horizon()) + 1);
+        return energy;
+    }
     energy.level[0] = total_step_energy(weights, nodes);
     Spreads ticks;
     for (int l = 1; l < weights.height(); ++l) {
@@ -627,10 +521,7 @@ std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit) {
             try_step(t);
         return peak;
     }
-    const bool is_bridge = spec.rule == HatLevels::Rule::bridge;
-    const std::int64_t found =
-        is_bridge ? BridgePeak(spec).find() : MaxSearch(weights, unit).find();
-    std::int64_t t = std::min(found, spec.horizon);
+    std::int64_t t = std::min(MaxSearch(weights, unit).find(), spec.horizon);
     try_step(t);
     // Uphill from there: shifts by up to one radix of ticks of each level, while that helps.
     for (bool better = true; better;) {

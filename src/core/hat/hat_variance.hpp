@@ -1,4 +1,4 @@
-// How much noise a bridge or hat mechanism adds: public values alone, for choosing and reporting.
+// How much noise a hat mechanism adds: public values alone, for choosing and reporting.
 // The variance at step t is the sum over the levels of (node variance) * (energy of the level), the
 // energy being the squared norm of that level's part of the row of L; a node below a fading top
 // counts as its variance bears to that of the level's others.
@@ -32,9 +32,6 @@ struct HatRowNorms {
 /// 1e-6) for radices up to 64; above, the places within a cell are sampled (relative 1e-3).
 [[nodiscard]] HatRowNorms hat_mean_row_norms(const HatWeights& weights,
                                              std::span<const double> nodes = {});
-
-/// The same for a bridge, from its closed form, without a set of weights.
-[[nodiscard]] HatRowNorms bridge_mean_row_norms(const HatLevels& spec);
 
 /// The energies of a mechanism that streams without a horizon use, found by
 /// tools/make_energy_table.cpp: for all epochs, computing them at the first call would take too

@@ -23,21 +23,18 @@ std::int64_t scaled(int128 value, int bits) noexcept {
 
 HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* below) {
     const HatLevel& shape = spec.level[l - 1];
-    const bool hat = spec.rule == HatLevels::Rule::hat;
     HatWeightsLevel level{};
     level.knots = shape.knots;
     level.radix = shape.radix;
     level.offset = shape.offset;
-    level.children = below != nullptr ? below->knots
-                     : hat            ? spec.horizon
-                                      : shape.knots * shape.radix;
+    level.children = below != nullptr ? below->knots : spec.horizon;
     level.first_tick = below != nullptr ? below->first_cell : 0;
     level.end_tick = below != nullptr ? below->last_cell + 1 : level.children;
     level.first_cell = level.first_tick < 0 || level.offset > 0 ? -1 : 0;
     level.last_cell = std::min(shape.knots - 1, (level.children - 1 - level.offset) / level.radix);
     if (level.children <= level.offset) // no child reaches the first knot
         level.last_cell = -1;
-    level.shared_cells = hat ? level.knots - 1 : 0;
+    level.shared_cells = level.knots - 1;
     level.fades_from = level.last_cell + 1;
     level.fading_child = level.children;
     if (const int below_top = spec.height - 1 - l; below_top < spec.fade_levels()) {
@@ -48,9 +45,8 @@ HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* bel
             below_top == 0 ? top.knots - 1 : top.offset + top.radix * (top.knots - 1);
         level.fading_child = std::min(level.first_child(level.fades_from), level.children);
     }
-    level.left_classes = hat ? kLeftCells : 0;
-    level.right_classes =
-        hat ? std::max(kRightCells, level.last_cell - level.fades_from + kRightCells) : 0;
+    level.left_classes = kLeftCells;
+    level.right_classes = std::max(kRightCells, level.last_cell - level.fades_from + kRightCells);
     const std::int64_t cells = level.last_cell - level.first_cell + 1;
     if (cells <= level.left_classes + level.right_classes + 1) {
         level.left_classes = cells;
@@ -59,9 +55,8 @@ HatWeightsLevel lay_out(const HatLevels& spec, int l, const HatWeightsLevel* bel
     const std::int64_t last = level.children - level.first_child(level.last_cell);
     const std::int64_t longest = std::max({level.radix, level.offset + 1, last});
     level.stride = longest + 1;
-    level.reach = hat ? kHatAhead : 0;
-    level.first_reach = level.reach;
-    level.queue = std::min(level.children, (1 + level.reach) * longest);
+    level.first_reach = kHatAhead;
+    level.queue = std::min(level.children, (1 + kHatAhead) * longest);
     level.opens = level.first_tick;
     return level;
 }
@@ -111,8 +106,7 @@ std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
     }
     for (HatWeightsLevel& level : std::span(levels, count))
         level.rows = take(level.classes() * level.stride, sizeof(HatRow));
-    if (spec.rule == HatLevels::Rule::hat)
-        begin_late({levels, count}, spec.horizon - 1);
+    begin_late({levels, count}, spec.horizon - 1);
     return end;
 }
 
@@ -134,16 +128,15 @@ HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
     return weights;
 }
 
-/// w / radix, rounded to the lattice; nothing for bridges.
+/// w / radix, rounded to the lattice.
 void HatWeights::fill_shares(int l) {
     const HatWeightsLevel& here = level(l);
     auto* const share = reinterpret_cast<std::int32_t*>(bytes_at(here.shares));
     auto* const sum = reinterpret_cast<HatShareSum*>(bytes_at(here.sums));
-    const bool hat = spec_.rule == HatLevels::Rule::hat;
     sum[0] = {0, 0};
     for (std::int64_t w = 0; w < here.radix; ++w) {
         const std::int64_t twice = (w << lattice_bits()) * 2;
-        const std::int64_t value = hat ? (twice + here.radix) / (2 * here.radix) : 0;
+        const std::int64_t value = (twice + here.radix) / (2 * here.radix);
         share[w] = static_cast<std::int32_t>(value);
         sum[w + 1] = {sum[w].right + value, sum[w].right_right + value * value};
     }
@@ -167,19 +160,6 @@ void HatWeights::fill_left(int l) {
         });
         left[k - here.fading_child] =
             l + 1 == height() ? sum >> (lattice_bits() - spec_.fade_bits()) : sum >> lattice_bits();
-    }
-}
-
-/// The knot's block has been passed to a fraction u: its noise counts u (the straight line between
-/// the sums at the block's ends).
-void HatWeights::fill_bridge_rows(int l) {
-    const std::int64_t radix = level(l).radix;
-    const std::int64_t passed = l == 1 ? 1 : 0; // rows of level 1 stand for the end of their tick
-    for (std::int64_t w = 0; w < level(l).stride; ++w) {
-        const std::int64_t u = std::min(((w + passed) << kWeightBits) / radix, kOne);
-        HatRow& row = rows_of_class(l, 0)[w] = {};
-        std::fill_n(row.weight, kHatLeft, static_cast<std::int32_t>(kOne));
-        row.weight[kHatLeft] = static_cast<std::int32_t>(u);
     }
 }
 
@@ -391,17 +371,8 @@ private:
 void HatWeights::make_rows(int l, bool at_end) {
     HatWeightsLevel& here = level(l);
     const std::int64_t behind_shared = std::min(here.left_classes + 1, here.classes());
-    if (spec_.rule == HatLevels::Rule::bridge)
-        fill_bridge_rows(l);
-    else if (at_end)
-        fill_hat_rows(l, behind_shared, here.classes());
-    else
-        fill_hat_rows(l, 0, behind_shared);
-    here.has_rows[at_end] = true; // unless interrupted
-}
-
-void HatWeights::fill_hat_rows(int l, std::int64_t first_class, std::int64_t end_class) {
-    const HatWeightsLevel& here = level(l);
+    const std::int64_t first_class = at_end ? behind_shared : 0;
+    const std::int64_t end_class = at_end ? here.classes() : behind_shared;
     WindowSolver solver(*this, l);
     for (std::int64_t c = first_class; c < end_class; ++c) {
         checkpoint();
@@ -447,6 +418,7 @@ void HatWeights::fill_hat_rows(int l, std::int64_t first_class, std::int64_t end
                                   tick - kHatLeft - 1, extra);
         }
     }
+    here.has_rows[at_end] = true; // unless interrupted
 }
 
 std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since, std::int64_t t) {
@@ -520,7 +492,7 @@ void hat_locate(const HatWeights& weights, std::int64_t t, bool closing, HatPosi
         }
         if (l == 1) {
             progress = HatProgress::of_leaf_cell(level.ticks(cell));
-            leaf_phase = 2 * w + weights.phase();
+            leaf_phase = 2 * w + 1;
         } else {
             progress = progress.above(w, level.ticks(cell));
         }

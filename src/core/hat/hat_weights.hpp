@@ -1,4 +1,4 @@
-// The weights of a bridge or hat mechanism: how much each node's noise counts in the release at t.
+// The weights of a hat mechanism: how much each node's noise counts in the release at t.
 // Public values alone, so a set of weights may be cached and shared by all streams of one shape.
 //
 // One level. Knot j lies at child offset + radix * j; a child gives its weight to the knots left
@@ -80,7 +80,6 @@ struct HatWeightsLevel {
     std::int64_t queue;         ///< children that can be drawn and not yet used
     std::int64_t opens;         ///< its first tick, or the second: up to there all weights are 0
     std::int64_t first_reach;   ///< cells ahead of the first one whose children have been drawn
-    std::int64_t reach;         ///< and ahead of any other
     bool has_rows[2];           ///< of the classes up to the shared one, and of those behind it
 
     /// Whether the level is not there, or only begins to rise, when the stream is at this tick.
@@ -89,7 +88,7 @@ struct HatWeightsLevel {
     }
     /// The last cell whose children have been drawn when the stream is in this one.
     [[nodiscard]] std::int64_t drawn_to(std::int64_t cell) const noexcept {
-        return cell + (cell == first_cell ? first_reach : reach);
+        return cell + (cell == first_cell ? first_reach : kHatAhead);
     }
     /// The first tick and child of a cell (cell -1: its first tick; its first child is 0).
     [[nodiscard]] std::int64_t start(std::int64_t cell) const noexcept {
@@ -161,15 +160,10 @@ public:
     [[nodiscard]] int lattice_bits() const noexcept { return spec_.lattice_bits; }
     [[nodiscard]] std::int64_t horizon() const noexcept { return spec_.horizon; }
 
-    /// Within a cell of level 1, the half steps from its start to the end of its first tick as the
-    /// interpolation of the levels above counts them.
-    [[nodiscard]] int phase() const noexcept { return spec_.rule == HatLevels::Rule::hat ? 1 : 2; }
-
-    /// At the last step of a hat mechanism all weights of knots are 1: the release is the sum of
-    /// the top nodes, which takes the fewest draws. (Not where they fade.)
+    /// At the last step all weights of knots are 1: the release is the sum of the top nodes, which
+    /// takes the fewest draws. (Not where they fade.)
     [[nodiscard]] bool is_closing(std::int64_t t) const noexcept {
-        return t == spec_.horizon && spec_.rule == HatLevels::Rule::hat &&
-               spec_.end == HatLevels::End::level;
+        return t == spec_.horizon && spec_.end == HatLevels::End::level;
     }
 
     /// Level 1 .. height - 1.
@@ -243,8 +237,6 @@ private:
     void fill_shares(int l);
     void fill_left(int l);
     void make_rows(int l, bool at_end);
-    void fill_bridge_rows(int l);
-    void fill_hat_rows(int l, std::int64_t first_class, std::int64_t end_class);
 
     HatLevels spec_;
 };
@@ -298,14 +290,14 @@ struct HatPosition {
 };
 
 /// The interpolation of the weights of level l >= 2 within one cell of level 1: the weight of
-/// window slot m at tick w of that cell is base[m] + (2 w + phase) * slope[m], times 2^shift in
-/// units of 2^-(64 - lattice_bits * l).
+/// window slot m at tick w of that cell is base[m] + (2 w + 1) * slope[m], times 2^shift in units
+/// of 2^-(64 - lattice_bits * l).
 struct HatRamp {
     std::int64_t base[kHatWindow];
     std::int64_t slope[kHatWindow];
 };
 
-/// How far, as a fraction, a cell has been passed: base + (2 w + phase) * half_step at tick w of
+/// How far, as a fraction, a cell has been passed: base + (2 w + 1) * half_step at tick w of
 /// the current cell of level 1; in units of 2^-32.
 struct HatProgress {
     std::uint64_t base;

@@ -51,7 +51,7 @@ SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block) {
                                                             : kIndependentName)};
 }
 
-/// NULL: a bridge or hats with chosen radices, or independent noise.
+/// NULL: hats with chosen radices, or independent noise.
 SecretColumn k_column(const MechanismSpec* spec, std::int32_t block) {
     const std::int32_t k = spec != nullptr ? spec->radix : block;
     return {kK, Int32GetDatum(k), k == 0};
