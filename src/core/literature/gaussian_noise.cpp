@@ -96,25 +96,4 @@ bool gaussian_is_private(double stddev, Epsilon epsilon, Delta delta) noexcept {
     return stddev > 0 && log_gaussian_delta(stddev, epsilon) <= std::log(delta.value());
 }
 
-double gaussian_stddev(Epsilon epsilon, Delta delta, double l2_sensitivity, bool analytic) {
-    char message[128];
-    if (!(l2_sensitivity > 0) || !std::isfinite(l2_sensitivity)) {
-        (void)std::snprintf(message, sizeof message, "l2 sensitivity must be above 0, not %g",
-                            l2_sensitivity);
-        throw Error(Fault::parameter, message);
-    }
-    if (analytic)
-        return analytic_gaussian_stddev(epsilon, delta) * l2_sensitivity;
-    const double classic = classic_gaussian_stddev(epsilon, delta);
-    if (!gaussian_is_private(classic, epsilon, delta)) {
-        (void)std::snprintf(
-            message, sizeof message,
-            "the classic Gaussian mechanism does not hold for epsilon %g and delta %g",
-            epsilon.value(), delta.value());
-        throw Error(Fault::parameter, message,
-                    "It is proved only for epsilon below 1. Use the analytic mechanism.");
-    }
-    return classic * l2_sensitivity;
-}
-
 } // namespace dp_counter

@@ -42,9 +42,4 @@ private:
 /// that are proved for small epsilon fail it where epsilon is large.
 [[nodiscard]] bool gaussian_is_private(double stddev, Epsilon epsilon, Delta delta) noexcept;
 
-/// The standard deviation for this l2 sensitivity, analytic or classic. Throws Error (parameter)
-/// for a sensitivity that is not above 0, and where the classic formula does not hold.
-[[nodiscard]] double gaussian_stddev(Epsilon epsilon, Delta delta, double l2_sensitivity,
-                                     bool analytic);
-
 } // namespace dp_counter

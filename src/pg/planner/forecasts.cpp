@@ -10,7 +10,6 @@
 
 #include "core/accuracy/forecast.hpp"
 #include "core/count/epochs.hpp"
-#include "core/literature/approximate_laplace.hpp"
 #include "core/literature/comparison.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -350,33 +349,4 @@ DP_FUNCTION(dp_avg_interval) {
     });
     return to_numeric_range(fcinfo, values, value_between(values.lower, values.upper, share.low),
                             value_between(values.lower, values.upper, share.high));
-}
-
-DP_FUNCTION(dp_laplace_scale) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
-    PG_RETURN_FLOAT8(run([&] {
-        return approximate_laplace_scale(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
-                                         {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
-    }));
-}
-
-DP_FUNCTION(dp_laplace_epsilon) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
-    PG_RETURN_FLOAT8(run([&] {
-        return approximate_laplace_epsilon(PG_GETARG_FLOAT8(0), Delta(PG_GETARG_FLOAT8(1)),
-                                           {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)});
-    }));
-}
-
-DP_FUNCTION(dp_gaussian_stddev) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
-    const double sensitivity = PG_GETARG_FLOAT8(2);
-    const bool analytic = PG_GETARG_BOOL(3);
-    PG_RETURN_FLOAT8(run([&] {
-        return gaussian_stddev(Epsilon(PG_GETARG_FLOAT8(0)), Delta(PG_GETARG_FLOAT8(1)),
-                               sensitivity, analytic);
-    }));
 }
