@@ -1,5 +1,6 @@
 // What every mechanism spends, computed from the noise that it adds: exactly epsilon.
-// `build/audit/core certificate` has more and longer streams.
+// `make certificate` builds and runs this alone; `build/audit/core certificate` has more and longer
+// streams.
 #include "audit/certificate.hpp"
 
 #include <gtest/gtest.h>
