@@ -502,6 +502,7 @@ CREATE TABLE dp_counter_private.groups (
     number pg_catalog.int8 NOT NULL,
     stream pg_catalog.int4 NOT NULL,
     name   pg_catalog.text NOT NULL,
+    dropped boolean NOT NULL,
     PRIMARY KEY (number, stream)
 ) USING heap;
 
@@ -509,7 +510,8 @@ ALTER TABLE dp_counter_private.groups ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.groups FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.groups
-IS 'dp_counter: the names of the groups of each counter, by the number of the group';
+IS 'dp_counter: the names of the groups of each counter, by the number of the group, and whether '
+   'one was dropped';
 
 CREATE FUNCTION dp_counter_private.group_name(number pg_catalog.int8, stream pg_catalog.int4)
 RETURNS pg_catalog.text
@@ -888,6 +890,18 @@ IS 'Adds groups to a counter over a source, from the next period that it closes 
    'epsilon, since a person''s bound is for all groups together. Only the owner of the view can '
    'call it.';
 
+CREATE FUNCTION dp_counter_drop_groups(
+    counter pg_catalog.regclass,
+    groups pg_catalog.text[]
+) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_drop_groups';
+
+COMMENT ON FUNCTION dp_counter_drop_groups(pg_catalog.regclass, pg_catalog.text[])
+IS 'Releases these groups of a counter no longer, from the next period that it closes on. Their '
+   'releases stay, and their rows are those of groups that are not declared. A group cannot be '
+   'added again. Only the owner of the view can call it.';
+
 CREATE FUNCTION dp_counter_drop(counter pg_catalog.regclass)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -1017,7 +1031,7 @@ SELECT f.counter,
                  WHERE a.attrelid OPERATOR(pg_catalog.=) f.counter::pg_catalog.oid
                        AND a.attnum OPERATOR(pg_catalog.=) 2 AND s.by IS NOT NULL)) AS by,
        (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
-        WHERE g.number OPERATOR(pg_catalog.=) c.number) AS groups,
+        WHERE g.number OPERATOR(pg_catalog.=) c.number AND NOT g.dropped) AS groups,
        (SELECT g.name FROM dp_counter_private.groups AS g
         WHERE g.number OPERATOR(pg_catalog.=) c.number
               AND g.stream OPERATOR(pg_catalog.=) s.others) AS others,

@@ -44,6 +44,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_add_groups(regclass,text[],regclass,text)', 'f', 'void', 'counter regclass, groups text[] DEFAULT NULL::text[], groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),
+        ('dp_counter_drop_groups(regclass,text[])', 'f', 'void', 'counter regclass, groups text[]'),
         ('dp_counter_drop(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_end(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_resume(regclass)', 'f', 'void', 'counter regclass'),

@@ -72,6 +72,7 @@ SELECT set_eq(
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_add_groups(regclass, text[], regclass, text)', 'f', 'void'),
+        ('dp_counter_drop_groups(regclass, text[])', 'f', 'void'),
         ('dp_counter_plan(regclass)', 'f', 'record'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_end(regclass)', 'f', 'void'),

@@ -32,6 +32,7 @@ SELECT set_eq(
         ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_count_transition(pg_catalog.internal,boolean,double precision)', 'volatile parallel restricted acl default'),
         ('function', 'public.dp_counter_add_groups(pg_catalog.regclass,pg_catalog.text[],pg_catalog.regclass,pg_catalog.text)', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_counter_drop_groups(pg_catalog.regclass,pg_catalog.text[])', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_changes(pg_catalog.regclass,bigint,timestamp without time zone,timestamp without time zone)', 'stable parallel restricted set search_path=pg_catalog, pg_temp, enable_indexscan=off acl default'),
         ('function', 'public.dp_counter_create(pg_catalog.text,pg_catalog.regclass,numeric,interval,timestamp without time zone,bigint,pg_catalog.text,integer,boolean,pg_catalog.text,pg_catalog.text,pg_catalog.text,bigint,bigint,pg_catalog.text,pg_catalog.text[],pg_catalog.regclass,pg_catalog.text,pg_catalog.text,interval,boolean,integer,pg_catalog.text,pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_plan(pg_catalog.regclass)', 'stable parallel restricted set search_path=pg_catalog, pg_temp acl default'),

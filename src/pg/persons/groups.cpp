@@ -46,7 +46,7 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
     Groups groups{type, count,
                   static_cast<Groups::Entry*>(MemoryContextAllocHuge(
                       CurrentMemoryContext, static_cast<Size>(count) * sizeof(Groups::Entry))),
-                  declared};
+                  declared, nullptr};
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
         read_plain(type, declared[i], groups.sorted[i].value);
@@ -118,6 +118,16 @@ Groups groups_in(const Const* constant, Oid type) {
     return groups_of(declared, count, type);
 }
 
+/// The number of the value's group, dropped or not, or 0.
+std::int32_t number_of(const Groups& groups, Datum value) {
+    Groups::Entry wanted{};
+    read_plain(groups.type, value, wanted.value);
+    const Groups::Entry* end = groups.sorted + groups.count;
+    const Groups::Entry* found =
+        std::lower_bound(static_cast<const Groups::Entry*>(groups.sorted), end, wanted, is_less);
+    return found != end && !is_less(wanted, *found) ? found->number : 0;
+}
+
 } // namespace
 
 Groups read_groups(ArrayType* written, Oid type) {
@@ -152,9 +162,12 @@ void check_number_of_groups(std::int32_t count) {
 }
 
 Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count, Oid type) {
-    if (!type_is_enum(type))
-        return parse_groups(read_group_names(number, count), nullptr, count, type);
-    return groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type);
+    Groups groups =
+        type_is_enum(type)
+            ? groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type)
+            : parse_groups(read_group_names(number, count), nullptr, count, type);
+    groups.dropped = find_dropped_groups(number, count);
+    return groups;
 }
 
 void replace_groups(Oid counter, const Groups& before, const Groups& groups) {
@@ -171,7 +184,7 @@ Groups join_groups(const Groups& before, const Groups& added, bool is_known_skip
     std::copy_n(before.declared, count, declared);
     for (std::int32_t i = 0; i < added.count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        if (find_group(before, added.declared[i]) == 0)
+        if (number_of(before, added.declared[i]) == 0)
             declared[count++] = added.declared[i];
         else if (!is_known_skipped)
             ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
@@ -199,12 +212,8 @@ const char* sql_of_group(const Groups& groups) {
 }
 
 std::int32_t find_group(const Groups& groups, Datum value) {
-    Groups::Entry wanted{};
-    read_plain(groups.type, value, wanted.value);
-    const Groups::Entry* end = groups.sorted + groups.count;
-    const Groups::Entry* found =
-        std::lower_bound(static_cast<const Groups::Entry*>(groups.sorted), end, wanted, is_less);
-    return found != end && !is_less(wanted, *found) ? found->number : 0;
+    const std::int32_t number = number_of(groups, value);
+    return number != 0 && groups.is_dropped(number) ? 0 : number;
 }
 
 } // namespace dp_counter::pg

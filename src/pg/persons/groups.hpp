@@ -25,7 +25,12 @@ struct Groups {
     Oid type;
     std::int32_t count;
     Entry* sorted;
-    Datum* declared; ///< values of the type
+    Datum* declared;     ///< values of the type
+    const bool* dropped; ///< by their numbers less 1; null: none is
+
+    [[nodiscard]] bool is_dropped(std::int32_t number) const {
+        return dropped != nullptr && dropped[number - 1];
+    }
 };
 
 /// Reads groups written as text, in CurrentMemoryContext. Raises what the type's input raises,
@@ -61,7 +66,8 @@ void replace_groups(Oid counter, const Groups& before, const Groups& groups);
 /// An SQL expression of dp_counter_private.published: a release's group.
 [[nodiscard]] const char* sql_of_group(const Groups& groups);
 
-/// The number of the value's group, or 0. That of `others` is found by its own name alone.
+/// The number of the value's group, or 0; 0 also if it was dropped. That of `others` is found by
+/// its own name alone.
 [[nodiscard]] std::int32_t find_group(const Groups& groups, Datum value);
 
 } // namespace dp_counter::pg

@@ -177,7 +177,7 @@ void add_event(const SourceEvent& event, void* context) {
 void prepare(Collector& collector, Oid counter, std::int64_t number,
              const SourceCounterRow& declared) {
     take_tally_key(collector.tallies, declared.key);
-    collector.groups = Groups{InvalidOid, 1, nullptr, nullptr};
+    collector.groups = Groups{InvalidOid, 1, nullptr, nullptr, nullptr};
     if (declared.by != InvalidAttrNumber)
         collector.groups = groups_of_counter(counter, number, declared.groups,
                                              column_type(declared.source, declared.by));
@@ -236,11 +236,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         raise_dropped();
     SourceRow source;
     if (!read_source(declared.source, source))
-        ereport(ERROR,
-                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                 errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
-                 errhint("Its releases remain. It goes on when its owner declares a view of the "
-                         "same name as a source again. Or end it with dp_counter_end.")));
+        raise_source_dropped(counter);
     const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
                             declared.since, declared.every, declared.grace};
     std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));
@@ -280,7 +276,8 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     show_phase("drawing noise");
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, declared.measure.streams(),
-                          collector.cells, least_of(declared.measure), due.shown, called});
+                          collector.cells, least_of(declared.measure), due.shown, called,
+                          collector.groups.dropped});
     mark_ended(counter, due.ended,
                digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days),
                remembered_of(declared, source));

@@ -154,6 +154,14 @@ Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source) {
         construct_md_array(texts, nulls, 1, &size, &first, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
+void raise_source_dropped(Oid counter) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
+                    errhint("Its releases remain. It goes on when its owner declares a view of the "
+                            "same name as a source again. Or end it with dp_counter_end.")));
+    pg_unreachable();
+}
+
 void reattach_counters(Oid source, const SourceRow& row) {
     const ListCell* cell = nullptr;
     foreach (cell, counters_of_source(InvalidOid))

@@ -17,6 +17,9 @@ namespace dp_counter::pg {
 /// What a counter that reads these columns of its source remembers: an array of text, or NULLs.
 [[nodiscard]] Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source);
 
+/// Raises object_not_in_prerequisite_state.
+[[noreturn]] void raise_source_dropped(Oid counter);
+
 /// Lets the counters of the view's owner that remember a source of its name and budget, now
 /// dropped, go on with it, but for those of analysts. Raises undefined_column, datatype_mismatch
 /// and invalid_parameter_value where one of them cannot. The caller has locked the source.

@@ -82,6 +82,8 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         CHECK_FOR_INTERRUPTS();
         const auto cell = static_cast<std::size_t>(stream - 1);
         const std::size_t number = cell % numbers;
+        if (counted.dropped != nullptr && counted.dropped[cell / numbers])
+            continue;
         for (std::size_t s = 0; s < steps; ++s)
             totals[s] =
                 counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];

@@ -32,6 +32,7 @@ struct Counted {
     /// When the tick was called. Releases show this time: a later time would reveal how long
     /// reading the rows took, and so how many there are.
     TimestampTz called;
+    const bool* dropped = nullptr; ///< of group 1 + g: it is released no longer; null: none is
 };
 
 /// Closes counted.steps steps after row.steps, as part of the current transaction, and stores in

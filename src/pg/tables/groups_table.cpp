@@ -13,7 +13,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kNumber, kStream, kName };
+enum Column { kNumber, kStream, kName, kDropped };
 
 constexpr const char* kMissing = "a group of the counter is missing";
 
@@ -50,7 +50,8 @@ void insert_groups(std::int64_t number, std::int32_t first, const Datum* names,
         CHECK_FOR_INTERRUPTS();
         add_secret_row(rows, {{kNumber, Int64GetDatum(number)},
                               {kStream, Int32GetDatum(first + i)},
-                              {kName, names[i]}});
+                              {kName, names[i]},
+                              {kDropped, BoolGetDatum(false)}});
     }
     end_secret_rows(rows);
 }
@@ -61,6 +62,24 @@ Datum* read_group_names(std::int64_t number, std::int32_t count) {
     if (known.count != count)
         raise_damaged(kMissing);
     return known.names;
+}
+
+const bool* find_dropped_groups(std::int64_t number, std::int32_t count) {
+    bool* dropped = nullptr;
+    visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
+        const std::int32_t stream = DatumGetInt32(values[kStream]);
+        if (!DatumGetBool(values[kDropped]) || stream > count)
+            return;
+        if (dropped == nullptr)
+            dropped = static_cast<bool*>(palloc0(static_cast<Size>(count) * sizeof(bool)));
+        dropped[stream - 1] = true;
+    });
+    return dropped;
+}
+
+void drop_group(std::int64_t number, std::int32_t group) {
+    (void)replace_in_secret_row(kGroupNames, {number_key(number), small_key(group, kStream)},
+                                {{kDropped, BoolGetDatum(true)}});
 }
 
 void rename_groups(std::int64_t number, const Datum* names, std::int32_t count) {

@@ -14,6 +14,12 @@ void insert_groups(std::int64_t number, std::int32_t first, const Datum* names, 
 /// counter has others.
 [[nodiscard]] Datum* read_group_names(std::int64_t number, std::int32_t count);
 
+/// By number less 1, whether it was dropped, in CurrentMemoryContext; null where none was.
+[[nodiscard]] const bool* find_dropped_groups(std::int64_t number, std::int32_t count);
+
+/// Marks a group as dropped: it has no further release.
+void drop_group(std::int64_t number, std::int32_t group);
+
 /// Stores the names of the groups 1 .. count where they are others now.
 void rename_groups(std::int64_t number, const Datum* names, std::int32_t count);
 

@@ -77,6 +77,10 @@ void update_stream(const SecretRowsInOrder& streams, const StreamRow& row) {
                                    {kState, PointerGetDatum(row.state)}});
 }
 
+void delete_stream(std::int64_t number, std::int32_t stream) {
+    delete_secret_rows(kStreams, {number_key(number), small_key(stream, kStream)});
+}
+
 void delete_streams(std::int64_t number) {
     delete_secret_rows(kStreams, {number_key(number)});
 }

@@ -30,6 +30,9 @@ void read_stream(std::int64_t number, std::int32_t stream, StreamRow& row);
 void next_stream(SecretRowsInOrder& streams, std::int32_t stream, StreamRow& row);
 void update_stream(const SecretRowsInOrder& streams, const StreamRow& row);
 
+/// Deletes one, of a group that was dropped.
+void delete_stream(std::int64_t number, std::int32_t stream);
+
 void delete_streams(std::int64_t number);
 
 } // namespace dp_counter::pg

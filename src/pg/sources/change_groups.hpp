@@ -1,9 +1,13 @@
-// Groups that a counter gets during its life.
+// Groups that a counter gets and loses during its life.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/groups_from.hpp"
 #include "pg/tables/counters_table.hpp"
+
+extern "C" {
+#include "utils/array.h"
+}
 
 namespace dp_counter::pg {
 
@@ -13,5 +17,11 @@ namespace dp_counter::pg {
 /// counter are advanced to its last step with nothing counted. Raises an error for groups that
 /// cannot be added.
 void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added);
+
+/// Releases these groups no longer, from the counter's next step on, under the same locks. Their
+/// releases stay, and their rows are those of groups that are not declared. Of a cumulative counter
+/// their states go. Raises undefined_object for a group that the counter does not have, and
+/// invalid_parameter_value where no group is left.
+void drop_groups(Oid counter, const CounterRow& row, ArrayType* written);
 
 } // namespace dp_counter::pg
