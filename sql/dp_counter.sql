@@ -212,7 +212,7 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_count_mistake';
 
 COMMENT ON FUNCTION dp_counter_private.dp_count_mistake(bigint, "any")
-IS 'Internal: always raises an error, for dp_count with wrong arguments.';
+IS 'Internal: always raises an error, for dp_count with wrong arguments and what is not there.';
 
 CREATE AGGREGATE dp_count(*)
 (
@@ -238,6 +238,63 @@ CREATE AGGREGATE dp_count(VARIADIC arguments "any")
 COMMENT ON AGGREGATE dp_count(VARIADIC "any")
 IS 'Always raises an error. Its hint shows a call with a condition and epsilon: the guarantee, '
    'epsilon-DP, is for bits.';
+
+-- What everybody tries first and is not there. The initial state is the number of the lesson.
+
+CREATE AGGREGATE dp_sum(VARIADIC arguments "any")
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    INITCOND = 0,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    FINALFUNC_EXTRA,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_sum(VARIADIC "any")
+IS 'Always raises an error. Its hint shows how a sum of values within bounds is epsilon-DP.';
+
+CREATE AGGREGATE dp_median(VARIADIC arguments "any")
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    INITCOND = 1,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    FINALFUNC_EXTRA,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_median(VARIADIC "any")
+IS 'Always raises an error. Its hint shows how counts by bins, which are epsilon-DP, have '
+   'quantiles.';
+
+CREATE AGGREGATE dp_quantile(VARIADIC arguments "any")
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    INITCOND = 1,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    FINALFUNC_EXTRA,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_quantile(VARIADIC "any")
+IS 'Always raises an error. Its hint shows how counts by bins, which are epsilon-DP, have '
+   'quantiles.';
+
+CREATE AGGREGATE dp_percentile(VARIADIC arguments "any")
+(
+    SFUNC = dp_counter_private.dp_count_mistake,
+    STYPE = bigint,
+    INITCOND = 1,
+    FINALFUNC = dp_counter_private.dp_count_mistake,
+    FINALFUNC_EXTRA,
+    PARALLEL = RESTRICTED
+);
+
+COMMENT ON AGGREGATE dp_percentile(VARIADIC "any")
+IS 'Always raises an error. Its hint shows how counts by bins, which are epsilon-DP, have '
+   'quantiles.';
 
 -- CREATE AGGREGATE marks every aggregate IMMUTABLE and has no clause for another volatility.
 

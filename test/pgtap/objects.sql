@@ -30,6 +30,7 @@ SELECT set_eq(
         ('dp_laplace("any", "any")', 'f', 'bigint'),
         ('dp_count()', 'a', 'bigint'),
         ('dp_count("any")', 'a', 'bigint'),
+        ('dp_sum("any")', 'a', 'bigint'), ('dp_median("any")', 'a', 'bigint'), ('dp_quantile("any")', 'a', 'bigint'), ('dp_percentile("any")', 'a', 'bigint'),
         ('dp_count_mistake(bigint)', 'f', 'bigint'),
         ('dp_count_mistake(bigint, "any")', 'f', 'bigint'),
         ('dp_running_count(text, double precision, integer, text, bigint)', 'w', 'bigint'),

@@ -108,9 +108,10 @@ FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(5, 1.0)', 'dp_count(
                   'dp_running_count(''a'', 1.0) OVER (ORDER BY t)', 'dp_running_count(NULL, 1.0) OVER ()', 'dp_running_count(t, 1.0) OVER (ORDER BY t)',
                   'dp_running_count(t * 0.5, 1.0, 3) OVER ()', 'dp_running_count("bit" => t::smallint, epsilon => 1, horizon => 10) OVER ()',
                   'dp_running_sum(t) OVER (ORDER BY t)', 'dp_running_sum(t, 1.0) OVER (ORDER BY t)', 'dp_running_sum(addend => NULL, epsilon => 1) OVER ()',
-                  'dp_running_sum(flu, ''1'') OVER ()', 'dp_laplace(t)', 'dp_laplace(t, 1.0)', 'dp_laplace(NULL, ''1'')', 'dp_laplace(epsilon => 1.0, value => t * 0.5)']) call;
+                  'dp_running_sum(flu, ''1'') OVER ()', 'dp_laplace(t)', 'dp_laplace(t, 1.0)', 'dp_laplace(NULL, ''1'')', 'dp_laplace(epsilon => 1.0, value => t * 0.5)',
+                  'dp_sum(t, 1.0)', 'dp_sum(flu) OVER (ORDER BY t)', 'dp_median(t * 0.5)', 'dp_quantile(0.5, t, ''1'')', 'dp_percentile(t, 1.0, 95)']) call;
 SELECT concat(E'\n', call, E'\n  ', pg_temp.answer(call, '(SELECT * FROM visits WHERE false) none'))
-FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(t, 1.0)']) call;
+FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(t, 1.0)', 'dp_median(t, 1.0)']) call;
 \pset tuples_only off
 \pset format aligned
 

@@ -57,10 +57,20 @@ DP_FUNCTION(dp_laplace_missing) {
         "unit can change, over all rows together: 1 if each unit is counted once.");
 }
 
-/// Transition and final function: dp_count(*), too few or too many arguments, no boolean.
+/// Transition and final function: dp_count(*), too few or too many arguments, no boolean. With a
+/// state: dp_sum (0), dp_median and its like (1).
 DP_FUNCTION(dp_count_mistake) {
     using namespace dp_counter::pg;
     constexpr int kState = 1;
+    if (!PG_ARGISNULL(0) && PG_GETARG_INT64(0) == 0)
+        teach(ERRCODE_UNDEFINED_FUNCTION, "there is no dp_sum: a private sum needs bounds",
+              "Write dp_laplace(n, epsilon, sensitivity) above a subquery with sum(least(greatest("
+              "value, 0), 100)) AS n. sensitivity is the most that one protected unit can change: "
+              "100 times its rows. For a running sum, write dp_running_sum.");
+    if (!PG_ARGISNULL(0))
+        teach(ERRCODE_UNDEFINED_FUNCTION, "there is no private quantile of single values",
+              "Release counts by the bins of a fixed grid: the median is in the first bin up to "
+              "which half of their sum is.");
     if (PG_NARGS() != kState + 2)
         teach(ERRCODE_UNDEFINED_FUNCTION, "dp_count needs a bit and epsilon",
               "Write dp_count(diagnosis = 'flu', 1.0). To count all rows, write dp_laplace(n, "
