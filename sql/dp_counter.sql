@@ -1294,14 +1294,31 @@ IS 'Returns the number of the person''s own window in which this time is, for qu
    'infinite. Only the owner of the budget can call it; of one within another, the owner of the '
    'outermost one.';
 
--- A window [s, s + per) loses the epsilon of each entry whose range it meets: of those for which s
--- is after since - per and before until. total is what it loses from one such end to the next;
--- where two are equal, until comes first. The window of a budget without per is a life.
+-- The view below passes what it reads; any role may evaluate it, so any may call this.
+CREATE FUNCTION dp_counter_private.most_spent(
+    since timestamp[],
+    until timestamp[],
+    epsilon numeric[],
+    per interval,
+    "from" timestamp,
+    "to" timestamp
+) RETURNS numeric
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_most_spent';
+
+COMMENT ON FUNCTION dp_counter_private.most_spent(
+    timestamp[], timestamp[], numeric[], interval, timestamp, timestamp)
+IS 'Returns the most that these entries of a budget spend in a window of per that meets the rows '
+   'from one time to before the other.';
+
 CREATE VIEW dp_budgets WITH (security_barrier) AS
 SELECT f.budget,
        b.epsilon,
        r.per,
-       CASE WHEN r.per IS NOT NULL THEN w.spent_past END AS spent_past,
+       CASE WHEN r.per IS NOT NULL
+            THEN COALESCE(dp_counter_private.most_spent(
+                     e.since, e.until, e.epsilon, u.per,
+                     '-infinity', u.now OPERATOR(pg_catalog.-) u.per), 0) END AS spent_past,
        w.spent,
        b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining,
        dp_counter_private.face(a.budget, a.number) AS within,
@@ -1317,21 +1334,15 @@ FROM dp_counter_private.budgets AS b
                      CASE WHEN r.time_type OPERATOR(pg_catalog.=) 'timestamptz'::pg_catalog.regtype
                           THEN pg_catalog.timezone('UTC', pg_catalog.now())
                           ELSE LOCALTIMESTAMP END AS now) AS u,
-     LATERAL (SELECT u.now OPERATOR(pg_catalog.-) u.per AS s,
-                     b.until OPERATOR(pg_catalog.<=) u.now AS is_over) AS last_past,
-     LATERAL (SELECT COALESCE(pg_catalog.max(t.total) FILTER (
-                         WHERE t.s OPERATOR(pg_catalog.<) last_past.s), 0) AS spent_past,
-                     COALESCE(pg_catalog.max(t.total) FILTER (
-                         WHERE last_past.is_over
-                               OR t.next OPERATOR(pg_catalog.>) last_past.s), 0) AS spent
-              FROM (SELECT x.s,
-                           pg_catalog.sum(x.epsilon) OVER (ORDER BY x.s, x.begins) AS total,
-                           pg_catalog.lead(x.s) OVER (ORDER BY x.s, x.begins) AS next
-                    FROM dp_counter_private.budget_entries AS e,
-                         LATERAL (VALUES (e.until, 0, OPERATOR(pg_catalog.-) e.epsilon),
-                                         (e.since OPERATOR(pg_catalog.-) u.per, 1, e.epsilon))
-                         AS x (s, begins, epsilon)
-                    WHERE e.budget OPERATOR(pg_catalog.=) b.number) AS t) AS w
+     LATERAL (SELECT pg_catalog.array_agg(x.since) AS since,
+                     pg_catalog.array_agg(x.until) AS until,
+                     pg_catalog.array_agg(x.epsilon) AS epsilon
+              FROM dp_counter_private.budget_entries AS x
+              WHERE x.budget OPERATOR(pg_catalog.=) b.number) AS e,
+     LATERAL (SELECT COALESCE(dp_counter_private.most_spent(
+                         e.since, e.until, e.epsilon, u.per,
+                         CASE WHEN b.until OPERATOR(pg_catalog.<=) u.now THEN '-infinity'
+                              ELSE u.now END, 'infinity'), 0) AS spent) AS w
 WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')
       OR f.budget IS NULL AND pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 

@@ -66,6 +66,7 @@ SELECT set_eq(
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_tick(regclass)', 'p', 'void'),
+        ('most_spent(timestamp without time zone[], timestamp without time zone[], numeric[], interval, timestamp without time zone, timestamp without time zone)', 'f', 'numeric'),
         ('next_step(bigint, bigint, interval, timestamp with time zone, oid, text, timestamp without time zone, interval, timestamp with time zone)', 'f', 'record'),
         ('dp_source_contributions(regclass, text, numeric, text, integer, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
         ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
@@ -120,7 +121,7 @@ SELECT is_empty(
     'SELECT signature FROM functions WHERE proowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
     'the owner of the extension owns its functions');
 SELECT set_eq('SELECT signature FROM functions WHERE proacl IS NOT NULL', ARRAY['kept_in_dumps()'], 'PUBLIC may use them, by default');
-SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|next_step|group_name|view_name|face'' OR prorettype = ''event_trigger''::regtype)',
+SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_counter_private''::regnamespace) <> (signature ~ ''internal|mistake|kept_in_dumps|most_spent|next_step|group_name|view_name|face'' OR prorettype = ''event_trigger''::regtype)',
                 'what PostgreSQL and our views alone call is in the private schema, and nothing else is');
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');

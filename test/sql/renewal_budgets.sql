@@ -74,6 +74,10 @@ SELECT spent_past, spent, remaining FROM dp_budgets WHERE budget = 'c'::regclass
 CALL dp_budget_spend('c', 0.251, 'from now on', since => '2998-01-01', until => 'infinity');
 CALL dp_budget_spend('c', 0.25, 'from now on', since => now()::timestamp, until => 'infinity');
 SELECT spent_past, spent, remaining FROM dp_budgets WHERE budget = 'c'::regclass;
+SELECT dp_budget_create('ahead', 1.0, per => '365 days'); -- no window that is over loses it
+CALL dp_budget_spend('ahead', 0.5, 'from tomorrow on', since => now()::timestamp + interval '1 day', until => 'infinity');
+SELECT spent_past, spent, remaining FROM dp_budgets WHERE budget = 'ahead'::regclass;
+SELECT dp_budget_drop('ahead');
 -- now is that of the rows: of a timestamptz UTC's, else the session's
 CREATE TABLE instants_rows (person integer, at timestamptz, local timestamp);
 CREATE VIEW instants_dp AS SELECT * FROM instants_rows;

@@ -3,7 +3,9 @@
 #include "pg/budgets/sweep.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
@@ -93,4 +95,38 @@ Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, EntryRan
     return rest;
 }
 
+namespace {
+
+/// The elements of an array without nulls.
+Datum* elements(Datum array, Oid type, int* count) {
+    Datum* values = nullptr;
+    deconstruct_array(DatumGetArrayTypeP(array), type, type == NUMERICOID ? -1 : 8,
+                      type != NUMERICOID, type == NUMERICOID ? TYPALIGN_INT : TYPALIGN_DOUBLE,
+                      &values, nullptr, count);
+    return values;
+}
+
+} // namespace
 } // namespace dp_counter::pg
+
+/// For the view dp_budgets, which passes the entries.
+DP_FUNCTION(dp_counter_most_spent) {
+    using namespace dp_counter::pg;
+    int count = 0, untils = 0, epsilons = 0;
+    const Datum* since = elements(PG_GETARG_DATUM(0), TIMESTAMPOID, &count);
+    const Datum* until = elements(PG_GETARG_DATUM(1), TIMESTAMPOID, &untils);
+    const Datum* epsilon = elements(PG_GETARG_DATUM(2), NUMERICOID, &epsilons);
+    if (untils != count || epsilons != count)
+        elog(ERROR, "arrays of different lengths");
+    List* entries = NIL;
+    for (int i = 0; i < count; ++i) {
+        auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
+        *entry = {{DatumGetTimestamp(since[i]), DatumGetTimestamp(until[i])},
+                  DatumGetNumeric(epsilon[i])};
+        entries = lappend(entries, entry);
+    }
+    Numeric none = DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
+    const Rest rest = rest_of(none, entries, PG_GETARG_INTERVAL_P(3)->day,
+                              {PG_GETARG_TIMESTAMP(4), PG_GETARG_TIMESTAMP(5)}, none);
+    PG_RETURN_NUMERIC(difference(none, rest.least));
+}
