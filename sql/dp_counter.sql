@@ -632,20 +632,26 @@ IS 'dp_counter: the secret key from which the windows of persons follow, from th
 
 -- Entries refer to budget and counter by their numbers, also to a budget within the budget. A dropped
 -- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
--- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC).
+-- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC);
+-- the windows that an entry is for begin from begins_from to before begins_before. A counter that
+-- continues another one may have two entries.
 CREATE TABLE dp_counter_private.budget_entries (
-    budget   pg_catalog.int8 NOT NULL,
-    number   pg_catalog.int8 UNIQUE,
-    purpose  pg_catalog.text NOT NULL,
-    epsilon  pg_catalog.numeric NOT NULL,
-    since    pg_catalog.timestamp NOT NULL,
-    until    pg_catalog.timestamp NOT NULL,
-    role     pg_catalog.text NOT NULL,
-    spent_at pg_catalog.timestamptz NOT NULL,
-    closed   pg_catalog.bool NOT NULL
+    entry         pg_catalog.int8 PRIMARY KEY,
+    budget        pg_catalog.int8 NOT NULL,
+    number        pg_catalog.int8,
+    purpose       pg_catalog.text NOT NULL,
+    epsilon       pg_catalog.numeric NOT NULL,
+    since         pg_catalog.timestamp NOT NULL,
+    until         pg_catalog.timestamp NOT NULL,
+    begins_from   pg_catalog.timestamp NOT NULL,
+    begins_before pg_catalog.timestamp NOT NULL,
+    role          pg_catalog.text NOT NULL,
+    spent_at      pg_catalog.timestamptz NOT NULL,
+    closed        pg_catalog.bool NOT NULL
 ) USING heap;
 
 CREATE INDEX budget_entries_budget_idx ON dp_counter_private.budget_entries (budget);
+CREATE INDEX budget_entries_number_idx ON dp_counter_private.budget_entries (number);
 
 ALTER TABLE dp_counter_private.budget_entries ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budget_entries FROM PUBLIC;
@@ -660,6 +666,8 @@ SELECT e.budget,
        e.epsilon,
        CASE WHEN pg_catalog.isfinite(e.since) THEN e.since END AS since,
        CASE WHEN pg_catalog.isfinite(e.until) THEN e.until END AS until,
+       CASE WHEN pg_catalog.isfinite(e.begins_from) THEN e.begins_from END AS begins_from,
+       CASE WHEN pg_catalog.isfinite(e.begins_before) THEN e.begins_before END AS begins_before,
        e.role,
        e.spent_at
 FROM dp_counter_private.budget_entries AS e
@@ -710,7 +718,11 @@ CREATE TABLE dp_counter_private.source_counters (
     key        pg_catalog.bytea NOT NULL,
     analyst    pg_catalog.bool NOT NULL,
     begun      pg_catalog.bool NOT NULL,
-    remembered pg_catalog.text[] NOT NULL
+    remembered pg_catalog.text[] NOT NULL,
+    continues  pg_catalog.int8,
+    continued  pg_catalog.timestamp,
+    old_epsilon pg_catalog.numeric,
+    old_per_person pg_catalog.int8
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -721,7 +733,8 @@ REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.source_counters
 IS 'dp_counter: what each counter over a source counts, a digest of its time zone''s offsets, and '
    'the secret key of its tallies; of one that an analyst declared, whether a tick has begun to read '
-   'rows; and names and types of what it reads, for when its source was dropped';
+   'rows; names and types of what it reads, for when its source was dropped; and of one that '
+   'continues another one the number of that, where it ended, its epsilon and its bound';
 
 -- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
 -- for new versions of its rows.
@@ -790,7 +803,9 @@ CREATE FUNCTION dp_counter_create(
     cumulative boolean DEFAULT NULL,
     k integer DEFAULT NULL,
     mechanism pg_catalog.text DEFAULT NULL,
-    budget pg_catalog.regclass DEFAULT NULL
+    budget pg_catalog.regclass DEFAULT NULL,
+    continues pg_catalog.regclass DEFAULT NULL,
+    same_persons boolean DEFAULT false
 ) RETURNS pg_catalog.regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_counter_create';
@@ -799,7 +814,8 @@ COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
     pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, pg_catalog.text,
-    interval, boolean, integer, pg_catalog.text, pg_catalog.regclass)
+    interval, boolean, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.regclass,
+    boolean)
 IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
    'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
    'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
@@ -808,7 +824,12 @@ IS 'Creates a counter over a source and the view of its releases, and charges th
    'person count there; per_person is required, but for persons. It counts events, persons, the '
    'sum or the average of a column clamped to lower .. upper, or the share of events for which a '
    'column is true. Its groups are public, an array or the values of a column of a table, which is '
-   'read once, as the caller; rows of all others count in a group that others names, or not at all.';
+   'read once, as the caller; rows of all others count in a group that others names, or not at '
+   'all. '
+   'With continues it begins where another counter of the caller''s has come to, which ends: each '
+   'person has used up as much of the new bound as of the old one, and the budget is charged for '
+   'what the new counter costs more. With same_persons the caller vouches that a person has the '
+   'same key in the sources of both.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,
@@ -1080,7 +1101,7 @@ SELECT f.counter,
                           ON b.number OPERATOR(pg_catalog.=) e.budget
                           JOIN dp_counter_private.budgets AS r
                           ON r.number OPERATOR(pg_catalog.=) b.root
-        WHERE e.number OPERATOR(pg_catalog.=) c.number) AS per,
+        WHERE e.number OPERATOR(pg_catalog.=) c.number LIMIT 1) AS per,
        COALESCE((SELECT a.attname FROM pg_catalog.pg_attribute AS a
                  WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
                        AND a.attnum OPERATOR(pg_catalog.=) s.by),
@@ -1298,6 +1319,8 @@ IS 'Returns the number of the person''s own window in which this time is, for qu
 CREATE FUNCTION dp_counter_private.most_spent(
     since timestamp[],
     until timestamp[],
+    begins_from timestamp[],
+    begins_before timestamp[],
     epsilon numeric[],
     per interval,
     "from" timestamp,
@@ -1307,7 +1330,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_counter_most_spent';
 
 COMMENT ON FUNCTION dp_counter_private.most_spent(
-    timestamp[], timestamp[], numeric[], interval, timestamp, timestamp)
+    timestamp[], timestamp[], timestamp[], timestamp[], numeric[], interval, timestamp, timestamp)
 IS 'Returns the most that these entries of a budget spend in a window of per that meets the rows '
    'from one time to before the other.';
 
@@ -1317,7 +1340,7 @@ SELECT f.budget,
        r.per,
        CASE WHEN r.per IS NOT NULL
             THEN COALESCE(dp_counter_private.most_spent(
-                     e.since, e.until, e.epsilon, u.per,
+                     e.since, e.until, e.begins_from, e.begins_before, e.epsilon, u.per,
                      '-infinity', u.now OPERATOR(pg_catalog.-) u.per), 0) END AS spent_past,
        w.spent,
        b.epsilon OPERATOR(pg_catalog.-) w.spent AS remaining,
@@ -1336,11 +1359,13 @@ FROM dp_counter_private.budgets AS b
                           ELSE LOCALTIMESTAMP END AS now) AS u,
      LATERAL (SELECT pg_catalog.array_agg(x.since) AS since,
                      pg_catalog.array_agg(x.until) AS until,
+                     pg_catalog.array_agg(x.begins_from) AS begins_from,
+                     pg_catalog.array_agg(x.begins_before) AS begins_before,
                      pg_catalog.array_agg(x.epsilon) AS epsilon
               FROM dp_counter_private.budget_entries AS x
               WHERE x.budget OPERATOR(pg_catalog.=) b.number) AS e,
      LATERAL (SELECT COALESCE(dp_counter_private.most_spent(
-                         e.since, e.until, e.epsilon, u.per,
+                         e.since, e.until, e.begins_from, e.begins_before, e.epsilon, u.per,
                          CASE WHEN b.until OPERATOR(pg_catalog.<=) u.now THEN '-infinity'
                               ELSE u.now END, 'infinity'), 0) AS spent) AS w
 WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')

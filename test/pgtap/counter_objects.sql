@@ -23,12 +23,12 @@ SELECT set_eq(
         ('dp_budget_spend(regclass,numeric,text,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'budget regclass, epsilon numeric, purpose text, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
-        ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,text,interval,boolean,integer,text,regclass)', 'f', 'regclass',
+        ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,text,interval,boolean,integer,text,regclass,regclass,boolean)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
          || 'persons boolean DEFAULT false, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
          || 'lower bigint DEFAULT NULL::bigint, upper bigint DEFAULT NULL::bigint, by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
-         || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, others text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass'),
+         || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, others text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass, continues regclass DEFAULT NULL::regclass, same_persons boolean DEFAULT false'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
          'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
         ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean,text[])', 'f', 'void',

@@ -123,9 +123,11 @@ BEGIN
     FOR i IN 1 .. 50 LOOP
         DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
         INSERT INTO dp_counter_private.budget_entries
-        SELECT swept, NULL, 'random', ceil(random() * 3) / 10, CASE WHEN random() < 0.1 THEN '-infinity' ELSE origin + a END,
-               CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END, 'me', now(), false
-        FROM (SELECT floor(random() * 40)::int AS a FROM generate_series(1, 1 + i % 9)) AS r;
+        SELECT e, swept, NULL, 'random', ceil(random() * 3) / 10, CASE WHEN random() < 0.1 THEN '-infinity' ELSE origin + a END,
+               CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END,
+               CASE WHEN random() < 0.3 THEN origin + floor(random() * 40)::int ELSE '-infinity' END,
+               CASE WHEN random() < 0.3 THEN origin + floor(random() * 40)::int ELSE 'infinity' END, 'me', now(), false
+        FROM (SELECT -e AS e, floor(random() * 40)::int AS a FROM generate_series(1, 1 + i % 9) AS e) AS r;
         FOR j IN 1 .. 5 LOOP
             first := origin + floor(random() * 40)::int;
             after := first + ceil(random() * 9)::int;
@@ -133,8 +135,8 @@ BEGIN
             DELETE FROM windows_from;
             INSERT INTO windows_from
             SELECT f.s, f.s + interval '5 days' > first AND f.s < after, coalesce(sum(e.epsilon), 0)
-            FROM generate_series(origin - 10.5 * interval '1 day', origin + 70.5 * interval '1 day', interval '1 day') AS f (s)
-                 LEFT JOIN dp_counter_private.budget_entries AS e ON e.budget = swept AND e.until > f.s AND e.since < f.s + interval '5 days'
+            FROM generate_series(origin - 10.5 * interval '1 day', origin + 70.5 * interval '1 day', interval '12 hours') AS f (s)
+                 LEFT JOIN dp_counter_private.budget_entries AS e ON e.budget = swept AND e.until > f.s AND e.since < f.s + interval '5 days' AND e.begins_from <= f.s AND e.begins_before > f.s
             GROUP BY f.s;
             SELECT max(lost) FILTER (WHERE meets), max(lost) INTO most, greatest_loss FROM windows_from;
             enough := (SELECT s + interval '5.5 days' FROM windows_from WHERE meets AND lost + wanted > 1 ORDER BY s DESC LIMIT 1);

@@ -90,4 +90,16 @@ is(goes_on('stays'), $missing{tallies}, 'is the same as none');
 restore($keep, '--exclude-table-data=dp_counter_private.window_key');
 like(failure($node, q{SELECT dp_budget_create('more', 1, per => '7 days')}, database => 't2'), qr/the key of the windows is missing/, 'no other key');
 is(failure($node, q{SELECT dp_budget_create('more', 1)}, database => 't2'), '', 'a budget for life needs none');
+
+# --- a counter that continues another one, and has read nothing yet
+sql(q{
+	SELECT dp_counter_create('after', 'visits_dp', 2e8, '1 day', per_person => 6, continues => 'stays');
+	CREATE TABLE expected AS SELECT 6 * count(*) AS count FROM generate_series(1, 1000) AS person
+	WHERE dp_own_window('years', person, timestamp '2024-01-01 12:00') < dp_own_window('years', person, timestamp '2024-01-02 12:00')});
+is(restore($keep), '', 'a dump before its first tick');
+is(goes_on('after'), 'goes on, ' . sql('SELECT count FROM expected'), 'it takes over what each person has used up');
+is($node->safe_psql('t2', q{SELECT array_agg((epsilon::bigint, begins_from::date, begins_before::date) ORDER BY begins_from) FROM years WHERE purpose = 'after'}),
+	'{"(200000000,2024-01-02,)","(100000000,,2024-01-02)"}', 'both entries are there');
+restore($keep, '--exclude-table-data=dp_counter_private.tallies');
+is(goes_on('after'), 'what the persons of the counter have used up is missing, ', 'without tallies it releases nothing');
 done_testing();

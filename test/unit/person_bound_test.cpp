@@ -184,6 +184,24 @@ TEST(PersonBound, AnEventOfAnEarlierWindowDoesNotCount) {
 }
 
 // A person inherits nothing from the one before.
+// At least the same share is used up, and less than one event more: what is left costs no more than
+// what was not used.
+TEST(PersonBound, ABoundTakesOverWhatIsUsedOfAnotherOne) {
+    for (std::int64_t from = 1; from <= 12; ++from) {
+        for (std::int64_t to = 1; to <= 12; ++to) {
+            for (std::int64_t used = 0; used <= from; ++used) {
+                const std::int64_t now = converted(used, from, to);
+                EXPECT_GE(now * from, used * to) << used << " of " << from << " to " << to;
+                EXPECT_LT((now - 1) * from, used * to) << used << " of " << from << " to " << to;
+            }
+            EXPECT_EQ(converted(2 * from, from, to), to); // of two persons with one digest
+        }
+    }
+    constexpr std::int64_t kMost = 1000000;
+    EXPECT_EQ(converted(kMost - 1, kMost, kMost), kMost - 1);
+    EXPECT_EQ(converted(1, kMost, 1), 1);
+}
+
 TEST(PersonBound, EachPersonBeginsAfresh) {
     const Story story{10, 0, 10, {1, true}, {}};
     for (const std::int64_t per_person : {0, 1}) {
@@ -297,6 +315,99 @@ TEST(PersonBound, RowsOfAnyDaysCostWhatTheGuideSays) {
                 EXPECT_EQ(counter, (n + 2) * bound) << "per " << per << " bound " << bound;
                 EXPECT_EQ(histogram, n + 3) << "per " << per;
             }
+}
+
+/// A counter of bound a that one of bound b continues after the first tick.
+struct Pair {
+    std::int64_t a, b, epsilon_a, epsilon_b;
+};
+
+/// Steps of one event a day, those of the first tick in a counter of its own: what they add to the
+/// cost, times a * b.
+Counted count_both(const Story& story, const Pair& pair, const std::vector<Row>& rows) {
+    Counted counted;
+    Tally tally{-1000000, 0};
+    std::int64_t from = 0;
+    for (const std::int64_t end : story.ticks) {
+        const bool is_first = end == story.ticks.front();
+        Counted cells;
+        Tick tick(story, cells);
+        PersonBound bound({is_first ? pair.a : pair.b, false});
+        if (!is_first)
+            tally.used = converted(tally.used, pair.a, pair.b);
+        bound.begin(tally);
+        for (const Row& row : rows)
+            if (row.time >= from && row.time < end)
+                bound.add({row.time, story.window(row.time), row.time, 0, 0}, tick);
+        tally = bound.end(tick);
+        for (const auto& [cell, n] : cells)
+            counted[cell] = n * (is_first ? pair.epsilon_a * pair.b : pair.epsilon_b * pair.a);
+        from = end;
+    }
+    return counted;
+}
+
+/// The most that one row more, any one window, and all rows of any `per` days cost.
+struct JointCosts {
+    std::int64_t row = 0, window = 0, days = 0;
+};
+
+JointCosts joint_costs(std::int64_t per, int days, const Pair& pair) {
+    JointCosts most;
+    int patterns = 1;
+    for (int day = 0; day < days; ++day)
+        patterns *= 3;
+    for (std::int64_t phase = 0; phase < per; ++phase)
+        for (int pattern = 0; pattern < patterns; ++pattern) {
+            const Story story{per, phase, 1, {}, {days / 2, days}};
+            const std::vector<Row> rows = rows_of(pattern, days);
+            const Counted counted = count_both(story, pair, rows);
+            const auto without = [&](auto is_gone) {
+                std::vector<Row> rest = rows;
+                std::erase_if(rest, is_gone);
+                return l1_of(counted, count_both(story, pair, rest));
+            };
+            for (std::int64_t from = 0; from < days; ++from) {
+                std::vector<Row> more = rows;
+                more.insert(std::upper_bound(more.begin(), more.end(), Row{from, 0, 0}),
+                            {from, 0, 0});
+                most.row = std::max(most.row, l1_of(counted, count_both(story, pair, more)));
+                most.window = std::max(most.window, without([&](const Row& row) {
+                                           return story.window(row.time) == story.window(from);
+                                       }));
+                most.days = std::max(most.days, without([&](const Row& row) {
+                                         return row.time >= from && row.time < from + per;
+                                     }));
+            }
+        }
+    return most;
+}
+
+// All histories of a person, all phases: what the guarantee of a counter that continues another one
+// says of both (docs/derivation.md, section 12).
+TEST(PersonBound, AContinuedCounterCostsWhatTheGuaranteeSays) {
+    int reached = 0;
+    for (const std::int64_t per : {std::int64_t{2}, std::int64_t{3}})
+        for (const Pair& pair : {Pair{1, 3, 1, 1},
+                                 {3, 1, 1, 1},
+                                 {2, 3, 1, 2},
+                                 {3, 2, 2, 1},
+                                 {1, 1, 1, 2},
+                                 {2, 2, 2, 1},
+                                 {2, 4, 1, 1},
+                                 {1, 2, 3, 1}}) {
+            const auto [a, b, epsilon_a, epsilon_b] = pair;
+            const std::int64_t most = std::max(epsilon_a, epsilon_b) * a * b;
+            const std::int64_t row =
+                std::max({2 * epsilon_a * b, epsilon_a * b + (b + a - 1) / a * epsilon_b * a,
+                          2 * epsilon_b * a});
+            const JointCosts costs = joint_costs(per, 6, pair);
+            EXPECT_LE(costs.row, row) << a << " to " << b;
+            EXPECT_LE(costs.window, most) << a << " to " << b;
+            EXPECT_LE(costs.days, 3 * most) << a << " to " << b;
+            reached += int{costs.row == row} + int{costs.window == most};
+        }
+    EXPECT_GT(reached, 24);
 }
 
 } // namespace

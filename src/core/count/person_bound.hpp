@@ -1,6 +1,7 @@
 // The bound on what a person adds to a counter in each of that person's own windows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -13,6 +14,13 @@ struct Tally {
     std::int64_t window;
     std::int64_t used;
 };
+
+/// What is used up of a bound `to`, where so much of a bound `from` is: at least the same share, so
+/// that what both let count costs no more than all of one of them.
+[[nodiscard]] constexpr std::int64_t converted(std::int64_t used, std::int64_t from,
+                                               std::int64_t to) noexcept {
+    return std::min((used * to + from - 1) / from, to);
+}
 
 /// What limits a person. A counter of persons without a bound has {0, true}.
 struct BoundRule {

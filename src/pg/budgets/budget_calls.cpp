@@ -191,7 +191,10 @@ void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
     for (const char* text :
          {"What was charged: a counter, a budget or a query", "Epsilon of the charge",
           "Rows from this time on, as they show it; NULL: all earlier ones",
-          "Rows before this time; NULL: all later ones", "Role that made it", "When it was made"})
+          "Rows before this time; NULL: all later ones",
+          "Windows that begin at this time or later; NULL: also earlier ones",
+          "Windows that begin before this time; NULL: also later ones", "Role that made it",
+          "When it was made"})
         CreateComments(budget, RelationRelationId, ++column, text);
 }
 

@@ -163,14 +163,15 @@ void check_not_empty(EntryRange range) {
 }
 
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_t number,
-                   EntryRange range) {
+                   EntryRange range, EntryRange begins) {
     const BudgetRow row = require_budget(budget);
     lock_budget(row.number);
     check_owner_or_privilege(budget, ACL_INSERT); // revoked while it waited
     const BudgetRow root = root_of(row);
     range = range_of_entry(range, root.per_days);
     check_range(row, range, root.time_type);
-    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root.per_days, range, epsilon);
+    const BudgetEntry entry{range, begins, epsilon};
+    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root.per_days, entry);
     if (DatumGetBool(
             DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(rest.least))))
         ereport(ERROR,
@@ -187,7 +188,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
                          budgets_within(row.number) != NIL
                              ? ", dropping a budget within it returns what that has not spent"
                              : "")));
-    insert_entry(row.number, number, purpose, {range, epsilon});
+    insert_entry(row.number, number, purpose, entry);
 }
 
 EntryRange range_of_counter(std::int64_t number) {
@@ -210,17 +211,17 @@ void end_charge_of_counter(std::int64_t number, Timestamp cut) {
         return;
     lock_budget(entry_numbered(number).budget);
     const EntryRange range = range_of_counter(number);
-    end_entry(number, std::clamp(cut, range.since, range.until));
+    end_entries(number, std::clamp(cut, range.since, range.until));
 }
 
 void close_charge_of_counter(std::int64_t number, const char* name) {
     if (lock_charge_of_counter(number))
-        close_entry(number, name);
+        close_entries(number, name);
 }
 
 void refund_budget(std::int64_t number) {
     if (lock_charge_of_counter(number))
-        delete_entry(number);
+        delete_entries_of(number);
 }
 
 } // namespace dp_counter::pg

@@ -70,13 +70,14 @@ void insert_budget_within(Oid budget, std::int64_t number, Numeric epsilon, Oid 
 void check_not_empty(EntryRange range);
 
 /// Charges a budget that check_budget_chargeable let pass, in the current transaction, in the name
-/// of the current user. The range is not empty; a budget for life has no use for it. Raises
+/// of the current user, for the windows that meet the range of rows and begin within `begins`. The
+/// range is not empty; a budget for life has no use for either. Raises
 /// insufficient_privilege if the right was revoked while the charge waited for others,
 /// invalid_parameter_value if the range is not within that of the budget, and
 /// configuration_limit_exceeded, whose message shows what is left and from when on there is enough,
 /// if that is less than epsilon.
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_t number,
-                   EntryRange range);
+                   EntryRange range, EntryRange begins = kAllTimes);
 
 /// The times for which the counter with this number was charged. Raises data_corrupted if it was
 /// not.

@@ -58,7 +58,7 @@ void check_not_in_use(const BudgetRow& row) {
 /// All checks are done, and the budgets are locked.
 void delete_row_and_entries(const BudgetRow& row) {
     if (row.within != 0) {
-        delete_entry(row.number);
+        delete_entries_of(row.number);
         move_entries(row.number, row.within);
     } else
         delete_entries(row.number);

@@ -1,6 +1,7 @@
 #include "pg/budgets/entries.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -13,7 +14,20 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kBudget, kNumber, kPurpose, kSpent, kSince, kUntil, kRole, kSpentAt, kClosed };
+enum Column {
+    kEntry,
+    kBudget,
+    kNumber,
+    kPurpose,
+    kSpent,
+    kSince,
+    kUntil,
+    kBeginsFrom,
+    kBeginsBefore,
+    kRole,
+    kSpentAt,
+    kClosed
+};
 
 EntryRange range_of(const Datum* values) {
     return {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
@@ -23,17 +37,21 @@ EntryRange range_of(const Datum* values) {
 
 List* entries_of(std::int64_t budget) {
     List* entries = NIL;
-    visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool*) {
-        auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
-        *entry = {range_of(values), DatumGetNumericCopy(values[kSpent])};
-        entries = lappend(entries, entry);
-    });
+    visit_secret_rows(kEntries, {number_key(budget, kBudget)},
+                      [&](const Datum* values, const bool*) {
+                          auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
+                          *entry = {range_of(values),
+                                    {DatumGetTimestamp(values[kBeginsFrom]),
+                                     DatumGetTimestamp(values[kBeginsBefore])},
+                                    DatumGetNumericCopy(values[kSpent])};
+                          entries = lappend(entries, entry);
+                      });
     return entries;
 }
 
 NumberedEntry entry_numbered(std::int64_t number) {
     NumberedEntry entry{};
-    visit_secret_rows(kEntryOfCounter, {number_key(number, kNumber)},
+    visit_secret_rows(kEntriesOfCounter, {number_key(number, kNumber)},
                       [&](const Datum* values, const bool*) {
                           if (!DatumGetBool(values[kClosed]))
                               entry = {DatumGetInt64(values[kBudget]), range_of(values)};
@@ -42,53 +60,57 @@ NumberedEntry entry_numbered(std::int64_t number) {
 }
 
 bool has_entries(std::int64_t budget) {
-    return has_secret_row(kEntries, {number_key(budget)});
+    return has_secret_row(kEntries, {number_key(budget, kBudget)});
 }
 
 List* numbers_of_entries(std::int64_t budget) {
     List* numbers = NIL;
-    visit_secret_rows(kEntries, {number_key(budget)}, [&](const Datum* values, const bool* nulls) {
-        if (!nulls[kNumber])
-            numbers = lappend_number(numbers, DatumGetInt64(values[kNumber]));
-    });
+    visit_secret_rows(kEntries, {number_key(budget, kBudget)},
+                      [&](const Datum* values, const bool* nulls) {
+                          if (!nulls[kNumber])
+                              numbers = lappend_number(numbers, DatumGetInt64(values[kNumber]));
+                      });
     return numbers;
 }
 
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry) {
     insert_secret_row(kEntries,
-                      {{kBudget, Int64GetDatum(budget)},
+                      {{kEntry, Int64GetDatum(next_counter_number())},
+                       {kBudget, Int64GetDatum(budget)},
                        {kNumber, Int64GetDatum(number), number == kNoCounter},
                        {kPurpose, CStringGetTextDatum(purpose)},
                        {kSpent, NumericGetDatum(entry.epsilon)},
                        {kSince, TimestampGetDatum(entry.range.since)},
                        {kUntil, TimestampGetDatum(entry.range.until)},
+                       {kBeginsFrom, TimestampGetDatum(entry.begins.since)},
+                       {kBeginsBefore, TimestampGetDatum(entry.begins.until)},
                        {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
                        {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())},
                        {kClosed, BoolGetDatum(false)}});
 }
 
-void end_entry(std::int64_t number, Timestamp until) {
-    (void)replace_in_secret_row(kEntryOfCounter, {number_key(number, kNumber)},
+void end_entries(std::int64_t number, Timestamp until) {
+    (void)replace_in_secret_row(kEntriesOfCounter, {number_key(number, kNumber)},
                                 {{kUntil, TimestampGetDatum(until)}});
 }
 
-void close_entry(std::int64_t number, const char* purpose) {
+void close_entries(std::int64_t number, const char* purpose) {
     (void)replace_in_secret_row(
-        kEntryOfCounter, {number_key(number, kNumber)},
+        kEntriesOfCounter, {number_key(number, kNumber)},
         {{kClosed, BoolGetDatum(true)}, {kPurpose, CStringGetTextDatum(purpose)}});
 }
 
-void delete_entry(std::int64_t number) {
-    delete_secret_rows(kEntryOfCounter, {number_key(number, kNumber)});
+void delete_entries_of(std::int64_t number) {
+    delete_secret_rows(kEntriesOfCounter, {number_key(number, kNumber)});
 }
 
 void delete_entries(std::int64_t budget) {
-    delete_secret_rows(kEntries, {number_key(budget)});
+    delete_secret_rows(kEntries, {number_key(budget, kBudget)});
 }
 
 void move_entries(std::int64_t from_budget, std::int64_t to_budget) {
-    (void)replace_in_secret_row(kEntries, {number_key(from_budget)},
+    (void)replace_in_secret_row(kEntries, {number_key(from_budget, kBudget)},
                                 {{kBudget, Int64GetDatum(to_budget)}});
 }
 

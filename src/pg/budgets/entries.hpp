@@ -12,7 +12,7 @@ namespace dp_counter::pg {
 [[nodiscard]] List* entries_of(std::int64_t budget);
 
 /// The entry of the counter, or of the budget within another one, with this number, unless it is
-/// closed.
+/// closed. A counter that continues another one may have two, of one budget and one range.
 struct NumberedEntry {
     std::int64_t budget; ///< 0: there is none
     EntryRange range;
@@ -28,10 +28,12 @@ struct NumberedEntry {
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry);
 
-void end_entry(std::int64_t number, Timestamp until);
-/// It stays, with this purpose, and no counter has it any more: it neither ends nor is deleted.
-void close_entry(std::int64_t number, const char* purpose);
-void delete_entry(std::int64_t number);
+/// All that have this number.
+void end_entries(std::int64_t number, Timestamp until);
+/// They stay, with this purpose, and no counter has them any more: they neither end nor are
+/// deleted.
+void close_entries(std::int64_t number, const char* purpose);
+void delete_entries_of(std::int64_t number);
 
 void delete_entries(std::int64_t budget);
 void move_entries(std::int64_t from_budget, std::int64_t to_budget);

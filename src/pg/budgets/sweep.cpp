@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "pg/budgets/sweep.hpp"
 
@@ -14,25 +15,44 @@ namespace dp_counter::pg {
 
 namespace {
 
-struct End {
+/// What an end of an entry's s is, in the order in which those at one place come.
+enum class Side {
+    end,    ///< which is not one of its s
+    first,  ///< which is
+    before, ///< which is not: they begin after it
+};
+
+struct Position {
     Timestamp at;
-    bool begins;
+    Side side;
+    bool operator<(const Position& other) const {
+        return std::tie(at, side) < std::tie(other.at, other.side);
+    }
+};
+
+struct End {
+    Position position;
     Numeric epsilon;
 };
 
-/// A range's first s, which it does not contain. -infinity is before all times.
-Timestamp before(Timestamp since, std::int32_t per_days) {
-    return TIMESTAMP_IS_NOBEGIN(since) ? since : since - per_days * USECS_PER_DAY;
+/// Where the s of an entry begin. -infinity is before all times.
+Position begin_of(const BudgetEntry& entry, std::int32_t per_days) {
+    const Timestamp since = entry.range.since;
+    return std::max<Position>(
+        {entry.begins.since, Side::first},
+        {TIMESTAMP_IS_NOBEGIN(since) ? since : since - per_days * USECS_PER_DAY, Side::before});
+}
+
+Timestamp end_of(const BudgetEntry& entry) {
+    return std::min(entry.range.until, entry.begins.until);
 }
 
 int compare_ends(const ListCell* a, const ListCell* b) {
     const auto* left = static_cast<const End*>(lfirst(a));
     const auto* right = static_cast<const End*>(lfirst(b));
-    if (left->at != right->at)
-        return left->at < right->at ? -1 : 1;
-    if (left->begins == right->begins)
-        return 0;
-    return right->begins ? -1 : 1; // an end comes first: ranges are half-open
+    if (left->position < right->position)
+        return -1;
+    return right->position < left->position ? 1 : 0;
 }
 
 Numeric sum(Numeric a, Numeric b) {
@@ -49,20 +69,19 @@ bool is_less(Numeric a, Numeric b) {
     return DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(a), NumericGetDatum(b)));
 }
 
-/// The ends of entries among the s of the range.
-List* ends_within(const List* entries, std::int32_t per_days, EntryRange range) {
+/// The ends of entries among the s of another one.
+List* ends_within(const List* entries, std::int32_t per_days, const BudgetEntry& other) {
     List* ends = NIL;
-    const Timestamp first = before(range.since, per_days);
     const ListCell* cell = nullptr;
     foreach (cell, entries) {
         const auto* entry = static_cast<const BudgetEntry*>(lfirst(cell));
-        const Timestamp from = std::max(first, before(entry->range.since, per_days));
-        const Timestamp to = std::min(range.until, entry->range.until);
-        if (from >= to)
+        const Position from = std::max(begin_of(other, per_days), begin_of(*entry, per_days));
+        const Position to{std::min(end_of(other), end_of(*entry)), Side::end};
+        if (!(from < to))
             continue;
-        for (const bool begins : {true, false}) {
+        for (const Position& position : {from, to}) {
             auto* end = static_cast<End*>(palloc(sizeof(End)));
-            *end = {begins ? from : to, begins, entry->epsilon};
+            *end = {position, entry->epsilon};
             ends = lappend(ends, end);
         }
     }
@@ -72,19 +91,20 @@ List* ends_within(const List* entries, std::int32_t per_days, EntryRange range) 
 
 } // namespace
 
-Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, EntryRange range,
-             Numeric wanted) {
+Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, const BudgetEntry& wanted) {
+    const EntryRange& range = wanted.range;
     Rest rest{total, range.since};
     Numeric left = total;
     Timestamp lacking =
-        is_less(total, wanted) ? DT_NOEND : DT_NOBEGIN; // the last s that lacks some
+        is_less(total, wanted.epsilon) ? DT_NOEND : DT_NOBEGIN; // the last s that lacks some
     const ListCell* cell = nullptr;
-    foreach (cell, ends_within(entries, per_days, range)) {
+    foreach (cell, ends_within(entries, per_days, wanted)) {
         CHECK_FOR_INTERRUPTS();
         const auto* end = static_cast<const End*>(lfirst(cell));
-        if (is_less(left, wanted))
-            lacking = std::max(lacking, end->at);
-        left = end->begins ? difference(left, end->epsilon) : sum(left, end->epsilon);
+        if (is_less(left, wanted.epsilon))
+            lacking = std::max(lacking, end->position.at);
+        left = end->position.side == Side::end ? sum(left, end->epsilon)
+                                               : difference(left, end->epsilon);
         if (is_less(left, rest.least))
             rest.least = left;
     }
@@ -97,12 +117,15 @@ Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, EntryRan
 
 namespace {
 
-/// The elements of an array without nulls.
-Datum* elements(Datum array, Oid type, int* count) {
+/// The elements of an array of `count`, without nulls.
+Datum* elements(Datum array, Oid type, int count) {
     Datum* values = nullptr;
+    int found = 0;
     deconstruct_array(DatumGetArrayTypeP(array), type, type == NUMERICOID ? -1 : 8,
                       type != NUMERICOID, type == NUMERICOID ? TYPALIGN_INT : TYPALIGN_DOUBLE,
-                      &values, nullptr, count);
+                      &values, nullptr, &found);
+    if (found != count)
+        elog(ERROR, "arrays of different lengths");
     return values;
 }
 
@@ -112,21 +135,27 @@ Datum* elements(Datum array, Oid type, int* count) {
 /// For the view dp_budgets, which passes the entries.
 DP_FUNCTION(dp_counter_most_spent) {
     using namespace dp_counter::pg;
-    int count = 0, untils = 0, epsilons = 0;
-    const Datum* since = elements(PG_GETARG_DATUM(0), TIMESTAMPOID, &count);
-    const Datum* until = elements(PG_GETARG_DATUM(1), TIMESTAMPOID, &untils);
-    const Datum* epsilon = elements(PG_GETARG_DATUM(2), NUMERICOID, &epsilons);
-    if (untils != count || epsilons != count)
-        elog(ERROR, "arrays of different lengths");
+    const ArrayType* first = PG_GETARG_ARRAYTYPE_P(0);
+    const int count = ArrayGetNItems(ARR_NDIM(first), ARR_DIMS(first));
+    const auto times = [&](int argument) {
+        return elements(PG_GETARG_DATUM(argument), TIMESTAMPOID, count);
+    };
+    const Datum* since = times(0);
+    const Datum* until = times(1);
+    const Datum* begins_from = times(2);
+    const Datum* begins_before = times(3);
+    const Datum* epsilon = elements(PG_GETARG_DATUM(4), NUMERICOID, count);
     List* entries = NIL;
     for (int i = 0; i < count; ++i) {
         auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
         *entry = {{DatumGetTimestamp(since[i]), DatumGetTimestamp(until[i])},
+                  {DatumGetTimestamp(begins_from[i]), DatumGetTimestamp(begins_before[i])},
                   DatumGetNumeric(epsilon[i])};
         entries = lappend(entries, entry);
     }
     Numeric none = DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
-    const Rest rest = rest_of(none, entries, PG_GETARG_INTERVAL_P(3)->day,
-                              {PG_GETARG_TIMESTAMP(4), PG_GETARG_TIMESTAMP(5)}, none);
+    const EntryRange range{PG_GETARG_TIMESTAMP(6), PG_GETARG_TIMESTAMP(7)};
+    const Rest rest =
+        rest_of(none, entries, PG_GETARG_INTERVAL_P(5)->day, {range, kAllTimes, none});
     PG_RETURN_NUMERIC(difference(none, rest.least));
 }

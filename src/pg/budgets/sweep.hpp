@@ -1,7 +1,8 @@
 // What the entries of a budget leave for one more.
 //
-// A window [s, s + per) loses the epsilon of each entry whose range it meets: of those for which s
-// is after since - per and before until. The sweep goes along these ends, and adds up in decimals.
+// A window [s, s + per) loses the epsilon of each entry that is for it and whose rows it meets: s
+// is after since - per, before until, and within `begins`. The sweep goes along these ends, and
+// adds up in decimals.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct EntryRange {
 inline constexpr EntryRange kAllTimes{DT_NOBEGIN, DT_NOEND};
 
 struct BudgetEntry {
-    EntryRange range;
+    EntryRange range;  ///< of the rows
+    EntryRange begins; ///< where the windows begin that it is for
     Numeric epsilon;
 };
 
@@ -33,12 +35,12 @@ struct BudgetEntry {
 struct Rest {
     Numeric least; ///< what is left for the whole range
     Timestamp
-        enough_from; ///< from when on `wanted` is left for the rest of the range; `until`: never
+        enough_from; ///< from when on there is enough for the rest of the range; `until`: never
 };
 
-/// What a budget leaves of `total` for this range, where `entries` (BudgetEntry*) have spent it.
-/// The windows have per_days; 0: there is one.
+/// What a budget leaves of `total` for the windows of this entry, where `entries` (BudgetEntry*)
+/// have spent it. The windows have per_days; 0: there is one.
 [[nodiscard]] Rest rest_of(Numeric total, const List* entries, std::int32_t per_days,
-                           EntryRange range, Numeric wanted);
+                           const BudgetEntry& wanted);
 
 } // namespace dp_counter::pg

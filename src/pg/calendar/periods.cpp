@@ -182,6 +182,10 @@ Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local) {
                : instant(local, find_zone(time_zone));
 }
 
+Timestamp local_of_face(Oid type, const char* time_zone, Timestamp face) {
+    return type != TIMESTAMPTZOID ? face : local_of(face, time_zone);
+}
+
 Timestamp local_of(TimestampTz instant, const char* time_zone) {
     return local_of(instant, find_zone(time_zone));
 }

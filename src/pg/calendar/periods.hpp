@@ -45,6 +45,9 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon);
 /// of today: on this face budgets are charged. For a timestamptz it is UTC, else local.
 [[nodiscard]] Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local);
 
+/// The reverse.
+[[nodiscard]] Timestamp local_of_face(Oid type, const char* time_zone, Timestamp face);
+
 /// The time that is local to the zone at an instant.
 [[nodiscard]] Timestamp local_of(TimestampTz instant, const char* time_zone);
 

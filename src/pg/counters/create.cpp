@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "pg/counters/comments.hpp"
+#include "pg/counters/drop.hpp"
 #include "pg/counters/view_columns.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/events/public_facts.hpp"
@@ -56,7 +57,9 @@ enum ArgumentIndex {
     kCumulative,
     kK,
     kMechanism,
-    kBudget
+    kBudget,
+    kContinues,
+    kSamePersons
 };
 
 SourceArguments source_arguments(FunctionCallInfo fcinfo) {
@@ -73,7 +76,9 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
             args[kSince],
             args[kGrace],
             args[kCumulative],
-            args[kBudget]};
+            args[kBudget],
+            args[kContinues],
+            args[kSamePersons]};
 }
 
 NewView create_view(text* name, const SourceDeclaration* source, const char* extension) {
@@ -159,6 +164,8 @@ DP_FUNCTION(dp_counter_create) {
     PreventCommandIfReadOnly("dp_counter_create()");
     const SourceArguments arguments = source_arguments(fcinfo);
     const SourceDeclaration source = read_declaration(arguments, args[kHorizon]);
+    if (OidIsValid(source.replaced))
+        drop_counter(source.replaced);
     const Oid counter =
         create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source,
                fcinfo->flinfo->fn_oid);

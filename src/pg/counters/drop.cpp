@@ -1,4 +1,6 @@
 // Drops counters: dp_counter_drop, and the event trigger for DROP VIEW of a counter or a budget.
+#include "pg/counters/drop.hpp"
+
 #include "pg/budgets/drop_budgets.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
@@ -95,6 +97,13 @@ List* dropped_relations() {
 }
 
 } // namespace
+
+void drop_counter(Oid counter) {
+    LockRelationOid(counter, AccessExclusiveLock);
+    remove(counter, quoted_name(counter)); // the event trigger does it too, unless disabled
+    drop_view(counter);
+}
+
 } // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_drop) {
@@ -104,8 +113,7 @@ DP_FUNCTION(dp_counter_drop) {
     check_may_drop(counter); // before the lock, so that nobody else can make others wait
     LockRelationOid(counter, AccessExclusiveLock);
     check_may_drop(counter);
-    remove(counter, quoted_name(counter)); // the event trigger does it too, unless disabled
-    drop_view(counter);
+    drop_counter(counter);
     PG_RETURN_VOID();
 }
 

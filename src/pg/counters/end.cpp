@@ -25,11 +25,7 @@ void check_released(Oid counter, const CounterRow& row) {
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("counter \"%s\" has released nothing", name_of_relation(counter)),
                         errhint("Use dp_counter_drop to drop it.")));
-    if (published_steps(row.number) < row.steps)
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("step %lld of counter \"%s\" is closed, but not published",
-                               static_cast<long long>(row.steps), name_of_relation(counter)),
-                        errhint("Call dp_tick, which publishes it, and end the counter then.")));
+    check_published(counter, row.number, row.steps);
 }
 
 } // namespace

@@ -22,7 +22,7 @@ DP_FUNCTION(dp_counter_resume) {
     CounterRow row;
     read_running_counter(counter, row);
     keep_face(kFacesOfCounters, counter);
-    check_has_tallies(counter, row.number);
+    check_has_tallies(counter, row);
     move_counter_here(counter);
     PG_RETURN_VOID();
 }

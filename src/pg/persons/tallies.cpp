@@ -119,9 +119,12 @@ Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
         tally = {DatumGetInt32(slot_getattr(tallies.slot, kOwnWindow + 1, &is_null)),
                  DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null))};
         tallies.place = tallies.slot->tts_tid;
-        const Datum writer =
-            slot_getsysattr(tallies.slot, MinTransactionIdAttributeNumber, &is_null);
-        if (TransactionIdIsCurrentTransactionId(DatumGetTransactionId(writer)))
+        const auto writer = [&](AttrNumber column) {
+            return slot_getsysattr(tallies.slot, column, &is_null);
+        };
+        if (TransactionIdIsCurrentTransactionId(
+                DatumGetTransactionId(writer(MinTransactionIdAttributeNumber))) &&
+            DatumGetCommandId(writer(MinCommandIdAttributeNumber)) == GetCurrentCommandId(false))
             CommandCounterIncrement(); // of this tick: else it could not be updated
     }
     return tally;
@@ -165,6 +168,20 @@ void check_tallies(std::int64_t number) {
     if (!has_secret_row(kTallies,
                         {number_key(number, kNumber), {kDigest, F_UUID_EQ, UUIDPGetDatum(&kMark)}}))
         raise_damaged("what the persons of the counter have used up is missing");
+}
+
+void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::int64_t from,
+                       std::int64_t to) {
+    SecretRowsInOrder rows = begin_rows_in_order(kTallies, {number_key(from_number, kNumber)});
+    Datum values[kColumns];
+    bool nulls[kColumns];
+    while (next_row_in_order(rows, values, nulls)) {
+        CHECK_FOR_INTERRUPTS();
+        const std::int64_t used = DatumGetInt64(values[kUsed]);
+        replace_row_in_order(rows, {{kUsed, Int64GetDatum(converted(used, from, to))},
+                                    {kNumber, Int64GetDatum(to_number)}});
+    }
+    end_rows_in_order(rows);
 }
 
 void delete_earlier_tallies(std::int64_t number, std::int32_t first_window) {

@@ -78,6 +78,11 @@ void mark_tallies(std::int64_t number);
 /// and everybody would count again.
 void check_tallies(std::int64_t number);
 
+/// Gives the tallies of a counter, and its mark, to one that continues it: as much of the bound
+/// `to` is used up as of `from`. Call it inside without_statistics.
+void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::int64_t from,
+                       std::int64_t to);
+
 /// Deletes the counter's tallies of windows before this one.
 void delete_earlier_tallies(std::int64_t number, std::int32_t first_window);
 

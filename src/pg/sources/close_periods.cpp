@@ -194,20 +194,25 @@ std::int32_t first_open_window(const Collector& collector, Timestamp boundary) {
     return static_cast<std::int32_t>(floor_quotient(day_of(boundary) + 1, per) - 1);
 }
 
-/// Reads the due periods into cells and tallies. Before its first step a counter whose budget
-/// renews also reads one `per` before, for the tallies alone: otherwise the bound of every person
-/// would be unused when it begins, and its first numbers would be higher than all later ones.
+/// Reads the due periods into cells and tallies. Before its first step a counter that continues
+/// another one also reads what comes after that, for the tallies alone. Any other one whose budget
+/// renews reads one `per` before: otherwise the bound of every person would be unused when it
+/// begins, and its first numbers would be higher than all later ones.
 void count_rows(Collector& collector, const SourceRow& source, std::int64_t number, bool is_first) {
     const SourceCounterRow& declared = *collector.declared;
     const Schedule& schedule = *collector.schedule;
     const DuePeriods& due = *collector.due;
-    Timestamp from = due.starts[0];
+    const Predecessor& old = declared.old;
+    const bool takes_over = is_first && old.number != 0;
+    Timestamp from = takes_over ? old.end : due.starts[0];
     const std::int32_t was_first = first_open_window(collector, from);
     const std::int32_t first = first_open_window(collector, due.starts[due.count]);
     if (collector.has_bound()) {
+        if (takes_over)
+            take_over_tallies(old.number, number, old.per_person, declared.per_person);
         check_tallies(number);
-        open_tallies(collector.tallies, number, first, is_first);
-        if (is_first && collector.unit.per_days != 0)
+        open_tallies(collector.tallies, number, first, is_first && !takes_over);
+        if (is_first && !takes_over && collector.unit.per_days != 0)
             from = days_before(from, collector.unit.per_days);
     }
     if (from < due.starts[0] && collector.counts_persons())
@@ -218,7 +223,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int64_t numb
     show_phase("storing tallies");
     if (collector.has_bound()) {
         close_tallies(collector.tallies);
-        if (first > was_first && !is_first)
+        if (first > was_first && (!is_first || takes_over))
             delete_earlier_tallies(number, first);
     }
 }

@@ -11,6 +11,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
+#include "pg/sources/continues.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
 
@@ -67,17 +68,21 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                    SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
     check_not_null(arguments.every, "every", "It is the length of a period, for example '1 day'.");
-    check_not_null(arguments.since, "since",
-                   "It is the beginning of the first period, for example '2025-01-01'.");
+    const Oid type = column_type(row.source, declaration.source.at);
+    if (row.old.number == 0)
+        check_not_null(arguments.since, "since",
+                       "It is the beginning of the first period, for example '2025-01-01'.");
     row.every = *DatumGetIntervalP(arguments.every.value);
-    row.since = DatumGetTimestamp(arguments.since.value);
+    row.since = arguments.since.isnull
+                    ? local_of_face(type, declaration.source.time_zone, row.old.end)
+                    : DatumGetTimestamp(arguments.since.value);
     if (!arguments.grace.isnull)
         row.grace = *DatumGetIntervalP(arguments.grace.value);
-    const Oid type = column_type(row.source, declaration.source.at);
     const Schedule schedule{type, declaration.source.time_zone, row.since, row.every, row.grace};
     check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
     declaration.range = {face_of_boundary(schedule, 0),
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
+    check_begins_later(declaration);
 }
 
 bool is_temporary(Oid type) {
@@ -250,13 +255,14 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.column_count = 1;
     read_by(arguments, declaration);
     declaration.streams *= row.measure.streams();
+    row.key = new_tally_key(CurrentMemoryContext);
+    row.remembered = remembered_of(row, declaration.source);
+    read_continued(arguments, declaration);
     read_schedule(arguments, periods, declaration);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
-    row.key = new_tally_key(CurrentMemoryContext);
     declaration.unit = unit_of_source(declaration.source);
     row.offsets =
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
-    row.remembered = remembered_of(row, declaration.source);
     declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
                                                          : DatumGetBool(arguments.cumulative.value);
     const double epsilon = mechanism_epsilon(read_decimal_epsilon(arguments.epsilon));

@@ -28,6 +28,7 @@ struct SourceArguments {
     Argument others;
     Argument epsilon, every, since, grace, cumulative;
     Argument budget;
+    Argument continues, same_persons;
 };
 
 /// Trivial.
@@ -37,6 +38,8 @@ struct SourceDeclaration {
     BudgetUnit unit;
     Oid budget;               ///< that is charged
     Oid owner;                ///< of an analyst's counter: the source's; else invalid
+    Oid continued;            ///< the counter that it continues; invalid where it continues none
+    Oid replaced;             ///< the same, of one that has closed no step: it is dropped
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks

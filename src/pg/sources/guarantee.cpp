@@ -49,27 +49,67 @@ const char* cost(Numeric epsilon, std::int64_t times, std::int64_t by = 1) {
         DatumGetNumeric(DirectFunctionCall2(numeric_mul, rounded, power_of_ten(-places))));
 }
 
-/// The most that a change of one unit's rows can change the cells, as times / by epsilon.
+/// The most that a change of one unit's rows costs.
 struct Costs {
-    std::int64_t row; ///< one row of the view more or less, divided by `by`
-    std::int64_t by;
-    std::int64_t other; ///< any other change of the unit's rows
-    std::int64_t days;  ///< all rows of any one window's length, divided by `by`
-    std::int64_t next;  ///< all rows of any n windows' length: n + next
+    const char* row;   ///< one row of the view more or less
+    const char* moved; ///< one to another window
+    const char* other; ///< any other change of the unit's rows
+    const char* days;  ///< all rows of any one window's length
+    std::int64_t next; ///< all rows of any n windows' length: (n + next) times `epsilon`
+    Numeric epsilon;
 };
+
+/// As times / by epsilon: of one row, of any other change, and of days.
+Costs costs_of(Numeric epsilon, std::int64_t row, std::int64_t other, std::int64_t days,
+               std::int64_t by, std::int64_t next) {
+    return {cost(epsilon, row, by),
+            cost(epsilon, 2 * row, by),
+            cost(epsilon, other),
+            cost(epsilon, days, by),
+            next,
+            epsilon};
+}
+
+Numeric times(Numeric epsilon, std::int64_t n) {
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon),
+                            DirectFunctionCall1(int8_numeric, Int64GetDatum(n))));
+}
+
+Numeric larger(Numeric a, Numeric b) {
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_larger, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+/// Of a counter and the one that it continues, together. A row of that one can use up ceil(b / a)
+/// of the bound b, for the bound a.
+Costs joint_costs_of(const Promise& promise) {
+    const Predecessor& old = promise.row->old;
+    const std::int64_t a = old.per_person;
+    const std::int64_t b = promise.row->per_person;
+    Numeric most = larger(old.epsilon, promise.epsilon);
+    const Datum in_both = // a row's costs are times a * b
+        DirectFunctionCall2(numeric_add, NumericGetDatum(times(old.epsilon, b)),
+                            NumericGetDatum(times(promise.epsilon, (b + a - 1) / a * a)));
+    Numeric row = larger(DatumGetNumeric(in_both),
+                         larger(times(old.epsilon, 2 * b), times(promise.epsilon, 2 * a)));
+    return {cost(row, 1, a * b), cost(row, 2, a * b), cost(most, 2), cost(most, 3), 2, most};
+}
 
 /// A row that is removed lets another one in. Persons without a bound are added or removed in the
 /// periods of the row alone, or move to another group there. With box noise that is one block, and
 /// days that begin within a window touch one block more than it.
 Costs costs_of(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
+    if (row.old.number != 0)
+        return joint_costs_of(promise);
     if (row.per_person != 0)
-        return {2, row.per_person, 2, 3 * row.per_person, 2};
+        return costs_of(promise.epsilon, 2, 2, 3 * row.per_person, row.per_person, 2);
     const std::int64_t by = promise.sensitivity;
     if (promise.block != 0)
-        return {1, by, 1, by + 1, 1};
+        return costs_of(promise.epsilon, 1, 1, by + 1, by, 1);
     const std::int64_t moves = row.by == InvalidAttrNumber ? 1 : 2;
-    return {moves, by, moves, 2 * by, 1};
+    return costs_of(promise.epsilon, moves, moves, 2 * by, by, 1);
 }
 
 const char* plural(std::int64_t count) {
@@ -100,7 +140,7 @@ void append_bound(StringInfo text, const Promise& promise) {
 
 void append_costs(StringInfo text, const Promise& promise) {
     const Costs costs = costs_of(promise);
-    Numeric epsilon = promise.epsilon;
+    const Predecessor& old = promise.row->old;
     const int days = promise.unit->per_days;
     if (promise.block > 1)
         appendStringInfo(text,
@@ -108,21 +148,27 @@ void append_costs(StringInfo text, const Promise& promise) {
                          "%lld.",
                          promise.block, days != 0 ? "a window" : "a person",
                          static_cast<long long>(promise.sensitivity));
+    if (old.number != 0)
+        appendStringInfo(text,
+                         " It continues a counter with an epsilon of %s and a bound of %lld. Both "
+                         "together are %s-differentially private. In both,",
+                         text_of(old.epsilon), static_cast<long long>(old.per_person),
+                         text_of(costs.epsilon));
     appendStringInfo(
-        text, " One row of the view more or less%s costs at most %s, any other change %s %s",
+        text, " %s row of the view more or less%s costs at most %s, any other change %s %s",
+        old.number != 0 ? "one" : "One",
         promise.block > 1    ? ", or all rows of a person in one block,"
         : promise.block == 1 ? ", or all rows of a person in one period,"
+        : old.number != 0    ? ", of those that one of them reads,"
                              : "",
-        cost(epsilon, costs.row, costs.by),
-        days != 0 ? "within one window" : "of the rows of one person", cost(epsilon, costs.other));
+        costs.row, days != 0 ? "within one window" : "of the rows of one person", costs.other);
     if (days != 0)
         appendStringInfo(
             text,
             "; all its rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
             "row moved to another window %s",
-            days, plural(days), cost(epsilon, costs.days, costs.by),
-            static_cast<long long>(costs.next), text_of(epsilon),
-            cost(epsilon, 2 * costs.row, costs.by));
+            days, plural(days), costs.days, static_cast<long long>(costs.next),
+            text_of(costs.epsilon), costs.moved);
     appendStringInfoChar(text, '.');
 }
 

@@ -154,6 +154,17 @@ Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source) {
         construct_md_array(texts, nulls, 1, &size, &first, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
+bool have_same_types(Datum remembered, Datum other) {
+    const char* parts[kParts];
+    const char* others[kParts];
+    (void)parts_of(remembered, parts);
+    (void)parts_of(other, others);
+    const auto is_same = [&](Part part) {
+        return parts[part] != nullptr && std::strcmp(parts[part], others[part]) == 0;
+    };
+    return is_same(kPerson) && is_same(kTime);
+}
+
 void raise_source_dropped(Oid counter) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),

@@ -17,6 +17,9 @@ namespace dp_counter::pg {
 /// What a counter that reads these columns of its source remembers: an array of text, or NULLs.
 [[nodiscard]] Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source);
 
+/// Whether what two counters remember has the same types of person and time.
+[[nodiscard]] bool have_same_types(Datum remembered, Datum other);
+
 /// Raises object_not_in_prerequisite_state.
 [[noreturn]] void raise_source_dropped(Oid counter);
 

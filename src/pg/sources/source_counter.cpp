@@ -6,7 +6,9 @@
 #include "pg/persons/tallies.hpp"
 #include "pg/server/place.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/continues.hpp"
 #include "pg/tables/groups_table.hpp"
+#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -21,32 +23,46 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Where its last closed step ended, on the face of the rows' times. Its source may be gone.
-Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std::int64_t steps) {
-    return time_type == TIMESTAMPTZOID
-               ? declared.ended
-               : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
+/// Whose tallies its next tick reads.
+std::int64_t number_of_tallies(const SourceCounterRow& declared, const CounterRow& row) {
+    return row.steps == 0 && declared.old.number != 0 ? declared.old.number : row.number;
 }
 
-/// Of a counter that closes no further step: its charge ends with the last one. A copy may lack
-/// steps of periods that are over: there it ends a day from now, which is enough in every zone.
+/// The tallies of a counter that is dropped. What it has not taken over stays that other counter's,
+/// if it is there; what it has handed over is not its own.
+void drop_tallies(const SourceCounterRow& declared, const CounterRow& row) {
+    const std::int64_t number = number_of_tallies(declared, row);
+    if (number != row.number) {
+        lock_number(kCounters, number);
+        if (give_back_tally_key(number, declared.key))
+            return;
+    }
+    if (has_tally_key(declared))
+        delete_tallies(number);
+}
+
+} // namespace
+
 void end_charge(Oid counter, const CounterRow& row) {
     SourceCounterRow declared{};
     const Oid time_type = time_type_of_counter(row.number);
     if (!OidIsValid(time_type) || !read_source_counter(counter, declared))
         return;
     Timestamp end = row.steps == 0 ? DT_NOBEGIN : end_of_last_step(declared, time_type, row.steps);
-    if (!is_here(row.place))
+    if (!is_here(row.place)) // a day from now is enough in every zone
         end = std::max<Timestamp>(end, GetCurrentTimestamp() + USECS_PER_DAY);
     end_charge_of_counter(row.number, end);
 }
-
-} // namespace
 
 void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
                             const SourceDeclaration& declaration) {
     insert_source_counter(counter, declaration.row);
     insert_groups(number, 1, declaration.groups, declaration.row.groups);
+    if (OidIsValid(declaration.continued)) {
+        end_continued(declaration);
+        charge_continuing(declaration, epsilon, quoted_name(counter), number);
+        return;
+    }
     if (declaration.row.per_person != 0)
         mark_tallies(number);
     charge_budget(declaration.budget, epsilon, quoted_name(counter), number, declaration.range);
@@ -62,10 +78,10 @@ bool may_take_back(Oid counter) {
     return OidIsValid(budget) && is_owner_or_may(budget, ACL_INSERT);
 }
 
-void check_has_tallies(Oid counter, std::int64_t number) {
+void check_has_tallies(Oid counter, const CounterRow& row) {
     SourceCounterRow declared;
     if (read_source_counter(counter, declared) && declared.per_person != 0)
-        check_tallies(number);
+        check_tallies(number_of_tallies(declared, row));
 }
 
 void lock_source_of(Oid counter) {
@@ -100,7 +116,7 @@ void drop_source_counter(Oid counter, const CounterRow& row, const char* name) {
     close_charge_of_counter(row.number, name);
     (void)delete_source_counter(counter);
     delete_groups(row.number);
-    delete_tallies(row.number);
+    drop_tallies(declared, row);
 }
 
 } // namespace dp_counter::pg

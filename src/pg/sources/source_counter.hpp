@@ -18,7 +18,7 @@ void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
 
 /// Raises data_corrupted where what the counter's persons have used up is missing: a dump can leave
 /// a table out.
-void check_has_tallies(Oid counter, std::int64_t number);
+void check_has_tallies(Oid counter, const CounterRow& row);
 
 /// Locks the source of a counter, if it has one, against DROP and CREATE OR REPLACE. Call it before
 /// locking the counter, in the order of DROP VIEW ... CASCADE of the source, to avoid deadlocks.
@@ -37,12 +37,16 @@ void lock_source_of(Oid counter);
 [[nodiscard]] bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now,
                                     OpenPeriod& period);
 
-/// Deletes the tallies of a counter that has closed a step and closes no further one. Where its
-/// budget renews the charge ends with that step or, in a copy, which may lack steps, tomorrow.
+/// Ends the charge of a counter that closes no further step, where its budget renews, with the last
+/// one or, in a copy, which may lack steps, tomorrow.
+void end_charge(Oid counter, const CounterRow& row);
+
+/// The same of one that has closed a step, and deletes its tallies.
 void end_source_counter(Oid counter, const CounterRow& row);
 
-/// Deletes the declaration and the tallies of a dropped counter. Its charge ends as above, or is
-/// refunded if it never closed a step, is in no copy and, of an analyst's, no tick began to read.
+/// Deletes the declaration and the tallies of a dropped counter, but those that it has not taken
+/// over, or handed over. Its charge ends as above, or is refunded if it never closed a step, is in
+/// no copy and, of an analyst's, no tick began to read.
 /// `name` is the last one that it had, qualified.
 void drop_source_counter(Oid counter, const CounterRow& row, const char* name);
 

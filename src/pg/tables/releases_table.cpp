@@ -1,5 +1,7 @@
 #include "pg/tables/releases_table.hpp"
 
+#include "pg/server/relations.hpp"
+
 extern "C" {
 #include "miscadmin.h"
 #include "utils/timestamp.h"
@@ -71,6 +73,14 @@ std::int64_t published_steps(std::int64_t number) {
             [&](const Datum* values, const bool*) { steps = DatumGetInt64(values[kSteps]); }))
         raise_damaged(kMissing);
     return steps;
+}
+
+void check_published(Oid counter, std::int64_t number, std::int64_t steps) {
+    if (published_steps(number) < steps)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("step %lld of counter \"%s\" is closed, but not published",
+                               static_cast<long long>(steps), name_of_relation(counter)),
+                        errhint("Call dp_tick first, which publishes it.")));
 }
 
 void publish_steps(std::int64_t number, std::int64_t steps) {

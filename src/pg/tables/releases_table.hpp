@@ -50,6 +50,9 @@ void insert_publication(std::int64_t number);
 /// How many steps of the counter everybody may see. Raises data_corrupted where it has no row.
 [[nodiscard]] std::int64_t published_steps(std::int64_t number);
 
+/// Raises object_not_in_prerequisite_state unless all steps are published.
+void check_published(Oid counter, std::int64_t number, std::int64_t steps);
+
 /// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
 void publish_steps(std::int64_t number, std::int64_t steps);
 

@@ -44,10 +44,10 @@ inline constexpr SecretTable kBudgetsByFace{"budgets", "budgets_budget_idx"};
 inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
 inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
-inline constexpr SecretTable kEntryOfCounter{"budget_entries", "budget_entries_number_key"};
+inline constexpr SecretTable kEntriesOfCounter{"budget_entries", "budget_entries_number_idx"};
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 20;
+inline constexpr int kMostSecretColumns = 24;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed, and insufficient_privilege if no superuser owns what has the name.

@@ -36,7 +36,11 @@ enum Column {
     kKey,
     kAnalyst,
     kBegun,
-    kRemembered
+    kRemembered,
+    kContinues,
+    kContinued,
+    kOldEpsilon,
+    kOldPerPerson
 };
 
 SecretKey key_of(Oid counter) {
@@ -81,6 +85,11 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.analyst = DatumGetBool(values[kAnalyst]);
             row.begun = DatumGetBool(values[kBegun]);
             row.remembered = PointerGetDatum(DatumGetArrayTypePCopy(values[kRemembered]));
+            row.old = {};
+            if (!nulls[kContinues])
+                row.old = {DatumGetInt64(values[kContinues]), DatumGetTimestamp(values[kContinued]),
+                           DatumGetNumericCopy(values[kOldEpsilon]),
+                           DatumGetInt64(values[kOldPerPerson])};
         });
 }
 
@@ -94,6 +103,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
     const auto column = [](Column number, AttrNumber read) -> SecretColumn {
         return {number, Int16GetDatum(read), read == InvalidAttrNumber};
     };
+    const bool is_first = row.old.number == 0;
     insert_secret_row(kSourceCounters,
                       {{kNumber, Int64GetDatum(number_of_counter(counter))},
                        {kSource, ObjectIdGetDatum(row.source)},
@@ -113,7 +123,11 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kKey, PointerGetDatum(row.key)},
                        {kAnalyst, BoolGetDatum(row.analyst)},
                        {kBegun, BoolGetDatum(row.begun)},
-                       {kRemembered, row.remembered}});
+                       {kRemembered, row.remembered},
+                       {kContinues, Int64GetDatum(row.old.number), is_first},
+                       {kContinued, TimestampGetDatum(row.old.end), is_first},
+                       {kOldEpsilon, NumericGetDatum(row.old.epsilon), is_first},
+                       {kOldPerPerson, Int64GetDatum(row.old.per_person), is_first}});
 }
 
 void mark_begun(Oid counter) {
@@ -155,6 +169,15 @@ void forget_tally_key(Oid counter) {
     if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
                                {{kKey, PointerGetDatum(empty)}}))
         raise_dropped();
+}
+
+bool give_back_tally_key(std::int64_t number, const bytea* key) {
+    return replace_in_secret_row(kSourceCounters, {number_key(number)},
+                                 {{kKey, PointerGetDatum(key)}});
+}
+
+bool has_tally_key(const SourceCounterRow& row) {
+    return VARSIZE_ANY_EXHDR(row.key) != 0;
 }
 
 List* counters_of_source(Oid source) {

@@ -10,9 +10,18 @@ extern "C" {
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
+#include "utils/numeric.h"
 }
 
 namespace dp_counter::pg {
+
+/// The counter that another one continues. Its own rows may be gone.
+struct Predecessor {
+    std::int64_t number; ///< 0: there is none
+    Timestamp end;       ///< of its last closed period, on the face of the rows' times
+    Numeric epsilon;
+    std::int64_t per_person;
+};
 
 /// A row of dp_counter_private.source_counters. Columns are numbers; 0 where there is none.
 struct SourceCounterRow {
@@ -32,6 +41,7 @@ struct SourceCounterRow {
     bool analyst;         ///< declared by a role that does not own the source
     bool begun;           ///< of an analyst's: a tick may have read rows
     Datum remembered;     ///< text[]: what it reads, for when its source is gone (reattach.hpp)
+    Predecessor old;
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
@@ -58,8 +68,15 @@ void update_groups(Oid counter, std::int32_t groups);
 /// Deletes the row; false if there is none.
 [[nodiscard]] bool delete_source_counter(Oid counter);
 
-/// Overwrites the key of its tallies, which have been deleted.
+/// Overwrites the key of its tallies, which it has no longer.
 void forget_tally_key(Oid counter);
+
+/// Stores the key again; false if the counter with this number was dropped.
+[[nodiscard]] bool give_back_tally_key(std::int64_t number, const bytea* key);
+
+/// Whether the counter has the key of its tallies: one that has ended has not, unless what was to
+/// continue it was dropped.
+[[nodiscard]] bool has_tally_key(const SourceCounterRow& row);
 
 /// The OIDs of a source's counters that have not ended and whose views are there, in
 /// CurrentMemoryContext; of InvalidOid those whose source was dropped.

@@ -1,0 +1,181 @@
+#include <algorithm>
+
+#include "pg/sources/continues.hpp"
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/calendar/periods.hpp"
+#include "pg/persons/columns.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/sources/reattach.hpp"
+#include "pg/sources/source_counter.hpp"
+#include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/releases_table.hpp"
+#include "pg/tables/streams_table.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+[[noreturn]] void raise_cannot_continue(int sqlstate, const char* message, const char* hint) {
+    ereport(ERROR, (errcode(sqlstate), errmsg("%s", message), errhint("%s", hint)));
+    pg_unreachable();
+}
+
+/// Locks a counter that the current user owns.
+void open_continued(Oid counter) {
+    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
+    LockRelationOid(counter, ShareUpdateExclusiveLock); // against DROP; it can be read
+    check_counter_owner(counter);
+    lock_counter(counter);
+}
+
+void check_has_bound(const char* name, const SourceCounterRow& row) {
+    if (row.per_person == 0)
+        raise_cannot_continue(
+            ERRCODE_INVALID_PARAMETER_VALUE, psprintf("%s counts persons without per_person", name),
+            "Nothing is kept of these persons that another counter could go on with. End the "
+            "counter with dp_counter_end, and create another one.");
+}
+
+/// Whether persons, their windows and what is charged are the same.
+void check_same_persons(Oid old, std::int64_t number, const SourceCounterRow& before, bool vouched,
+                        const SourceDeclaration& declaration) {
+    const char* name = name_of_relation(old);
+    const Oid budget = budget_of_counter(number);
+    if (budget != declaration.budget)
+        raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,
+                              psprintf(R"(counter "%s" is not charged to budget "%s")", name,
+                                       name_of_relation(declaration.budget)),
+                              OidIsValid(budget)
+                                  ? psprintf("Name its budget: budget => '%s'.", shown_name(budget))
+                                  : "The view of its budget is lost.");
+    if (before.source != declaration.row.source && !vouched)
+        raise_cannot_continue(
+            ERRCODE_INVALID_PARAMETER_VALUE,
+            psprintf(R"(counter "%s" is over another source than "%s")", name,
+                     name_of_relation(declaration.row.source)),
+            "If each person has the same key in both, say so: same_persons => true.");
+    if (!have_same_types(before.remembered, declaration.row.remembered))
+        raise_cannot_continue(
+            ERRCODE_DATATYPE_MISMATCH,
+            psprintf("person or time are of another type than those of counter \"%s\"", name),
+            "Cast the columns in the view.");
+}
+
+} // namespace
+
+Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std::int64_t steps) {
+    return time_type == TIMESTAMPTZOID
+               ? declared.ended
+               : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
+}
+
+void read_continued(const SourceArguments& arguments, SourceDeclaration& declaration) {
+    const bool vouched =
+        !arguments.same_persons.isnull && DatumGetBool(arguments.same_persons.value);
+    if (arguments.continues.isnull) {
+        if (vouched)
+            raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,
+                                  "same_persons requires continues",
+                                  "Name the counter that this one continues.");
+        return;
+    }
+    const Oid old = DatumGetObjectId(arguments.continues.value);
+    if (declaration.row.analyst)
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("continues requires that the caller owns source \"%s\"",
+                               name_of_relation(declaration.row.source))));
+    open_continued(old);
+    const char* name = name_of_relation(old);
+    CounterRow row;
+    if (!read_counter(old, row))
+        raise_dropped();
+    SourceCounterRow before{};
+    if (!read_source_counter(old, before))
+        raise_cannot_continue(ERRCODE_WRONG_OBJECT_TYPE,
+                              psprintf("counter \"%s\" has no source", name),
+                              "Create another counter of events.");
+    if (row.has_ended && !has_tally_key(before))
+        raise_ended(old, "What its persons have used up was deleted, or handed over to a counter "
+                         "that continues it.");
+    check_is_here(old, row);
+    if (row.steps == 0 && before.old.number != 0)
+        raise_cannot_continue(
+            ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            psprintf("counter \"%s\" has released nothing, and continues another one", name),
+            "Drop it with dp_counter_drop, and continue the other one.");
+    if (row.steps == 0) {
+        declaration.replaced = old;
+        return;
+    }
+    check_published(old, row.number, row.steps);
+    check_has_bound(psprintf("counter \"%s\"", name), before);
+    check_has_bound("a counter that continues another one", declaration.row);
+    check_same_persons(old, row.number, before, vouched, declaration);
+    const Oid time_type = column_type(declaration.row.source, declaration.source.at);
+    const EntryRange charged = range_of_counter(row.number);
+    const Timestamp end = end_of_last_step(before, time_type, row.steps);
+    declaration.continued = old;
+    declaration.row.old = {row.number, std::clamp(end, charged.since, charged.until), row.epsilon,
+                           before.per_person};
+    declaration.row.key = before.key;
+}
+
+void check_begins_later(const SourceDeclaration& declaration) {
+    const Predecessor& old = declaration.row.old;
+    if (old.number == 0 || declaration.range.since >= old.end)
+        return;
+    const Oid time_type = column_type(declaration.row.source, declaration.source.at);
+    const Timestamp end = local_of_face(time_type, declaration.source.time_zone, old.end);
+    raise_cannot_continue(
+        ERRCODE_INVALID_PARAMETER_VALUE,
+        psprintf("since must be at or after %s, where counter \"%s\" has come to",
+                 DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(end))),
+                 name_of_relation(declaration.continued)),
+        "Without since it is this time.");
+}
+
+void end_continued(const SourceDeclaration& declaration) {
+    const Oid old = declaration.continued;
+    CounterRow row;
+    if (!read_counter(old, row))
+        raise_dropped();
+    if (!row.has_ended) {
+        end_charge(old, row);
+        delete_streams(row.number);
+        mark_counter_ended(old);
+    }
+    forget_tally_key(old); // the new counter has it
+}
+
+void charge_continuing(const SourceDeclaration& declaration, Numeric epsilon, const char* purpose,
+                       std::int64_t number) {
+    const Predecessor& old = declaration.row.old;
+    const std::int64_t per = declaration.unit.per_days * USECS_PER_DAY;
+    const Datum zero = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    const Datum more = DirectFunctionCall2(
+        numeric_larger, zero,
+        DirectFunctionCall2(numeric_sub, NumericGetDatum(epsilon), NumericGetDatum(old.epsilon)));
+    const auto charge = [&](Numeric charged, EntryRange begins) {
+        charge_budget(declaration.budget, charged, purpose, number, declaration.range, begins);
+    };
+    if (per == 0) {
+        charge(DatumGetNumeric(more), kAllTimes);
+        return;
+    }
+    charge(epsilon, {old.end, DT_NOEND});
+    const bool meets_earlier = declaration.range.since - old.end < per;
+    if (meets_earlier && DatumGetBool(DirectFunctionCall2(numeric_gt, more, zero)))
+        charge(DatumGetNumeric(more), {DT_NOBEGIN, old.end});
+}
+
+} // namespace dp_counter::pg
