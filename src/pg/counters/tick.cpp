@@ -90,22 +90,29 @@ struct Published {
 /// up with goes on at the next call, and the others do not wait for it.
 constexpr int kMostParts = 2;
 
+/// What a transaction of a tick does, once the steps that others have closed are published.
+enum class Phase {
+    close,   ///< steps that are due
+    publish, ///< those that this tick has closed
+    over,
+};
+
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
 /// are published, by this tick or by a concurrent one.
 Published tick(Oid counter, const TickCall& call) {
+    Phase phase = Phase::close;
     Closed closed = Closed::nothing;
-    std::int64_t closed_step = 0; // the last step that this tick has closed; 0 once published
-    Published ticked{-1, -1, false};
+    std::int64_t closed_step = 0; // the last step that this tick has closed
     XLogRecPtr closed_at = InvalidXLogRecPtr;
-    bool is_over = false;
+    Published ticked{-1, -1, false};
     int parts = 0;
-    while (!is_over) {
-        if (closed_step != 0)
+    while (phase != Phase::over) {
+        if (phase == Phase::publish)
             show_phase("publishing");
         next_transaction();
-        if (closed_step != 0 && closed_at == InvalidXLogRecPtr)
+        if (phase == Phase::publish && closed_at == InvalidXLogRecPtr)
             closed_at = XactLastCommitEnd;
-        if (closed_step == 0) // this transaction may close
+        if (phase == Phase::close)
             lock_source_of(counter);
         CounterRow row;
         open_counter(counter, row);
@@ -113,28 +120,24 @@ Published tick(Oid counter, const TickCall& call) {
         const std::int64_t published = published_steps(row.number);
         if (ticked.after < 0)
             ticked = {published, published, false};
-        bool is_published = published >= row.steps;
-        if (!is_published) {
-            // A step that another tick has closed was committed before the counter's lock was free.
-            const bool is_own = row.steps == closed_step;
+        // A step that another tick has closed was committed before the counter's lock was free.
+        const bool is_own = phase == Phase::publish && row.steps == closed_step;
+        const bool is_pending = published < row.steps;
+        if (is_pending)
             publish(row, is_own ? closed_at : InvalidXLogRecPtr);
+        if (is_pending || phase == Phase::publish)
             ticked.last = row.steps;
-            is_published = is_own;
-        } else if (closed_step != 0) {
-            ticked.last = row.steps;
-        } else {
+        if (phase == Phase::close && !is_pending) {
             closed = close(counter, row, call);
-            is_over = closed == Closed::nothing;
-            is_published = false;
-            closed_step = is_over ? 0 : row.steps;
-        }
-        if (is_published) {
-            ticked.is_more_due = closed == Closed::part && ++parts == kMostParts && !call.is_alone;
-            is_over = closed == Closed::all || ticked.is_more_due;
-            closed_step = 0;
+            closed_step = row.steps;
             closed_at = InvalidXLogRecPtr;
+            if (closed != Closed::marked)
+                phase = closed == Closed::nothing ? Phase::over : Phase::publish;
+        } else if (phase == Phase::publish && (is_own || !is_pending)) {
+            ticked.is_more_due = closed == Closed::part && ++parts == kMostParts && !call.is_alone;
+            phase = closed == Closed::all || ticked.is_more_due ? Phase::over : Phase::close;
         }
-        if (is_over && row.has_failed)
+        if (phase == Phase::over && row.has_failed)
             forget_failure(counter);
         PopActiveSnapshot();
     }

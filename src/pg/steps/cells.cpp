@@ -14,8 +14,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// The noise of a unit, public values alone. The last one outlives the functions below, since
-/// errors that PostgreSQL raises in them would pass over destructors.
+/// The noise of a unit, public values alone.
 struct CellNoise {
     CellNoise(const PrivacyUnit& of, const IndependentError& errors)
         : unit(of), sampler(of.scale(1)), stddev(std::sqrt(errors.variance_at(1))),
@@ -35,33 +34,38 @@ struct CellNoise {
     ShareQuantiles exact;
     double quantiles[kShareCells / 2 + 1] = {}; ///< 0 where not computed
 };
-std::optional<CellNoise> known;
+/// That of the unit, the same object for one call after the other: it outlives the functions below,
+/// since errors that PostgreSQL raises in them would pass over destructors.
+CellNoise& noise_of(const PrivacyUnit& unit) {
+    static std::optional<CellNoise> known;
+    if (!known || known->unit != unit)
+        known.emplace(unit, IndependentError(unit));
+    return *known;
+}
 
 } // namespace
 
 void check_cells(const PrivacyUnit& unit) {
-    run([&] {
-        if (!known || known->unit != unit)
-            known.emplace(unit, IndependentError(unit));
-    });
+    run([&] { (void)noise_of(unit); });
 }
 
 void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* counts,
                    std::int64_t count, ClosedRelease* releases) {
-    check_cells(unit);
     const Release release = begin_release(unit);
     run([&] {
+        const CellNoise& noise = noise_of(unit);
         for (std::int64_t i = 0; i < count; ++i) {
             checkpoint();
-            const std::int64_t released = saturated(counts[i] + release.draw(known->sampler));
-            releases[i] = {{first + i, released, known->stddev}, known->width};
+            const std::int64_t released = saturated(counts[i] + release.draw(noise.sampler));
+            releases[i] = {{first + i, released, noise.stddev}, noise.width};
         }
     });
 }
 
-ShareInterval share_of_cells(std::int64_t above, std::int64_t below) {
+ShareInterval share_of_cells(const PrivacyUnit& unit, std::int64_t above, std::int64_t below) {
     return run([&] {
-        return share_interval(above, below, [](int node) { return known->quantile(node); });
+        CellNoise& noise = noise_of(unit);
+        return share_interval(above, below, [&](int node) { return noise.quantile(node); });
     });
 }
 

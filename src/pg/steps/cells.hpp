@@ -21,7 +21,8 @@ void check_cells(const PrivacyUnit& unit);
 void release_cells(const PrivacyUnit& unit, std::int64_t first, const int128* counts,
                    std::int64_t count, ClosedRelease* releases);
 
-/// The 95 % interval of the share that `above` has of both, two of the cells released last.
-[[nodiscard]] ShareInterval share_of_cells(std::int64_t above, std::int64_t below);
+/// The 95 % interval of the share that `above` has of both, two cells of this unit.
+[[nodiscard]] ShareInterval share_of_cells(const PrivacyUnit& unit, std::int64_t above,
+                                           std::int64_t below);
 
 } // namespace dp_counter::pg

@@ -48,10 +48,10 @@ void close_boxes(MemoryContext context, const CounterRow& row, const PrivacyUnit
 }
 
 /// From the releases of its two numbers at one step; of totals, with what was asked for.
-ClosedAverage average_of(const std::optional<StoredState>& totals, const CounterRelease& above,
-                         const CounterRelease& below) {
+ClosedAverage average_of(const PrivacyUnit& unit, const std::optional<StoredState>& totals,
+                         const CounterRelease& above, const CounterRelease& below) {
     return {below.count, totals ? share_of_totals(totals->request, above, below)
-                                : share_of_cells(above.count, below.count)};
+                                : share_of_cells(unit, above.count, below.count)};
 }
 
 } // namespace
@@ -98,7 +98,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
         if (number + 1 == numbers) {
             for (std::size_t s = 0; numbers == 2 && s < steps; ++s)
-                averages[s] = average_of(next, closed[s].release, closed[steps + s].release);
+                averages[s] = average_of(unit, next, closed[s].release, closed[steps + s].release);
             insert_releases(releases, row.number, released_at,
                             {static_cast<std::int32_t>(cell / numbers) + 1, counted.steps, closed,
                              numbers == 2 ? averages : nullptr, counted.periods, counted.least});
