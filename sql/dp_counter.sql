@@ -1246,8 +1246,9 @@ AS 'MODULE_PATHNAME', 'dp_counter_plan';
 COMMENT ON FUNCTION dp_counter_plan(pg_catalog.regclass)
 IS 'Returns what a counter costs and how accurate it is: for one period and for sums or changes of '
    '4, 12 and 52, the standard deviation of the noise and half the width of the 95 % interval; the '
-   'charge to the budget, what remains of it, and the guarantee in words. It reads no data. In the '
-   'transaction that creates the counter it shows what a rollback undoes.';
+   'charge to the budget, what remains of it for the times of the counter, and the guarantee in '
+   'words. It reads no data. In the transaction that creates the counter it shows what a rollback '
+   'undoes.';
 
 -- Budgets -----------------------------------------------------------------------------------------
 --
@@ -1293,6 +1294,20 @@ IS 'Charges a budget with an epsilon that its owner is about to spend by a query
    'error if less is left. A budget that renews is charged for the rows from since to before '
    'until, in the time that their column shows (timestamptz: in UTC). It commits, so it cannot run '
    'inside a transaction block.';
+
+CREATE FUNCTION dp_budget_left(
+    budget pg_catalog.regclass,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL
+)
+RETURNS numeric
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_budget_left';
+
+COMMENT ON FUNCTION dp_budget_left(pg_catalog.regclass, timestamp, timestamp)
+IS 'Returns what is left of a budget for a charge for the rows from since to before until, in the '
+   'time that their column shows (timestamptz: in UTC); NULL is where the range of the budget '
+   'begins or ends. Requires the SELECT privilege on the budget.';
 
 CREATE FUNCTION dp_budget_drop(budget pg_catalog.regclass)
 RETURNS void
@@ -1374,11 +1389,11 @@ WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')
 COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
    'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
-   'now loses, remaining what a charge for all times from now on may take, and spent_past the most '
-   'that an earlier window has lost; once until is past, spent is the most that any window loses. '
-   'within is the budget of which it is a share, and since and until are the times of the rows for '
-   'which it may be charged, NULL where they have no beginning or no end. '
-   'Members of pg_monitor also see the budgets whose views are lost, with a '
+   'now loses, remaining what a charge for all times from now on may take (for others: '
+   'dp_budget_left), and spent_past the most that an earlier window has lost; once until is past, '
+   'spent is the most that any window loses. within is the budget of which it is a share, and since '
+   'and until are the times of the rows for which it may be charged, NULL where they have no '
+   'beginning or no end. Members of pg_monitor also see the budgets whose views are lost, with a '
    'NULL budget: what has spent them stays booked.';
 
 -- Planner ---------------------------------------------------------------------------------------

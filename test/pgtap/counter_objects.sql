@@ -23,6 +23,7 @@ SELECT set_eq(
         ('dp_budget_spend(regclass,numeric,text,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'budget regclass, epsilon numeric, purpose text, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
+        ('dp_budget_left(regclass,timestamp without time zone,timestamp without time zone)', 'f', 'numeric', 'budget regclass, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,text,text,text,bigint,bigint,text,text[],regclass,text,text,interval,boolean,integer,text,regclass,regclass,boolean)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
@@ -54,8 +55,8 @@ SELECT set_eq(
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proconfig IS NOT NULL', 'none changes a setting: the procedure could not commit');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proacl IS NOT NULL', 'PUBLIC may call them: privileges on the views decide');
-SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE provolatile <> ''v'' OR proparallel <> ''u'' OR proleakproof OR proisstrict',
-                'all are VOLATILE and PARALLEL UNSAFE, none LEAKPROOF or STRICT');
+SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE proname <> ''dp_budget_left'' AND (provolatile <> ''v'' OR proparallel <> ''u'') OR proleakproof OR proisstrict',
+                'all but one, which reads, are VOLATILE and PARALLEL UNSAFE, none LEAKPROOF or STRICT');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE length(obj_description(oid, ''pg_proc'')) >= 40 IS NOT TRUE', 'every one has a comment');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libdir/dp_counter'' OR prolang <> (SELECT oid FROM pg_language WHERE lanname = ''c'')',
                 'all of it is in $libdir/dp_counter');

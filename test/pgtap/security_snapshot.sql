@@ -32,6 +32,7 @@ SELECT set_eq(
         ('function', 'public.dp_avg_interval(bigint,bigint,bigint,bigint,double precision,bigint,bigint,double precision,integer,pg_catalog.text,bigint,bigint)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_budget_create(pg_catalog.text,numeric,interval,pg_catalog.regclass,timestamp without time zone,timestamp without time zone,numeric,bigint)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_budget_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
+        ('function', 'public.dp_budget_left(pg_catalog.regclass,timestamp without time zone,timestamp without time zone)', 'stable parallel restricted acl default'),
         ('function', 'public.dp_compare(bigint,double precision,double precision,bigint,bigint)', 'immutable parallel safe acl default'),
         ('function', 'dp_counter_private.dp_count_final(pg_catalog.internal)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_count_transition(pg_catalog.internal,boolean,double precision)', 'volatile parallel restricted acl default'),

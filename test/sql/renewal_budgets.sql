@@ -112,13 +112,13 @@ CREATE TABLE days (person text, at date);
 CREATE VIEW days_dp AS SELECT * FROM days;
 SELECT dp_budget_create('swept', 1.0, per => '5 days');
 SELECT dp_source_create('days_dp', budget => 'swept', person => 'person', at => 'at');
-CREATE TABLE seen (accepted boolean, agrees boolean, spent_agrees boolean, from_agrees boolean);
+CREATE TABLE seen (accepted boolean, agrees boolean, spent_agrees boolean, from_agrees boolean, left_agrees boolean);
 CREATE TABLE windows_from (s timestamp, meets boolean, lost numeric);
 DO $$
 DECLARE
     swept bigint := (SELECT number FROM dp_counter_private.budgets WHERE budget = 'swept'::regclass);
     origin date := date '2000-01-01';
-    first date; after date; wanted numeric; most numeric; greatest_loss numeric; message text; detail text; enough date;
+    first date; after date; wanted numeric; most numeric; greatest_loss numeric; remains boolean; message text; detail text; enough date;
 BEGIN
     FOR i IN 1 .. 50 LOOP
         DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
@@ -141,24 +141,53 @@ BEGIN
             SELECT max(lost) FILTER (WHERE meets), max(lost) INTO most, greatest_loss FROM windows_from;
             enough := (SELECT s + interval '5.5 days' FROM windows_from WHERE meets AND lost + wanted > 1 ORDER BY s DESC LIMIT 1);
             message := NULL;
+            remains := dp_budget_left('swept', first, after) = 1 - most;
             BEGIN
                 PERFORM dp_counter_create('one_more', source => 'days_dp', epsilon => wanted, horizon => after - first, every => '1 day', since => first, cumulative => true, per_person => 1);
                 INSERT INTO seen VALUES (true, most + wanted <= 1, (SELECT greatest(spent_past, spent) = greatest(most + wanted, greatest_loss)
-                                                                    FROM dp_budgets WHERE budget = 'swept'::regclass), true);
+                                                                    FROM dp_budgets WHERE budget = 'swept'::regclass), true, remains);
                 PERFORM dp_counter_drop('one_more');
             EXCEPTION WHEN configuration_limit_exceeded THEN
                 GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
             END;
             IF message IS NOT NULL THEN
                 INSERT INTO seen VALUES (false, most + wanted > 1, message ~ format('epsilon of %s left', 1 - most),
-                                         substring(detail FROM 'from (\S+) \S+ on')::date IS NOT DISTINCT FROM CASE WHEN enough < after THEN enough END);
+                                         substring(detail FROM 'from (\S+) \S+ on')::date IS NOT DISTINCT FROM CASE WHEN enough < after THEN enough END, remains);
             END IF;
         END LOOP;
     END LOOP;
     DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
 END $$;
-SELECT bool_and(agrees) AS agrees, bool_and(spent_agrees) AS spent_agrees, bool_and(from_agrees) AS from_agrees,
+SELECT bool_and(agrees) AS agrees, bool_and(spent_agrees) AS spent_agrees, bool_and(from_agrees) AS from_agrees, bool_and(left_agrees) AS left_agrees,
        count(*) FILTER (WHERE accepted) > 20 AS some_accepted, count(*) FILTER (WHERE NOT accepted) > 20 AS some_refused FROM seen;
+
+-- what is left for times of which some are over: what dp_budgets says of times from now on is no answer
+SELECT dp_budget_create('history', 3.0, per => '365 days');
+CALL dp_budget_spend('history', 2.82, 'a book', since => '2009-01-01', until => '2013-01-01');
+SELECT remaining FROM dp_budgets WHERE budget = 'history'::regclass;
+SELECT dp_budget_left('history', '2010-01-01', '2011-01-01') AS in_2010, dp_budget_left('history', '2014-01-01') AS later, dp_budget_left('history', until => '2008-01-01') AS earlier,
+       dp_budget_left('history', '2013-12-31') AS reaches_in, dp_budget_left('history') AS "all";
+-- the plan of a counter says it for its own times
+CALL dp_budget_spend('swept', 0.75, 'a book', since => '2009-01-01', until => '2013-01-01');
+SELECT dp_counter_create('of_2010', 'days_dp', 0.125, '1 day', '2010-01-01', horizon => 30, per_person => 1, cumulative => false), dp_counter_create('of_2020', 'days_dp', 0.125, '1 day', '2020-01-01', horizon => 30, per_person => 1, cumulative => false);
+SELECT counter, remaining FROM unnest('{of_2010,of_2020}'::regclass[]) AS counter, dp_counter_plan(counter) WHERE periods = 1;
+SELECT dp_counter_drop('of_2010'), dp_counter_drop('of_2020');
+SELECT dp_budget_create('decade', 1.0, within => 'history', since => '2020-01-01', until => '2030-01-01'), dp_budget_create('whole_life', 2.5);
+CALL dp_budget_spend('decade', 0.25, 'a table', since => '2022-01-01', until => '2023-01-01'); CALL dp_budget_spend('whole_life', 1, 'a table');
+SELECT dp_budget_left('decade') AS "all", dp_budget_left('decade', '2025-01-01') AS later, dp_budget_left('whole_life') AS life;
+SELECT dp_budget_left('decade', '2010-01-01');
+SELECT dp_budget_left('whole_life', '2010-01-01');
+SELECT dp_budget_left('history', '2010-01-01', '2010-01-01');
+SELECT dp_budget_left('days_dp');
+SELECT dp_budget_left(NULL);
+CREATE ROLE left_stranger; GRANT USAGE ON SCHEMA renewal_budgets TO left_stranger;
+SET ROLE left_stranger; SELECT dp_budget_left('renewal_budgets.history'); RESET ROLE;
+GRANT INSERT ON history TO left_stranger;
+SET ROLE left_stranger; SELECT dp_budget_left('renewal_budgets.history'); RESET ROLE;
+GRANT SELECT ON history TO left_stranger;
+SET ROLE left_stranger; SELECT dp_budget_left('renewal_budgets.history', '2010-01-01'); RESET ROLE;
+REVOKE ALL ON history FROM left_stranger; REVOKE ALL ON SCHEMA renewal_budgets FROM left_stranger; DROP ROLE left_stranger;
+SELECT dp_budget_drop('decade'), dp_budget_drop('whole_life'); SELECT dp_budget_drop('history');
 
 -- own windows, against plain SQL: floor((day - phase) / per), the phase from the first 8 bytes of a SHA-256 of key and person
 CREATE FUNCTION phase(person bytea, per int) RETURNS numeric LANGUAGE sql STABLE AS $$

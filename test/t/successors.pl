@@ -196,11 +196,12 @@ for my $history (@histories)
 	push @{ $history->{chain} }, $counter;
 	declare($history, $counter, 1);
 }
+is(sql('SELECT count(*) FROM dp_counters'), sum0(map { scalar @{ $_->{units} } } @histories), 'a first counter for each history with and without each unit');
 my $dropped = 0;
 for my $until (map { 3 * $_ } 1 .. 7)
 {
 	store_rows();
-	sql("CALL until($until)");
+	is(failure($node, "CALL until($until)"), '', "every counter closes its periods up to day $until");
 	for my $history (@histories)
 	{
 		tick($history, $until * $day);

@@ -1,4 +1,4 @@
-// dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls.
+// dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls; dp_budget_left.
 #include <algorithm>
 #include <cmath>
 
@@ -102,15 +102,15 @@ Timestamp today(Oid time_type) {
     return day_of(shown) * USECS_PER_DAY;
 }
 
-/// The range of a new budget within this one: by default from today on, to where that one ends.
-EntryRange read_range_within(FunctionCallInfo fcinfo, int since_index, Oid within) {
+/// A range within that of this budget: by default all of it or, for a new budget, from today on.
+EntryRange read_range_within(FunctionCallInfo fcinfo, int since_index, Oid within, bool is_new) {
     const BudgetUnit unit = unit_of_budget(within);
     const Times times = read_times(fcinfo, since_index, within, unit.per_days != 0);
     if (unit.per_days == 0)
         return kAllTimes;
     const EntryRange whole = range_of_budget(within);
-    const EntryRange range{times.since.isnull ? std::max(today(unit.time_type), whole.since)
-                                              : DatumGetTimestamp(times.since.value),
+    const Timestamp first = is_new ? std::max(today(unit.time_type), whole.since) : whole.since;
+    const EntryRange range{times.since.isnull ? first : DatumGetTimestamp(times.since.value),
                            times.until.isnull ? whole.until : DatumGetTimestamp(times.until.value)};
     check_not_empty(range);
     return range;
@@ -211,7 +211,7 @@ DP_FUNCTION(dp_budget_create) {
     const Oid within = read_within(fcinfo);
     EntryRange range = kAllTimes;
     if (OidIsValid(within))
-        range = read_range_within(fcinfo, kSince, within);
+        range = read_range_within(fcinfo, kSince, within, true);
     const auto [budget, number] = create_view_of(PG_GETARG_TEXT_PP(kName), "spendings");
     revoke_default_privileges(budget); // INSERT would spend it
     if (OidIsValid(within)) {
@@ -243,6 +243,14 @@ DP_FUNCTION(dp_budget_spend) {
     SPI_start_transaction();
     SPI_finish();
     PG_RETURN_VOID();
+}
+
+DP_FUNCTION(dp_budget_left) {
+    using namespace dp_counter::pg;
+    const Oid budget = read_relation(fcinfo->args[0], "budget");
+    check_privilege(budget, ACL_SELECT);
+    check_is_budget(budget);
+    PG_RETURN_NUMERIC(left_of_budget(budget, read_range_within(fcinfo, 1, budget, false)));
 }
 
 DP_FUNCTION(dp_budget_drop) {

@@ -15,6 +15,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
@@ -59,6 +60,14 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
                  errdetail("The charge is for rows from %s.", text_of(range, time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
                          "are in the range of the budget, or use another budget.")));
+}
+
+/// What is left for each of the windows of an entry.
+Numeric left_for(const BudgetRow& row, const BudgetEntry& entry) {
+    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    return rest_of(row.epsilon, entries_of(row.number), root_of(row).per_days,
+                   {entry.range, entry.begins, DatumGetNumeric(nothing)})
+        .least;
 }
 
 /// Locks the budget that the counter has charged; false if there is none.
@@ -189,6 +198,27 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
                              ? ", dropping a budget within it returns what that has not spent"
                              : "")));
     insert_entry(row.number, number, purpose, entry);
+}
+
+Numeric left_of_budget(Oid budget, EntryRange range) {
+    const BudgetRow row = require_budget(budget);
+    const BudgetRow root = root_of(row);
+    range = range_of_entry(range, root.per_days);
+    check_range(row, range, root.time_type);
+    return left_for(row, {range, kAllTimes, nullptr});
+}
+
+Numeric left_for_counter(std::int64_t number) {
+    BudgetRow row{};
+    if (!read_budget_numbered(entry_numbered(number).budget, row))
+        return nullptr;
+    Numeric least = row.epsilon;
+    const ListCell* cell = nullptr;
+    foreach (cell, entries_numbered(number))
+        least = DatumGetNumeric(DirectFunctionCall2(
+            numeric_smaller, NumericGetDatum(least),
+            NumericGetDatum(left_for(row, *static_cast<const BudgetEntry*>(lfirst(cell))))));
+    return least;
 }
 
 EntryRange range_of_counter(std::int64_t number) {

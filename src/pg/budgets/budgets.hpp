@@ -79,6 +79,14 @@ void check_not_empty(EntryRange range);
 void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_t number,
                    EntryRange range, EntryRange begins = kAllTimes);
 
+/// What is left of an existing budget for each window that meets the range, which is not empty.
+/// Raises invalid_parameter_value if that is not within the budget's.
+[[nodiscard]] Numeric left_of_budget(Oid budget, EntryRange range);
+
+/// The same for the windows that the counter with this number was charged for; null if there is no
+/// charge.
+[[nodiscard]] Numeric left_for_counter(std::int64_t number);
+
 /// The times for which the counter with this number was charged. Raises data_corrupted if it was
 /// not.
 [[nodiscard]] EntryRange range_of_counter(std::int64_t number);

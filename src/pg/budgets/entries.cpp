@@ -33,18 +33,30 @@ EntryRange range_of(const Datum* values) {
     return {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
 }
 
+BudgetEntry* entry_of(const Datum* values) {
+    auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
+    *entry = {range_of(values),
+              {DatumGetTimestamp(values[kBeginsFrom]), DatumGetTimestamp(values[kBeginsBefore])},
+              DatumGetNumericCopy(values[kSpent])};
+    return entry;
+}
+
 } // namespace
 
 List* entries_of(std::int64_t budget) {
     List* entries = NIL;
-    visit_secret_rows(kEntries, {number_key(budget, kBudget)},
+    visit_secret_rows(
+        kEntries, {number_key(budget, kBudget)},
+        [&](const Datum* values, const bool*) { entries = lappend(entries, entry_of(values)); });
+    return entries;
+}
+
+List* entries_numbered(std::int64_t number) {
+    List* entries = NIL;
+    visit_secret_rows(kEntriesOfCounter, {number_key(number, kNumber)},
                       [&](const Datum* values, const bool*) {
-                          auto* entry = static_cast<BudgetEntry*>(palloc(sizeof(BudgetEntry)));
-                          *entry = {range_of(values),
-                                    {DatumGetTimestamp(values[kBeginsFrom]),
-                                     DatumGetTimestamp(values[kBeginsBefore])},
-                                    DatumGetNumericCopy(values[kSpent])};
-                          entries = lappend(entries, entry);
+                          if (!DatumGetBool(values[kClosed]))
+                              entries = lappend(entries, entry_of(values));
                       });
     return entries;
 }

@@ -18,6 +18,8 @@ struct NumberedEntry {
     EntryRange range;
 };
 [[nodiscard]] NumberedEntry entry_numbered(std::int64_t number);
+/// All of these, as entries_of.
+[[nodiscard]] List* entries_numbered(std::int64_t number);
 
 [[nodiscard]] bool has_entries(std::int64_t budget);
 

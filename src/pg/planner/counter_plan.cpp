@@ -16,6 +16,8 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -56,29 +58,32 @@ const char* statement(bool is_cumulative, const char* extension) {
         "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "
         "NULL::int8range))) - 1 FROM %s), "
         "cardinality(c.groups), c.sensitivity, c.epsilon, "
-        "(SELECT b.remaining FROM %s.dp_budgets AS b WHERE b.budget = $2), c.per, $3 "
+        "$2, c.per, $3 "
         "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
         "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
-        extension, extension, kPlaces, extension, extension, kFarStep,
-        is_cumulative ? kTotals : kSums);
+        extension, extension, kPlaces, extension, kFarStep, is_cumulative ? kTotals : kSums);
 }
 
-/// What is known of a counter over a source: the budget charged, or none, and the guarantee.
-struct Known {
-    Oid budget;
-    const char* guarantee; ///< null where its source was dropped
-};
-
-Known known_of(Oid counter, const CounterRow& row) {
+/// The guarantee; null where the source of the counter was dropped.
+const char* words_of(Oid counter, const CounterRow& row) {
     SourceCounterRow declared;
     if (!read_source_counter(counter, declared))
-        return {InvalidOid, guarantee_of_events(row.epsilon)};
+        return guarantee_of_events(row.epsilon);
     SourceRow source;
     if (!read_source(declared.source, source))
-        return {budget_of_counter(row.number), nullptr};
+        return nullptr;
     const BudgetUnit unit = unit_of_source(source);
-    return {budget_of_counter(row.number), guarantee_of({&declared, &source, &unit, row.cumulative,
-                                                         row.epsilon, row.sensitivity, row.block})};
+    return guarantee_of(
+        {&declared, &source, &unit, row.cumulative, row.epsilon, row.sensitivity, row.block});
+}
+
+/// What is left of the budget that was charged, for the counter's own times; null for who may not
+/// read it.
+Numeric remaining_of(const CounterRow& row) {
+    const Oid budget = budget_of_counter(row.number);
+    const bool may_read =
+        OidIsValid(budget) && pg_class_aclcheck(budget, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+    return may_read ? left_for_counter(row.number) : nullptr;
 }
 
 } // namespace
@@ -93,13 +98,15 @@ DP_FUNCTION(dp_counter_plan) {
         raise_dropped();
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
-    const Known known = known_of(counter, row);
+    const char* guarantee = words_of(counter, row);
+    Numeric remaining = remaining_of(row);
     SPI_connect();
     const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
-    Oid types[] = {OIDOID, OIDOID, TEXTOID};
-    Datum values[] = {ObjectIdGetDatum(counter), ObjectIdGetDatum(known.budget),
-                      known.guarantee != nullptr ? CStringGetTextDatum(known.guarantee) : 0};
-    const char nulls[] = {' ', ' ', known.guarantee != nullptr ? ' ' : 'n', 0};
+    Oid types[] = {OIDOID, NUMERICOID, TEXTOID};
+    Datum values[] = {ObjectIdGetDatum(counter), NumericGetDatum(remaining),
+                      guarantee != nullptr ? CStringGetTextDatum(guarantee) : 0};
+    const char nulls[] = {' ', remaining != nullptr ? ' ' : 'n', guarantee != nullptr ? ' ' : 'n',
+                          0};
     if (SPI_execute_with_args(statement(row.cumulative, extension), lengthof(types), types, values,
                               nulls, true, 0) != SPI_OK_SELECT)
         elog(ERROR, "could not read counter %u", counter);
