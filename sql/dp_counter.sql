@@ -936,6 +936,9 @@ CREATE PROCEDURE dp_source_suggest(
     every interval,
     event pg_catalog.text DEFAULT NULL,
     sum pg_catalog.text DEFAULT NULL,
+    avg pg_catalog.text DEFAULT NULL,
+    per_person integer DEFAULT NULL,
+    groups integer DEFAULT 1,
     since timestamp DEFAULT NULL,
     until timestamp DEFAULT NULL
 )
@@ -944,13 +947,15 @@ AS 'MODULE_PATHNAME', 'dp_source_suggest';
 
 COMMENT ON PROCEDURE dp_source_suggest(
     pg_catalog.regclass, pg_catalog.text, numeric, double precision, interval, pg_catalog.text,
-    pg_catalog.text, timestamp, timestamp)
-IS 'Chooses per_person for a counter with epsilon plan_epsilon and periods of length every, or, '
-   'where sum names a column, its upper, into a new table. One more of it would cost as much noise '
-   'as it saves. Under a budget that renews it looks at the own windows that are wholly in the '
-   'range. It reads the rows from since to before until, by default now, charges the budget and is '
-   'epsilon-DP for neighbors that differ in all rows of one person, or of one own window. It '
-   'commits, so it cannot run inside a transaction block.';
+    pg_catalog.text, pg_catalog.text, integer, integer, timestamp, timestamp)
+IS 'Chooses per_person for a counter with epsilon plan_epsilon, so many groups and periods of length '
+   'every, or, where sum or avg names a column, its upper, into a new table. One more of it would '
+   'cost as much noise as it saves. The table also has the share of all events that it keeps, or of '
+   'the units'' greatest values, at most, with its 95 % interval; those of a unit beyond most do not '
+   'count. Under a budget that renews it looks at the own windows that are wholly in the range. It '
+   'reads the rows from since to before until, by default now, charges the budget and is epsilon-DP '
+   'for neighbors that differ in all rows of one person, or of one own window. It commits, so it '
+   'cannot run inside a transaction block.';
 
 CREATE FUNCTION dp_counter_add_groups(
     counter pg_catalog.regclass,

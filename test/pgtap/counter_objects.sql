@@ -39,8 +39,8 @@ SELECT set_eq(
         ('dp_source_contributions(regclass,text,numeric,text,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'source regclass, name text, epsilon numeric, event text DEFAULT NULL::text, most integer DEFAULT 20, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
-        ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,timestamp without time zone,timestamp without time zone)', 'p', 'void',
-         'source regclass, name text, epsilon numeric, plan_epsilon double precision, every interval, event text DEFAULT NULL::text, sum text DEFAULT NULL::text, '
+        ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,text,integer,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
+         'source regclass, name text, epsilon numeric, plan_epsilon double precision, every interval, event text DEFAULT NULL::text, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, groups integer DEFAULT 1, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),

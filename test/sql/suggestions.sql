@@ -47,9 +47,9 @@ CREATE FUNCTION enough(per integer, days integer, every_days float8, epsilon flo
     SELECT CASE WHEN per > 0 THEN (days - per + 1) / every_days * dp_stddev(1, NULL, epsilon, mechanism => 'laplace')
                 ELSE (SELECT h * dp_stddev((h + 1) / 2, h, epsilon, since_step => (h + 1) / 2 - 1) FROM greatest(1, round(days / every_days)::bigint) AS h) END $$;
 
-CREATE TABLE choices (population text, budget text, per integer, every interval, every_days float8, plan_epsilon float8, event text, sum text, bound bigint);
+CREATE TABLE choices (population text, budget text, per integer, every interval, every_days float8, plan_epsilon float8, event text, sum text, per_person integer, groups integer, average boolean, bound bigint, kept float8, low float8, high float8, most bigint);
 INSERT INTO choices
-SELECT population, budget, per, every, every_days, plan_epsilon, event, sum
+SELECT population, budget, per, every, every_days, plan_epsilon, event, sum, CASE WHEN sum IS NOT NULL THEN 1 + length(population) % 3 END, 1 + length(budget) % 3, length(budget || population) % 2 = 1
 FROM populations, (VALUES ('year', 365), ('week', 7), ('life', 0)) AS b (budget, per),
      (VALUES (interval '7 days', 7, 1), ('1 month', 146097 / 4800.0, 0.2), ('6 hours', 0.25, 5), ('100 years', 36524.25, 1)) AS e (every, every_days, plan_epsilon),
      (VALUES (NULL, NULL), ('odd', NULL), (NULL, 'cents')) AS v (event, sum);
@@ -59,10 +59,10 @@ DECLARE
     chosen record;
 BEGIN
     FOR c IN SELECT ctid, * FROM choices LOOP
-        CALL dp_source_suggest(format('%s_%s', c.budget, c.population)::regclass, 'suggested_bound', 1e9, c.plan_epsilon, c.every, c.event, c.sum, timestamp '2023-01-01', date '2025-01-01');
+        CALL dp_source_suggest(format('%s_%s', c.budget, c.population)::regclass, 'suggested_bound', 1e9, c.plan_epsilon, c.every, c.event, CASE WHEN NOT c.average THEN c.sum END, CASE WHEN c.average THEN c.sum END, c.per_person, c.groups, timestamp '2023-01-01', date '2025-01-01');
         EXECUTE format('SELECT %s::bigint AS bound, * FROM suggested_bound', CASE WHEN c.sum IS NULL THEN 'per_person' ELSE 'upper' END) INTO STRICT chosen;
         IF (chosen.epsilon, chosen.plan_epsilon, chosen.every) IS DISTINCT FROM (1e9, c.plan_epsilon, c.every) THEN RAISE 'not what was asked for: %', chosen; END IF;
-        UPDATE choices SET bound = chosen.bound WHERE ctid = c.ctid;
+        UPDATE choices SET bound = chosen.bound, kept = chosen.kept_at_most, low = chosen.kept_low, high = chosen.kept_high, most = chosen.most WHERE ctid = c.ctid;
         DROP TABLE suggested_bound;
     END LOOP;
 END $$;
@@ -72,9 +72,13 @@ CREATE TABLE above AS
 SELECT population, per, event, sum, c, count(*) FILTER (WHERE most > c) AS n FROM unit_numbers, candidates(20000) AS c GROUP BY population, per, event, sum, c;
 CREATE TABLE judged AS
 SELECT *, (SELECT min(c) FROM above AS a WHERE (a.population, a.per, a.event IS NULL, a.sum IS NULL) = (o.population, o.per, o.event IS NULL, o.sum IS NULL)
-                                         AND a.n <= floor(enough(o.per, 731, o.every_days, o.plan_epsilon))) AS computed FROM choices AS o;
-SELECT count(*), count(*) FILTER (WHERE bound = computed) AS as_computed, count(DISTINCT bound) > 12 AS many FROM judged;
-SELECT * FROM judged WHERE bound IS DISTINCT FROM computed LIMIT 10;
+                                         AND a.n <= floor(enough(o.per, 731, o.every_days, o.plan_epsilon) * groups * coalesce(per_person, 1))) AS computed,
+       (SELECT min(c) FROM above AS a WHERE (a.population, a.per, a.event IS NULL, a.sum IS NULL) = (o.population, o.per, o.event IS NULL, o.sum IS NULL) AND a.n = 0 AND c >= 2 * bound) AS computed_most,
+       (SELECT sum(least(greatest(u.most, 0), bound)) / sum(least(greatest(u.most, 0), o.most)) FROM unit_numbers AS u WHERE (u.population, u.per, u.event IS NULL, u.sum IS NULL) = (o.population, o.per, o.event IS NULL, o.sum IS NULL)) AS share
+FROM choices AS o;
+SELECT count(*), count(*) FILTER (WHERE bound = computed) AS as_computed, count(*) FILTER (WHERE most = computed_most AND abs(kept - share) < 1e-4 AND low <= share AND high >= share AND high - low < 1e-4) AS kept_as_computed,
+       count(DISTINCT bound) > 12 AS many, count(DISTINCT round(kept::numeric, 2)) > 12 AS many_shares, min(kept) < 0.7 AND max(kept) = 1 AS varied FROM judged;
+SELECT * FROM judged WHERE (bound = computed AND most = computed_most AND abs(kept - share) < 1e-4) IS NOT true LIMIT 10;
 SELECT population, sum, array_agg(bound ORDER BY bound) AS of_a_life FROM choices WHERE budget = 'life' AND event IS NULL GROUP BY 1, 2 ORDER BY 1, 2;
 -- each is charged, for its range
 SELECT count(*), min(purpose), max(purpose), sum(epsilon), min(since), max(until) FROM year;
@@ -97,15 +101,15 @@ SELECT until IS NULL AS of_all_times FROM life ORDER BY spent_at DESC LIMIT 1;
 CALL dp_source_suggest('life_some', 'nobody', 1e9, 0.5, '1 week', since => '1990-01-01', until => '1992-01-01');
 CREATE VIEW debts AS SELECT person, at, -cents AS cents FROM events WHERE cents >= 0;
 SELECT dp_source_create('debts', 'life', 'person', 'at');
-CALL dp_source_suggest('debts', 'of_debts', 1e9, 0.5, '1 week', sum => 'cents', since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('debts', 'of_debts', 1e9, 0.5, '1 week', sum => 'cents', per_person => 1, since => '2023-01-01', until => '2025-01-01');
 CREATE VIEW busy AS SELECT 1 AS person, date '2024-01-01' AS at, 9223372036854775807 AS cents FROM generate_series(1, 1000001);
 SELECT dp_source_create('busy', 'life', 'person', 'at', person_wise => true);
 CALL dp_source_suggest('busy', 'most_events', 1e9, 1e9, '100 years', since => '2024-01-01', until => '2025-01-01');
-CALL dp_source_suggest('busy', 'most_cents', 1e9, 1e9, '100 years', since => '2024-01-01', until => '2025-01-01', sum => 'cents');
+CALL dp_source_suggest('busy', 'most_cents', 1e9, 1e9, '100 years', since => '2024-01-01', until => '2025-01-01', avg => 'cents', per_person => 1000000, groups => 1000000);
 TABLE nobody;
 TABLE of_debts;
 TABLE most_events;
-SELECT pg_typeof(upper), * FROM most_cents;
+SELECT pg_typeof(upper), upper, round(kept_at_most::numeric, 6) AS kept, most FROM most_cents;
 
 -- bad input
 CREATE TABLE charged AS SELECT budget, spent FROM dp_budgets;
@@ -127,8 +131,15 @@ CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 month 1 day', since => '2023-
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 second', since => '2023-01-01', until => '2025-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', 'cents', since => '2023-01-01', until => '2025-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', 'nothing', since => '2023-01-01', until => '2025-01-01');
-CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'odd', since => '2023-01-01', until => '2025-01-01');
-CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'nothing', since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', avg => 'odd', per_person => 1, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'cents', since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', per_person => 1, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'cents', avg => 'cents', per_person => 1, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'cents', per_person => 1000001, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', groups => 0, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', groups => 1000001, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'odd', per_person => 1, since => '2023-01-01', until => '2025-01-01');
+CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', sum => 'nothing', per_person => 1, since => '2023-01-01', until => '2025-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '-infinity', until => '2025-01-01');
 CALL dp_source_suggest('life_few', 'bad', 1, 1, '1 day', since => '2023-01-01', until => 'infinity');

@@ -27,27 +27,35 @@ inline constexpr auto kBoundCandidates = [] {
     return candidates;
 }();
 
-/// How many units are above each candidate: have more events, or an event of a greater value. A
-/// unit counts once for each, so one unit more or less changes every number by at most 1, and none
-/// the other way. Secret; trivially copyable, and zeroed it is empty. Which units are added shows
-/// neither in time nor in memory accesses.
+/// Units by their numbers: of their events, or their greatest values. For each candidate, how many
+/// units are above it, and what all of them add up to within it. A unit more or less changes each
+/// of the first by at most 1, each sum by at most its candidate, and none the other way. Secret;
+/// trivially copyable, and zeroed it is empty. Which units are added shows neither in time nor in
+/// memory accesses.
 class UnitsAbove {
 public:
     /// A unit with so many events, or with this greatest value.
     void add(std::int64_t most) noexcept {
-        for (std::size_t i = 0; i < kBoundCandidates.size(); ++i)
+        for (std::size_t i = 0; i < kBoundCandidates.size(); ++i) {
             units_[i] += most > kBoundCandidates[i] ? 1 : 0;
+            within_[i] += std::clamp<std::int64_t>(most, 0, kBoundCandidates[i]);
+        }
     }
 
-    /// For the candidates up to `most`, at least for the first.
-    [[nodiscard]] std::span<const std::int64_t> up_to(std::int64_t most) const noexcept {
-        const auto end =
-            std::upper_bound(kBoundCandidates.begin() + 1, kBoundCandidates.end(), most);
-        return {units_.data(), static_cast<std::size_t>(end - kBoundCandidates.begin())};
+    /// Units above the candidates from this one on up to `most`, at least above that one.
+    [[nodiscard]] std::span<const std::int64_t> above(std::size_t first,
+                                                      std::int64_t most) const noexcept {
+        const auto* const from = kBoundCandidates.begin() + first;
+        const auto* const end = std::upper_bound(from + 1, kBoundCandidates.end(), most);
+        return {units_.data() + first, static_cast<std::size_t>(end - from)};
     }
+
+    /// The sum of all numbers, those above the candidate as the candidate.
+    [[nodiscard]] int128 within(std::size_t candidate) const noexcept { return within_[candidate]; }
 
 private:
     std::array<std::int64_t, kBoundCandidates.size()> units_;
+    std::array<int128, kBoundCandidates.size()> within_;
 };
 
 static_assert(std::is_trivially_copyable_v<UnitsAbove>);
@@ -90,11 +98,34 @@ template <class Enough, class Noise>
 /// Public arithmetic.
 [[nodiscard]] std::int64_t evidence_for_more(std::int64_t bound, double scale) noexcept;
 
-/// The bound that this chooses among units_above, UnitsAbove::up_to(), where so many units are not
-/// worth one more, plus the evidence for each candidate. All of it is epsilon-DP for
-/// the unit of the release, and nothing else of it may be shown. Throws Error (parameter) as
-/// PrivacyUnit::require_scale(2) does.
-[[nodiscard]] std::int64_t choose_bound(std::span<const std::int64_t> units_above,
-                                        std::int64_t not_worth_more, const Release& release);
+/// The candidate that this chooses from number `first` on and up to `most`, where so many units are
+/// not worth one more, plus the evidence for each candidate. It spends epsilon / part of the
+/// release's unit, and nothing else of it may be shown. Throws Error (parameter) as
+/// PrivacyUnit::require_scale(2 * part) does.
+[[nodiscard]] std::size_t choose_candidate(const UnitsAbove& units, std::size_t first,
+                                           std::int64_t most, std::int64_t not_worth_more, int part,
+                                           const Release& release);
+
+/// A bound, and two released numbers that say what it keeps. Trivial.
+struct SuggestedBound {
+    std::int64_t bound;
+    std::int64_t most; ///< at which numbers of units are cut for what follows; the bound or more
+    int128 within;     ///< all numbers cut at the bound, added up, plus noise
+    int128 beyond;     ///< kBeyondWeight times what cutting at `most` adds to that, plus noise
+    double scale;      ///< of either noise; 0 where it would be too large: then there is neither
+};
+
+/// The number of times that what is beyond the bound counts. It is the smaller part of all, and of
+/// the share that a bound keeps the error is that of the smaller part: at 1 it would be a third
+/// larger.
+inline constexpr int kBeyondWeight = 2;
+
+/// Spends epsilon of the release in three parts. A half of it chooses the bound, up to
+/// `greatest`: what the call is for. A sixth chooses `most`: the first candidate from twice the
+/// bound on above which there is no evidence of more units, so that what is cut there is little. A
+/// third is for the two numbers, which a unit changes by at most bound + kBeyondWeight * (most -
+/// bound) in l1 together. Throws as choose_candidate does.
+[[nodiscard]] SuggestedBound suggest_bound(const UnitsAbove& units, std::int64_t greatest,
+                                           std::int64_t not_worth_more, const Release& release);
 
 } // namespace dp_counter

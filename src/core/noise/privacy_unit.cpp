@@ -15,12 +15,16 @@ PrivacyUnit::PrivacyUnit(Epsilon epsilon_value, std::int64_t sensitivity_value)
                     "It is the most that one protected unit can change, over all rows together.");
 }
 
-void PrivacyUnit::require_scale(int height) const {
+bool PrivacyUnit::has_scale(int height) const noexcept {
     constexpr int kMostBits = 36; // a sum of 2^25 node noises stays within int64
     const int shift = epsilon.exponent() + kMostBits; // -47 to 13
     const uint128 mantissa = epsilon.mantissa();
     const uint128 most = shift < 0 ? mantissa >> -shift : mantissa << shift;
-    if (static_cast<uint128>(height) * static_cast<uint128>(sensitivity) <= most)
+    return static_cast<uint128>(height) * static_cast<uint128>(sensitivity) <= most;
+}
+
+void PrivacyUnit::require_scale(int height) const {
+    if (has_scale(height))
         return;
     char message[160];
     (void)std::snprintf(message, sizeof message,

@@ -30,7 +30,9 @@ struct PrivacyUnit {
                              << lattice_bits};
     }
 
-    /// Throws Error (parameter) if height * sensitivity / epsilon is above 2^36.
+    /// Whether height * sensitivity / epsilon is at most 2^36.
+    [[nodiscard]] bool has_scale(int height) const noexcept;
+    /// Throws Error (parameter) if it is not.
     void require_scale(int height) const;
 
     friend bool operator==(const PrivacyUnit&, const PrivacyUnit&) = default;

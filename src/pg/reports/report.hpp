@@ -32,12 +32,13 @@ struct ReportCall {
 struct ReportRequest {
     Oid source;
     AttrNumber event;
-    AttrNumber column; ///< of a sum whose upper bound is asked for, or 0
+    AttrNumber column; ///< of a sum or an average whose upper bound is asked for, or 0
     EntryRange range;
     Oid schema; ///< of the table that it creates
     NameData name;
     std::int32_t most;
     double plan_epsilon;
+    std::int64_t weight; ///< the cells of a period times what one more of the bound adds in each
     Interval every;
 };
 

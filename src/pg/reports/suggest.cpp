@@ -1,13 +1,15 @@
 // dp_source_suggest: a bound for a counter, chosen in private: per_person, or the upper bound of a
-// sum.
+// sum or an average; and what it keeps.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "core/accuracy/independent_error.hpp"
+#include "core/accuracy/kept_share.hpp"
 #include "core/accuracy/stream_error.hpp"
 #include "core/count/bound_choice.hpp"
 
+#include "pg/persons/groups.hpp"
 #include "pg/reports/report.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/backend_random.hpp"
@@ -26,7 +28,20 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kName, kEpsilon, kPlanEpsilon, kEvery, kEvent, kSum, kSince, kUntil };
+enum ArgumentIndex {
+    kSource,
+    kName,
+    kEpsilon,
+    kPlanEpsilon,
+    kEvery,
+    kEvent,
+    kSum,
+    kAvg,
+    kPerPerson,
+    kGroups,
+    kSince,
+    kUntil
+};
 
 constexpr ReportCall kCall{
     "dp_source_suggest", "dp_suggest_worker", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
@@ -45,6 +60,40 @@ double read_plan_epsilon(const Argument& argument) {
                  errhint("It is the epsilon of the counter that will have the bound, and not "
                          "charged by this call.")));
     return epsilon;
+}
+
+/// A number of groups, or the bound of a person.
+std::int64_t read_number(const Argument& argument, const char* parameter, std::int64_t most) {
+    const std::int64_t number = argument.isnull ? 1 : DatumGetInt32(argument.value);
+    if (number < 1 || number > most)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("%s must be between 1 and %lld, not %lld", parameter,
+                               static_cast<long long>(most), static_cast<long long>(number)),
+                        errhint("It is that of the counter that will have the bound.")));
+    return number;
+}
+
+/// The column of a sum or an average; 0 where the bound is per_person.
+AttrNumber read_measured(FunctionCallInfo fcinfo, Oid source) {
+    const Argument& sum = fcinfo->args[kSum];
+    const Argument& avg = fcinfo->args[kAvg];
+    const Argument& per_person = fcinfo->args[kPerPerson];
+    if (sum.isnull && avg.isnull) {
+        if (!per_person.isnull)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("per_person requires sum or avg"),
+                            errhint("Without them it is per_person that is chosen.")));
+        return InvalidAttrNumber;
+    }
+    if (!sum.isnull && !avg.isnull)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sum and avg exclude each other"),
+                 errhint("A counter has one measure.")));
+    check_not_null(per_person, "per_person",
+                   "It is that of the counter that will have the bound: so many events of a person "
+                   "can each change by it.");
+    return sum.isnull ? measured_column(source, MeasureKind::avg, avg)
+                      : measured_column(source, MeasureKind::sum, sum);
 }
 
 /// In days.
@@ -70,16 +119,18 @@ double covered_days(const Report& report) {
 }
 
 /// How many units are not worth one more of the bound: of a counter that the budget has by default,
-/// with its plan_epsilon and a bound of 1. A running total ends with the range; the change of its
-/// middle period stands for all.
+/// with its plan_epsilon, groups and, where `upper` is chosen, per_person. A running total ends
+/// with the range; the change of its middle period stands for all.
 std::int64_t enough_units(const Report& report) {
     const Interval& every = report.request->every;
     const double epsilon = report.request->plan_epsilon;
     const double periods = covered_days(report) / length_of(every);
+    const auto weight = static_cast<double>(report.request->weight);
     if (report.unit.per_days != 0)
         return run([&] {
             const PrivacyUnit plan{Epsilon(epsilon)};
-            return units_not_worth_more(periods, std::sqrt(IndependentError(plan).variance_at(1)));
+            return units_not_worth_more(periods * weight,
+                                        std::sqrt(IndependentError(plan).variance_at(1)));
         });
     if (periods > static_cast<double>(kMostHorizon))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -90,27 +141,54 @@ std::int64_t enough_units(const Report& report) {
         const std::int64_t horizon = std::max<std::int64_t>(std::llround(periods), 1);
         const std::int64_t middle = (horizon + 1) / 2;
         StreamError errors({horizon, PrivacyUnit{Epsilon(epsilon)}, {}, {}});
-        return units_not_worth_more(static_cast<double>(horizon),
+        return units_not_worth_more(static_cast<double>(horizon) * weight,
                                     std::sqrt(errors.variance_at(middle, middle - 1)));
     });
 }
 
-void store(const Report& report, bool is_sum, std::int64_t bound) {
-    const Oid types[] = {is_sum ? Oid{INT8OID} : Oid{INT4OID}, NUMERICOID, FLOAT8OID, INTERVALOID};
-    const char* columns = psprintf("%s NOT NULL, epsilon pg_catalog.numeric NOT NULL, plan_epsilon "
-                                   "pg_catalog.float8 NOT NULL, every pg_catalog.interval NOT NULL",
-                                   is_sum ? "upper pg_catalog.int8" : "per_person pg_catalog.int4");
+/// Of all events, or of the greatest values of all units.
+KeptShare kept_by(const SuggestedBound& suggested) {
+    if (suggested.scale == 0) // no number was released
+        return kept_share({}, 1);
+    const ReleasedPart parts[] = {
+        {static_cast<double>(suggested.within), 1, 1},
+        {static_cast<double>(suggested.beyond), 0, 1.0 / kBeyondWeight},
+    };
+    return kept_share(parts, suggested.scale);
+}
+
+void store(const Report& report, bool is_upper, const SuggestedBound& suggested) {
+    const Oid types[] = {is_upper ? Oid{INT8OID} : Oid{INT4OID},
+                         FLOAT8OID,
+                         FLOAT8OID,
+                         FLOAT8OID,
+                         INT8OID,
+                         NUMERICOID,
+                         FLOAT8OID,
+                         INTERVALOID};
+    const char* columns = psprintf(
+        "%s NOT NULL, kept_at_most pg_catalog.float8, kept_low pg_catalog.float8 NOT NULL, "
+        "kept_high pg_catalog.float8 NOT NULL, most pg_catalog.int8 NOT NULL, epsilon "
+        "pg_catalog.numeric NOT NULL, plan_epsilon pg_catalog.float8 NOT NULL, every "
+        "pg_catalog.interval NOT NULL",
+        is_upper ? "upper pg_catalog.int8" : "per_person pg_catalog.int4");
     const Oid table = create_report_table(report, columns, types, lengthof(types));
-    Datum values[] = {is_sum ? Int64GetDatum(bound)
-                             : Int32GetDatum(static_cast<std::int32_t>(bound)),
-                      NumericGetDatum(report.epsilon), Float8GetDatum(report.request->plan_epsilon),
+    const KeptShare kept = kept_by(suggested);
+    Datum values[] = {is_upper ? Int64GetDatum(suggested.bound)
+                               : Int32GetDatum(static_cast<std::int32_t>(suggested.bound)),
+                      Float8GetDatum(kept.share),
+                      Float8GetDatum(kept.low),
+                      Float8GetDatum(kept.high),
+                      Int64GetDatum(suggested.most),
+                      NumericGetDatum(report.epsilon),
+                      Float8GetDatum(report.request->plan_epsilon),
                       IntervalPGetDatum(&report.request->every)};
-    bool nulls[] = {false, false, false, false};
+    bool nulls[lengthof(types)] = {false, std::isnan(kept.share)};
     insert_report_row(table, values, nulls);
 }
 
 void suggest(const Report& report) {
-    const bool is_sum = report.request->column != InvalidAttrNumber;
+    const bool is_upper = report.request->column != InvalidAttrNumber;
     const std::int64_t enough = enough_units(report);
     auto* units =
         static_cast<UnitsAbove*>(allocate_secret(CurrentMemoryContext, sizeof(UnitsAbove)));
@@ -118,10 +196,10 @@ void suggest(const Report& report) {
         report, report.request->column,
         [](std::int64_t most, void* above) { static_cast<UnitsAbove*>(above)->add(most); }, units);
     const Release release = begin_release(report.privacy);
-    const std::int64_t bound = run([&] {
-        return choose_bound(units->up_to(is_sum ? kMostValue : kMostPerPerson), enough, release);
+    const SuggestedBound suggested = run([&] {
+        return suggest_bound(*units, is_upper ? kMostValue : kMostPerPerson, enough, release);
     });
-    store(report, is_sum, bound);
+    store(report, is_upper, suggested);
 }
 
 } // namespace
@@ -140,8 +218,9 @@ DP_FUNCTION(dp_source_suggest) {
     ReportRequest request = begin_report(fcinfo, kCall);
     request.plan_epsilon = plan_epsilon;
     request.every = *PG_GETARG_INTERVAL_P(kEvery);
-    if (!PG_ARGISNULL(kSum))
-        request.column = measured_column(request.source, MeasureKind::sum, fcinfo->args[kSum]);
+    request.column = read_measured(fcinfo, request.source);
+    request.weight = read_number(fcinfo->args[kGroups], "groups", kMostGroups) *
+                     read_number(fcinfo->args[kPerPerson], "per_person", kMostPerPerson);
     ask_for_report(fcinfo, kCall, request);
     PG_RETURN_VOID();
 }
