@@ -698,6 +698,27 @@ REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.sources
 IS 'dp_counter: the sources, and which of their columns are the person and the time of a row';
 
+-- Released numbers, but for who has no counter of the source. event is 0 for all rows.
+CREATE TABLE dp_counter_private.contributions (
+    source      dp_counter_private.view_name NOT NULL,
+    event       pg_catalog.int2 NOT NULL,
+    bound       pg_catalog.int4 NOT NULL,
+    kept        pg_catalog.float8,
+    low         pg_catalog.float8 NOT NULL,
+    high        pg_catalog.float8 NOT NULL,
+    released_at pg_catalog.timestamptz NOT NULL
+) USING heap;
+
+CREATE INDEX contributions_source_event_bound_idx
+    ON dp_counter_private.contributions (source, event, bound);
+
+ALTER TABLE dp_counter_private.contributions ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.contributions FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.contributions
+IS 'dp_counter: the share of a source''s events that each bound keeps, with the ends of its '
+   'interval, as a report last released them';
+
 CREATE TABLE dp_counter_private.source_counters (
     number     pg_catalog.int8 PRIMARY KEY,
     source     dp_counter_private.view_name NOT NULL,
@@ -922,11 +943,11 @@ AS 'MODULE_PATHNAME', 'dp_source_contributions';
 COMMENT ON PROCEDURE dp_source_contributions(
     pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, timestamp, timestamp)
 IS 'Releases how many persons of a source have 1, 2, ..., most events, or more, and the greatest '
-   'share of all events that each bound keeps (NULL where too many persons have more), into a '
-   'new table. Under a budget that renews it counts own windows of persons, those that are wholly '
-   'in the range. It reads the rows from since to before until, by default now, charges the budget '
-   'and is epsilon-DP for neighbors that differ in all rows of one person, or of one own window. '
-   'It commits, so it cannot run inside a transaction block.';
+   'share of all events that each bound keeps, with its 95 % interval (NULL where too many persons '
+   'have more), into a new table. Under a budget that renews it counts own windows of persons, those '
+   'that are wholly in the range. It reads the rows from since to before until, by default now, '
+   'charges the budget and is epsilon-DP for neighbors that differ in all rows of one person, or of '
+   'one own window. It commits, so it cannot run inside a transaction block.';
 
 CREATE PROCEDURE dp_source_suggest(
     source pg_catalog.regclass,
@@ -1241,6 +1262,7 @@ CREATE FUNCTION dp_counter_plan(
     OUT epsilon numeric,
     OUT remaining numeric,
     OUT per interval,
+    OUT kept pg_catalog.text,
     OUT guarantee pg_catalog.text
 )
 RETURNS SETOF record
@@ -1251,9 +1273,9 @@ AS 'MODULE_PATHNAME', 'dp_counter_plan';
 COMMENT ON FUNCTION dp_counter_plan(pg_catalog.regclass)
 IS 'Returns what a counter costs and how accurate it is: for one period and for sums or changes of '
    '4, 12 and 52, the standard deviation of the noise and half the width of the 95 % interval; the '
-   'charge to the budget, what remains of it for the times of the counter, and the guarantee in '
-   'words. It reads no data. In the transaction that creates the counter it shows what a rollback '
-   'undoes.';
+   'charge to the budget, what remains of it for the times of the counter, which share of the events '
+   'per_person keeps, as far as a report has released it, and the guarantee in words. It reads no '
+   'data. In the transaction that creates the counter it shows what a rollback undoes.';
 
 -- Budgets -----------------------------------------------------------------------------------------
 --

@@ -86,7 +86,7 @@ SELECT set_eq(
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
        FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) $$, -- from 17 on tables bring their types
-    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.groups'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
+    $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.groups'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.contributions'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_sources'), ('table', 'dp_counter_private.publications'),
               ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
               ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),

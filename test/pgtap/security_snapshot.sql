@@ -93,6 +93,7 @@ SELECT set_eq(
         ('procedure', 'public.dp_source_suggest(pg_catalog.regclass,pg_catalog.text,numeric,double precision,interval,pg_catalog.text,pg_catalog.text,pg_catalog.text,integer,integer,timestamp without time zone,timestamp without time zone)', 'volatile parallel unsafe acl default'),
         ('function', 'dp_counter_private.most_spent(timestamp without time zone[],timestamp without time zone[],timestamp without time zone[],timestamp without time zone[],numeric[],interval,timestamp without time zone,timestamp without time zone)', 'immutable parallel safe strict acl default'),
         ('function', 'dp_counter_private.next_step(bigint,bigint,interval,timestamp with time zone,pg_catalog.oid,pg_catalog.text,timestamp without time zone,interval,timestamp with time zone)', 'stable parallel safe acl default'),
+        ('table', 'dp_counter_private.contributions', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.sources', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.source_counters', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.tallies', 'row security fillfactor=90 acl owner=delete,insert,references,select,trigger,truncate,update'),

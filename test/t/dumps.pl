@@ -65,7 +65,7 @@ sub secrets
 	return join '', $dump =~ /^(COPY dp_counter_private\..*?^\\\.\n|SELECT pg_catalog\.setval\('dp_counter_private.*?\n)/msg;
 }
 my $secrets = secrets(slurp_file($file));
-is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 13, 'all twelve tables and a sequence');
+is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 14, 'all thirteen tables and a sequence');
 
 my $is_copy = qr/counter ".*" is in a copy of its database/;
 my %restore = (
@@ -145,6 +145,7 @@ $node->safe_psql('labels', q{
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10, per_person => 1);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
 	CALL dp_tick('visits_dp');
+	CALL dp_source_contributions('visits_dp', 'contributions', 1e9, most => 2);
 	ALTER TYPE ward RENAME VALUE 'a' TO 'd';
 	ALTER TYPE ward RENAME VALUE 'c' TO 'a';
 	ALTER TYPE ward RENAME VALUE 'b' TO 'c';
@@ -161,6 +162,8 @@ for my $database (qw(labels labels_restored))
 	is($node->safe_psql($database, q{SELECT groups FROM dp_counters WHERE counter = 'wards'::regclass}), '{d,a,c}', 'and are shown');
 	is($node->safe_psql($database, 'SELECT place, count FROM by_place WHERE step = 2 ORDER BY count'), "elsewhere|1\nwest|2\nsouth|30\nnorth|300", "$database: groups of a table too");
 	is($node->safe_psql($database, q{SELECT groups, others FROM dp_counters WHERE counter = 'by_place'::regclass}), '{north,south,elsewhere,west}|elsewhere', 'with that of all others, and one that was added');
+	is($node->safe_psql($database, q{SELECT DISTINCT regexp_replace(p.kept, '\d{4}-.*\d', 'a day'), obj_description(c.counter, 'pg_class') = p.guarantee || ' ' || p.kept FROM dp_counters AS c, dp_counter_plan(c.counter) AS p}),
+		'The bound keeps about 100 % of the events (100 to 100 %, released on a day).|t', "$database: what the bound keeps is known, and in the COMMENT");
 	is($node->safe_psql($database, q{
 		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count, round(a.low::numeric, 9) = t.avg AND t.avg = round(a.avg::numeric, 9)
 		FROM average AS a JOIN nets AS n USING (step), LATERAL (SELECT sum(v), count(v), round(avg(v), 9) AS avg FROM visits, LATERAL (SELECT least(greatest(net, -20), 10)) AS c (v) WHERE at < date '2025-01-01' + step::int) AS t

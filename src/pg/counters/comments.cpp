@@ -21,7 +21,7 @@ void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* s
     if (source != nullptr) {
         const Promise promise{&source->row, &source->source,     &source->unit, source->cumulative,
                               epsilon,      source->sensitivity, source->block};
-        guarantee = guarantee_of(promise);
+        guarantee = comment_of(promise);
         texts = column_texts(promise);
         comment("Beginning of the period");
         if (source->row.others != 0)

@@ -7,6 +7,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/result_rows.hpp"
 #include "pg/sources/guarantee.hpp"
+#include "pg/sources/kept_events.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -58,23 +59,29 @@ const char* statement(bool is_cumulative, const char* extension) {
         "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "
         "NULL::int8range))) - 1 FROM %s), "
         "cardinality(c.groups), c.sensitivity, c.epsilon, "
-        "$2, c.per, $3 "
+        "$2, c.per, $3, $4 "
         "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
         "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
         extension, extension, kPlaces, extension, kFarStep, is_cumulative ? kTotals : kSums);
 }
 
-/// The guarantee; null where the source of the counter was dropped.
-const char* words_of(Oid counter, const CounterRow& row) {
+/// What its bound keeps, and the guarantee, in words.
+struct Words {
+    const char* kept;      ///< null where there is no bound, or its source was dropped
+    const char* guarantee; ///< null where its source was dropped
+};
+
+Words words_of(Oid counter, const CounterRow& row) {
     SourceCounterRow declared;
     if (!read_source_counter(counter, declared))
-        return guarantee_of_events(row.epsilon);
+        return {nullptr, guarantee_of_events(row.epsilon)};
     SourceRow source;
     if (!read_source(declared.source, source))
-        return nullptr;
+        return {nullptr, nullptr};
     const BudgetUnit unit = unit_of_source(source);
-    return guarantee_of(
-        {&declared, &source, &unit, row.cumulative, row.epsilon, row.sensitivity, row.block});
+    const Promise promise{&declared,   &source,         &unit,    row.cumulative,
+                          row.epsilon, row.sensitivity, row.block};
+    return {kept_of(promise), guarantee_of(promise)};
 }
 
 /// What is left of the budget that was charged, for the counter's own times; null for who may not
@@ -98,15 +105,16 @@ DP_FUNCTION(dp_counter_plan) {
         raise_dropped();
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);
-    const char* guarantee = words_of(counter, row);
+    const Words words = words_of(counter, row);
     Numeric remaining = remaining_of(row);
     SPI_connect();
     const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
-    Oid types[] = {OIDOID, NUMERICOID, TEXTOID};
+    Oid types[] = {OIDOID, NUMERICOID, TEXTOID, TEXTOID};
     Datum values[] = {ObjectIdGetDatum(counter), NumericGetDatum(remaining),
-                      guarantee != nullptr ? CStringGetTextDatum(guarantee) : 0};
-    const char nulls[] = {' ', remaining != nullptr ? ' ' : 'n', guarantee != nullptr ? ' ' : 'n',
-                          0};
+                      words.kept != nullptr ? CStringGetTextDatum(words.kept) : 0,
+                      words.guarantee != nullptr ? CStringGetTextDatum(words.guarantee) : 0};
+    const char nulls[] = {' ', remaining != nullptr ? ' ' : 'n', words.kept != nullptr ? ' ' : 'n',
+                          words.guarantee != nullptr ? ' ' : 'n', 0};
     if (SPI_execute_with_args(statement(row.cumulative, extension), lengthof(types), types, values,
                               nulls, true, 0) != SPI_OK_SELECT)
         elog(ERROR, "could not read counter %u", counter);

@@ -1,15 +1,20 @@
 // dp_source_contributions: a private histogram of persons by their number of events, to choose a
 // bound from.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+
+#include "core/accuracy/kept_share.hpp"
 
 #include "pg/reports/report.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/steps/cells.hpp"
+#include "pg/tables/contributions_table.hpp"
 #include "pg/worker/serve.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 }
@@ -41,18 +46,24 @@ void count_unit(std::int64_t events, void* context) {
     ++histogram.persons[std::min<std::int64_t>(events, histogram.cells) - 1];
 }
 
-/// The largest share of all events that a bound of so many per person keeps, from the released
-/// numbers: each person of the last, open cell counts as one event more than those of the cell
-/// before.
-double kept_share(const ClosedRelease* releases, std::int32_t cells, std::int32_t bound) {
-    double kept = 0;
-    double all = 0;
-    for (std::int32_t i = 0; i < cells; ++i) {
-        const auto persons = static_cast<double>(releases[i].release.count);
-        kept += persons * std::min(i + 1, bound);
-        all += persons * (i + 1);
+/// The largest share of all events that each bound up to `most` keeps, from the released numbers:
+/// each person of the last, open cell counts as one event more than those of the cell before.
+KeptBound* kept_bounds(const Report& report, const ClosedRelease* releases, std::int32_t most) {
+    const double scale = report.privacy.scale(1).value();
+    const auto cells = static_cast<std::size_t>(most) + 1;
+    auto* parts = static_cast<ReleasedPart*>(palloc(sizeof(ReleasedPart) * cells));
+    auto* bounds = static_cast<KeptBound*>(palloc(sizeof(KeptBound) * cells));
+    for (std::int32_t bound = 1; bound <= most; ++bound) {
+        CHECK_FOR_INTERRUPTS();
+        for (std::size_t i = 0; i < cells; ++i) {
+            const auto events = static_cast<double>(i + 1);
+            parts[i] = {static_cast<double>(releases[i].release.count),
+                        std::min<double>(events, bound), events};
+        }
+        bounds[bound - 1] = {bound, kept_share({parts, cells}, scale),
+                             GetCurrentTransactionStartTimestamp()};
     }
-    return all > 0 ? std::clamp(kept / all, 0.0, 1.0) : 0;
+    return bounds;
 }
 
 /// Whether more than a tenth of the persons are in the open cell: then the share would mean
@@ -67,25 +78,33 @@ bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
 constexpr const char* kColumns =
     "events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, stddev "
     "pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT NULL, "
-    "kept_at_most pg_catalog.float8";
-constexpr Oid kTypes[] = {INT4OID, INT8OID, FLOAT8OID, INT8OID, INT8OID, FLOAT8OID};
+    "kept_at_most pg_catalog.float8, kept_low pg_catalog.float8, kept_high pg_catalog.float8";
+constexpr Oid kTypes[] = {INT4OID, INT8OID,   FLOAT8OID, INT8OID,
+                          INT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
 void store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
     const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
     const bool is_kept_known = !is_open_cell_large(releases, cells);
+    KeptBound* bounds = kept_bounds(report, releases, cells - 1);
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];
         const ReleaseInterval interval = clamped_interval(cell.release.count, cell.width);
         const bool is_null = i + 1 == cells || !is_kept_known;
+        const KeptShare kept = is_null ? KeptShare{} : bounds[i].share;
         Datum values[] = {Int32GetDatum(i + 1),
                           Int64GetDatum(cell.release.count),
                           Float8GetDatum(cell.release.stddev),
                           Int64GetDatum(interval.low),
                           Int64GetDatum(interval.high),
-                          Float8GetDatum(is_null ? 0 : kept_share(releases, cells, i + 1))};
-        bool nulls[] = {false, false, false, false, false, is_null};
+                          Float8GetDatum(kept.share),
+                          Float8GetDatum(kept.low),
+                          Float8GetDatum(kept.high)};
+        bool nulls[lengthof(kTypes)] = {
+            false, false, false, false, false, is_null || std::isnan(kept.share), is_null, is_null};
         insert_report_row(table, values, nulls);
     }
+    if (is_kept_known)
+        store_kept(report.request->source, report.request->event, bounds, cells - 1);
 }
 
 void release_histogram(const Report& report) {

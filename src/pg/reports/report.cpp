@@ -15,6 +15,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/new_relation.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/guarantee.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/worker/call.hpp"
@@ -154,6 +155,19 @@ SourceRow open_source(Oid source) {
     return require_source(source);
 }
 
+/// In a transaction of its own: it locks the views of counters, which comes before the budget.
+void restate(Oid source) {
+    PushActiveSnapshot(GetTransactionSnapshot());
+    LockRelationOid(source, AccessShareLock);
+    SourceRow row;
+    if (is_view(source)) {
+        lock_source(source, true);
+        if (read_source(source, row))
+            restate_guarantees(source, row);
+    }
+    PopActiveSnapshot();
+}
+
 void make_report(const ReportRequest& request, const char* purpose,
                  void (*make)(const Report& report)) {
     next_transaction();
@@ -179,6 +193,8 @@ void make_report(const ReportRequest& request, const char* purpose,
     check_contains_units(report);
     make(report);
     PopActiveSnapshot();
+    next_transaction();
+    restate(request.source);
     next_transaction();
 }
 

@@ -17,9 +17,11 @@
 #include "pg/server/wall.hpp"
 #include "pg/sources/declare_counter.hpp"
 #include "pg/sources/read_measure.hpp"
+#include "pg/tables/contributions_table.hpp"
 #include "pg/worker/serve.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -185,6 +187,11 @@ void store(const Report& report, bool is_upper, const SuggestedBound& suggested)
                       IntervalPGetDatum(&report.request->every)};
     bool nulls[lengthof(types)] = {false, std::isnan(kept.share)};
     insert_report_row(table, values, nulls);
+    if (is_upper)
+        return;
+    const KeptBound bound{static_cast<std::int32_t>(suggested.bound), kept,
+                          GetCurrentTransactionStartTimestamp()};
+    store_kept(report.request->source, report.request->event, &bound, 1);
 }
 
 void suggest(const Report& report) {

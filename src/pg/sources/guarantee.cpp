@@ -6,6 +6,7 @@
 
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/kept_events.hpp"
 #include "pg/tables/counters_table.hpp"
 
 extern "C" {
@@ -217,6 +218,12 @@ char* guarantee_of(const Promise& promise) {
     return text.data;
 }
 
+char* comment_of(const Promise& promise) {
+    char* guarantee = guarantee_of(promise);
+    const char* kept = kept_of(promise);
+    return kept == nullptr ? guarantee : psprintf("%s %s", guarantee, kept);
+}
+
 void restate_guarantees(Oid source, const SourceRow& row) {
     const BudgetUnit unit = unit_of_source(row);
     ListCell* cell = nullptr;
@@ -237,7 +244,7 @@ void restate_guarantees(Oid source, const SourceRow& row) {
         const char* comment = GetComment(counter, RelationRelationId, 0);
         const char* own = opening(promise);
         if (comment != nullptr && std::strncmp(comment, own, std::strlen(own)) == 0)
-            CreateComments(counter, RelationRelationId, 0, guarantee_of(promise));
+            CreateComments(counter, RelationRelationId, 0, comment_of(promise));
     }
 }
 

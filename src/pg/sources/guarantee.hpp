@@ -29,8 +29,11 @@ struct Promise {
 /// (docs/derivation.md, section 12). Costs are rounded up.
 [[nodiscard]] char* guarantee_of(const Promise& promise);
 
-/// Writes it anew on the views of a source's counters after its owner vouched for more, except
-/// where the COMMENT is another one.
+/// The COMMENT on the counter's view: the guarantee, and what the bound keeps (kept_events.hpp).
+[[nodiscard]] char* comment_of(const Promise& promise);
+
+/// Writes it anew on the views of a source's counters after its owner vouched for more, or a report
+/// has released what bounds keep; except where the COMMENT is another one. The source is locked.
 void restate_guarantees(Oid source, const SourceRow& row);
 
 /// What a release counts, and for which number its interval is.

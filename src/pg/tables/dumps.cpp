@@ -29,6 +29,7 @@ constexpr Dumped kDumped[] = {
     {"releases"},
     {"publications"},
     {"sources"},
+    {"contributions"},
     {"source_counters"},
     {"groups"},
     {"tallies"},

@@ -115,6 +115,7 @@ namespace {
 
 /// Returns their number.
 int fill_scan_keys(SecretKeys keys, ScanKeyData* scan_keys) {
+    Assert(keys.size() <= kMostSecretKeys);
     int count = 0;
     for (const SecretKey& key : keys)
         ScanKeyInit(&scan_keys[count++], static_cast<AttrNumber>(key.column + 1),
@@ -126,7 +127,7 @@ int fill_scan_keys(SecretKeys keys, ScanKeyData* scan_keys) {
 
 SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKeys keys,
                               Snapshot snapshot) {
-    ScanKeyData scan_keys[2];
+    ScanKeyData scan_keys[kMostSecretKeys];
     const int count = fill_scan_keys(keys, scan_keys);
     const bool has_index = names.index != nullptr;
     return systable_beginscan(table, has_index ? secret_relation(names.index) : InvalidOid,
@@ -212,7 +213,7 @@ bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColu
 }
 
 SecretRowsInOrder begin_rows_in_order(const SecretTable& names, SecretKeys keys) {
-    ScanKeyData scan_keys[2];
+    ScanKeyData scan_keys[kMostSecretKeys];
     const int count = fill_scan_keys(keys, scan_keys);
     Relation table = open_secret(names);
     Relation index = index_open(secret_relation(names.index), AccessShareLock);

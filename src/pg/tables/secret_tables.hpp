@@ -35,6 +35,8 @@ inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
 inline constexpr SecretTable kSources{"sources", "sources_source_idx"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
+inline constexpr SecretTable kContributions{"contributions",
+                                            "contributions_source_event_bound_idx"};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
 inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
 inline constexpr SecretTable kGroupNames{"groups", "groups_pkey"};
@@ -73,6 +75,9 @@ struct SecretKey {
     Datum value;
 };
 using SecretKeys = std::initializer_list<SecretKey>;
+
+/// No scan has more keys.
+inline constexpr std::size_t kMostSecretKeys = 3;
 
 [[nodiscard]] SecretKey oid_key(Oid value, int column = 0);
 [[nodiscard]] SecretKey number_key(std::int64_t value, int column = 0);

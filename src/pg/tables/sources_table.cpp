@@ -3,6 +3,7 @@
 #include "pg/tables/sources_table.hpp"
 
 #include "pg/server/relations.hpp"
+#include "pg/tables/contributions_table.hpp"
 #include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
@@ -102,6 +103,7 @@ void update_source(Oid source, const SourceRow& row) {
 }
 
 bool delete_source(Oid source) {
+    delete_kept(source);
     return delete_secret_rows(kSources, {oid_key(source)});
 }
 

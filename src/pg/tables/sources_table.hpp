@@ -43,7 +43,7 @@ void update_source(Oid source, const SourceRow& row);
 
 void insert_source(Oid source, const SourceRow& row);
 
-/// Deletes the row; false if there is none.
+/// Deletes the row, and what reports have released; false if there is none.
 bool delete_source(Oid source);
 
 /// Raises dependent_objects_still_exist where the counters of a source are charged to the budget of

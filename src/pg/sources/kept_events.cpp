@@ -1,0 +1,56 @@
+#include "pg/sources/kept_events.hpp"
+
+#include <cmath>
+
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/tables/contributions_table.hpp"
+
+extern "C" {
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+const char* tenth_of(Numeric epsilon) {
+    const Datum tenth = DirectFunctionCall3(numeric_in, CStringGetDatum("0.1"),
+                                            ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    const Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon), tenth);
+    return text_of(DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, product)));
+}
+
+/// The day in UTC, whatever the session's zone is.
+const char* day_of_release(TimestampTz time) {
+    struct pg_tm parts {};
+    fsec_t fraction = 0;
+    if (timestamp2tm(time, nullptr, &parts, &fraction, nullptr, nullptr) != 0)
+        elog(ERROR, "timestamp out of range");
+    return psprintf("%04d-%02d-%02d", parts.tm_year, parts.tm_mon, parts.tm_mday);
+}
+
+} // namespace
+
+char* kept_of(const Promise& promise) {
+    const SourceCounterRow& row = *promise.row;
+    if (row.measure.kind == MeasureKind::persons)
+        return nullptr;
+    KeptBound kept;
+    if (!read_kept(row.source, row.event, row.per_person, kept))
+        return psprintf("Nobody has asked which share of the events the bound keeps: "
+                        "dp_source_suggest says it and charges the budget, for example %s, a tenth "
+                        "of this counter's epsilon.",
+                        tenth_of(promise.epsilon));
+    const KeptShare& share = kept.share;
+    const auto low = static_cast<int>(std::floor(100 * share.low));
+    const auto high = static_cast<int>(std::ceil(100 * share.high));
+    const char* day = day_of_release(kept.released_at);
+    if (std::isnan(share.share) || (low == 0 && high == 100))
+        return psprintf("The bound keeps %d to %d %% of the events (released on %s).", low, high,
+                        day);
+    return psprintf("The bound keeps about %d %% of the events (%d to %d %%, released on %s).",
+                    static_cast<int>(std::lround(100 * share.share)), low, high, day);
+}
+
+} // namespace dp_counter::pg
