@@ -49,9 +49,10 @@ void fuzz_state(Bytes input) {
     test::Block block;
     bool is_decoded = false;
     try {
-        const PreparedMechanism prepared(StateCodec::decode_spec(bytes));
+        const StateCodec::Public stored = StateCodec::decode_public(bytes);
+        const PreparedMechanism prepared(stored.spec);
         block = test::block_of(CounterState::bytes(prepared));
-        CounterState* state = StateCodec::decode(bytes, prepared, block.get());
+        CounterState* state = StateCodec::decode(stored, prepared, block.get());
         is_decoded = true;
         require(StateCodec::encoded_bytes(*state) == bytes.size(), "a state has one length");
         State again(bytes.size());

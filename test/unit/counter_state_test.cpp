@@ -215,9 +215,9 @@ TEST(CounterState, StddevIsThatOfTheReleases) {
 }
 
 TEST(CounterState, RefusesParametersAsThePlanDoes) {
-    EXPECT_THROW((void)CounterState::first_spec(counter_request(-1, 1)), Error);
-    EXPECT_THROW((void)CounterState::first_spec(counter_request(0, 1, 1)), Error);
-    EXPECT_THROW((void)CounterState::first_spec(counter_request(0, 1, 65536)), Error);
+    EXPECT_THROW((void)make_mechanism(counter_request(-1, 1)), Error);
+    EXPECT_THROW((void)make_mechanism(counter_request(0, 1, 1)), Error);
+    EXPECT_THROW((void)make_mechanism(counter_request(0, 1, 65536)), Error);
 }
 
 TEST(ReleaseInterval, IsThatOfTheNoiseItself) {

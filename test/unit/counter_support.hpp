@@ -17,13 +17,13 @@ namespace dp_counter::test {
 class Counter {
 public:
     explicit Counter(const Request& request)
-        : prepared_(std::make_unique<PreparedMechanism>(CounterState::first_spec(request))),
+        : prepared_(std::make_unique<PreparedMechanism>(make_mechanism(request))),
           memory_(block_of(CounterState::bytes(*prepared_))),
           state_(CounterState::create(memory_.get(), request, *prepared_)) {}
     explicit Counter(const std::vector<unsigned char>& bytes)
-        : prepared_(std::make_unique<PreparedMechanism>(StateCodec::decode_spec(bytes))),
+        : prepared_(std::make_unique<PreparedMechanism>(StateCodec::decode_public(bytes).spec)),
           memory_(block_of(CounterState::bytes(*prepared_))),
-          state_(StateCodec::decode(bytes, *prepared_, memory_.get())) {}
+          state_(StateCodec::decode(StateCodec::decode_public(bytes), *prepared_, memory_.get())) {}
 
     /// Closes a step with this many events since the start; draw(level) is called for each node.
     template <class Draw>

@@ -41,9 +41,10 @@ TEST(FuzzCorpus, SeedsOfStatesAreStates) {
         const std::vector<unsigned char> input(std::istreambuf_iterator<char>(file), {});
         SCOPED_TRACE(name);
         const StateCodec::Bytes state = StateCodec::Bytes(input).subspan(1); // how to seal it
-        const PreparedMechanism prepared(StateCodec::decode_spec(state));
+        const StateCodec::Public stored = StateCodec::decode_public(state);
+        const PreparedMechanism prepared(stored.spec);
         const test::Block block = test::block_of(CounterState::bytes(prepared));
-        EXPECT_EQ(StateCodec::encoded_bytes(*StateCodec::decode(state, prepared, block.get())),
+        EXPECT_EQ(StateCodec::encoded_bytes(*StateCodec::decode(stored, prepared, block.get())),
                   state.size());
         ++seeds;
     }

@@ -277,13 +277,13 @@ TEST(StateCodec, LeavesNoCopyOnTheStack) {
     });
     EXPECT_GT(count(), 0); // that is, the test can see it
     stack = {};
-    stack.run([] { (void)StateCodec::decode_spec(stored); });
+    stack.run([] { (void)StateCodec::decode_public(stored).spec; });
     EXPECT_EQ(count(), 0);
     stack = {};
     stack.run([] {
-        const PreparedMechanism prepared(StateCodec::decode_spec(stored));
+        const PreparedMechanism prepared(StateCodec::decode_public(stored).spec);
         const test::Block memory = test::block_of(CounterState::bytes(prepared));
-        (void)StateCodec::decode(stored, prepared, memory.get());
+        (void)StateCodec::decode(StateCodec::decode_public(stored), prepared, memory.get());
     });
     EXPECT_EQ(count(), 0);
 }
@@ -342,7 +342,7 @@ TEST(StateCodec, NamesAVersionThatItDoesNotKnow) {
     Counter counter(counter_request(100, 1));
     const Bytes bytes = with<std::uint16_t>(counter.encode(), kVersion, 2);
     try {
-        (void)StateCodec::decode_spec(bytes);
+        (void)StateCodec::decode_public(bytes).spec;
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.fault(), Fault::corrupt);
@@ -435,7 +435,7 @@ TEST(StateCodec, RefusesALevelWithoutMeasure) {
     Bytes bytes = with<std::int64_t>(counter.encode(), kFirst + 8, 64);
     for (int l = 1; l + 1 < counter.state().spec().height; ++l)
         bytes = with<std::int64_t>(bytes, kFirst + 16 * static_cast<std::size_t>(l) + 8, 1);
-    EXPECT_THROW((void)StateCodec::decode_spec(bytes), Error);
+    EXPECT_THROW((void)StateCodec::decode_public(bytes).spec, Error);
 }
 
 /// Any engine integer changed: refused, or a state that can be used without harm.

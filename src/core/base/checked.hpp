@@ -45,12 +45,4 @@ template <class Int>
     return difference;
 }
 
-template <class Int>
-[[nodiscard]] inline Int checked_mul(Int a, Int b) {
-    Int product;
-    if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
-        throw_overflow();
-    return product;
-}
-
 } // namespace dp_counter

@@ -7,10 +7,6 @@
 
 namespace dp_counter {
 
-MechanismSpec CounterState::first_spec(const Request& request) {
-    return make_mechanism(request);
-}
-
 CounterState* CounterState::create(void* block, const Request& request,
                                    const PreparedMechanism& prepared) noexcept {
     auto* state = new (block) CounterState(request, prepared.spec());

@@ -51,14 +51,11 @@ class alignas(NoiseEngine::kAlignment) CounterState {
 public:
     static constexpr std::size_t kAlignment = NoiseEngine::kAlignment;
 
-    /// The mechanism of a counter's first epoch. Throws Error (parameter).
-    [[nodiscard]] static MechanismSpec first_spec(const Request& request);
-
     [[nodiscard]] static std::size_t bytes(const PreparedMechanism& prepared) noexcept {
         return sizeof(CounterState) + NoiseEngine::bytes(prepared);
     }
 
-    /// Lays a counter at step 0 into block; the mechanism is first_spec(request).
+    /// Lays a counter at step 0 into block; the mechanism is make_mechanism(request).
     static CounterState* create(void* block, const Request& request,
                                 const PreparedMechanism& prepared) noexcept;
 

@@ -10,7 +10,7 @@ const std::shared_ptr<SamplerCache>& MechanismCache::samplers() {
     return samplers_;
 }
 
-const std::shared_ptr<const PreparedMechanism>& MechanismCache::entry(const Request& request,
+const std::shared_ptr<const PreparedMechanism>& MechanismCache::share(const Request& request,
                                                                       int epoch) {
     const auto place =
         static_cast<std::uint64_t>(request.horizon) + static_cast<std::uint64_t>(epoch);

@@ -17,14 +17,12 @@ public:
     /// The prepared mechanism of make_mechanism(request, epoch). Throws as that does. The reference
     /// is good until the next call.
     [[nodiscard]] const PreparedMechanism& prepare(const Request& request, int epoch = 0) {
-        return *entry(request, epoch);
+        return *share(request, epoch);
     }
 
     /// The same to keep.
-    [[nodiscard]] std::shared_ptr<const PreparedMechanism> share(const Request& request,
-                                                                 int epoch = 0) {
-        return entry(request, epoch);
-    }
+    [[nodiscard]] const std::shared_ptr<const PreparedMechanism>& share(const Request& request,
+                                                                        int epoch = 0);
 
     /// A sampler of this scale.
     [[nodiscard]] SamplerCache::Sampler sampler(const LaplaceScale& scale) {
@@ -40,7 +38,6 @@ private:
 
     static constexpr std::size_t kPlans = 128;
 
-    const std::shared_ptr<const PreparedMechanism>& entry(const Request& request, int epoch);
     const std::shared_ptr<SamplerCache>& samplers();
 
     std::array<std::optional<Entry>, kPlans> plans_; ///< found by the horizon or the epoch

@@ -72,17 +72,11 @@ public:
         Bytes progress; ///< the rest, not parsed: secret
     };
     [[nodiscard]] static Public decode_public(Bytes bytes);
-    [[nodiscard]] static MechanismSpec decode_spec(Bytes bytes) {
-        return decode_public(bytes).spec;
-    }
 
     /// Lays the state into block, of CounterState::bytes(prepared) bytes; the mechanism is
     /// stored.spec.
     static CounterState* decode(const Public& stored, const PreparedMechanism& prepared,
                                 void* block);
-    static CounterState* decode(Bytes bytes, const PreparedMechanism& prepared, void* block) {
-        return decode(decode_public(bytes), prepared, block);
-    }
 
 private:
     class Reader;

@@ -58,8 +58,7 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
 } // namespace
 
 StoredState new_state(MemoryContext context, const Request& request) {
-    const PreparedMechanism* prepared =
-        run([&] { return &prepare(CounterState::first_spec(request)); });
+    const PreparedMechanism* prepared = run([&] { return &prepare(make_mechanism(request)); });
     void* block = allocate_secret(context, CounterState::bytes(*prepared));
     return store(context, CounterState::create(block, request, *prepared));
 }

@@ -144,16 +144,9 @@ const char* why_not_simple(Query* query) {
     return nullptr;
 }
 
-const char* why_not_simple(Oid relation);
+} // namespace
 
-const char* why_not_simple(const RangeTblEntry* entry) {
-    if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
-        return "It reads something other than a table, or uses TABLESAMPLE.";
-    return why_not_simple(entry->relid);
-}
-
-/// Of a view or of a table.
-const char* why_not_simple(Oid relation) {
+const char* why_not_person_wise(Oid relation) {
     check_stack_depth();
     Relation opened = table_open(relation, AccessShareLock);
     const char kind = opened->rd_rel->relkind;
@@ -164,7 +157,10 @@ const char* why_not_simple(Oid relation) {
         if (reason == nullptr) {
             const auto* from =
                 reinterpret_cast<const RangeTblRef*>(linitial(query->jointree->fromlist));
-            reason = why_not_simple(rt_fetch(from->rtindex, query->rtable));
+            const RangeTblEntry* entry = rt_fetch(from->rtindex, query->rtable);
+            reason = entry->rtekind != RTE_RELATION || entry->tablesample != nullptr
+                         ? "It reads something other than a table, or uses TABLESAMPLE."
+                         : why_not_person_wise(entry->relid);
         }
     } else if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) {
         reason = "It reads a materialized view, a foreign table or a sequence.";
@@ -180,12 +176,6 @@ const char* why_not_simple(Oid relation) {
     }
     table_close(opened, NoLock);
     return reason;
-}
-
-} // namespace
-
-const char* why_not_person_wise(Oid view) {
-    return why_not_simple(view);
 }
 
 } // namespace dp_counter::pg

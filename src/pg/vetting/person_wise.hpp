@@ -9,7 +9,8 @@ namespace dp_counter::pg {
 /// else in the database, so that deleting a person's rows from the table removes these rows from
 /// the view and changes no other. (One table, or such a view of one, expressions and filters on its
 /// columns, of functions that are declared immutable, or are PostgreSQL's own and read no data.)
-/// Otherwise the reason, as the detail of an error. The relation is locked.
-[[nodiscard]] const char* why_not_person_wise(Oid view);
+/// Otherwise the reason, as the detail of an error; of a table, whether such a view may read it.
+/// The relation is locked.
+[[nodiscard]] const char* why_not_person_wise(Oid relation);
 
 } // namespace dp_counter::pg
