@@ -34,6 +34,7 @@ CounterRow open_counter(Oid counter, LOCKMODE mode) {
     LockRelationOid(counter, mode);
     check_counter_owner(counter);
     lock_counter(counter);
+    check_owner(counter);
     CounterRow row;
     read_running_counter(counter, row);
     return row;
