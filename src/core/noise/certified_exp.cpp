@@ -68,8 +68,8 @@ Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator, unsig
     return result;
 }
 
-Enclosure ratio_of(const LaplaceScale& scale, unsigned bits) {
-    BigInt numerator = BigInt(scale.epsilon.mantissa()) * BigInt(scale.divisor);
+Enclosure ratio_of(const LaplaceScale& scale, unsigned bits, std::uint64_t power) {
+    BigInt numerator = BigInt(scale.epsilon.mantissa()) * BigInt(scale.divisor) * BigInt(power);
     BigInt denominator(scale.sensitivity);
     const int exponent = scale.epsilon.exponent();
     if (exponent < 0)

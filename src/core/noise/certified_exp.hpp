@@ -2,6 +2,8 @@
 // the sampler needs, with every rounding error included.
 #pragma once
 
+#include <cstdint>
+
 #include "core/base/big_integer.hpp"
 #include "core/noise/laplace_scale.hpp"
 
@@ -30,7 +32,7 @@ struct Enclosure {
 [[nodiscard]] Enclosure exp_of_minus(const BigInt& numerator, const BigInt& denominator,
                                      unsigned bits);
 
-/// Encloses exp(-1 / scale), the ratio of discrete Laplace noise, likewise.
-[[nodiscard]] Enclosure ratio_of(const LaplaceScale& scale, unsigned bits);
+/// Encloses exp(-power / scale), a power of the ratio of discrete Laplace noise, likewise.
+[[nodiscard]] Enclosure ratio_of(const LaplaceScale& scale, unsigned bits, std::uint64_t power = 1);
 
 } // namespace dp_counter

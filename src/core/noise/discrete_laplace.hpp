@@ -50,6 +50,7 @@ public:
 private:
     friend class Release; // which alone draws: its unit of privacy is stated
     friend class BoxNoise;
+    friend class SparseNoise;
 
     /// One noise value. Throws Error (overflow) from 2^62 on: with probability below exp(-2000).
     [[nodiscard]] std::int64_t draw(RandomSource& random) const;

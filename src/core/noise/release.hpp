@@ -9,6 +9,7 @@
 #include "core/noise/discrete_laplace.hpp"
 #include "core/noise/privacy_unit.hpp"
 #include "core/noise/random_source.hpp"
+#include "core/noise/sparse_noise.hpp"
 
 namespace dp_counter {
 
@@ -41,6 +42,20 @@ public:
         return BoxNoise::draw_within(radius, *random_);
     }
 
+    /// How many cells have noise that reaches the threshold, such a noise, and a number below
+    /// `end`.
+    [[nodiscard]] std::uint64_t draw_reaching(const SparseNoise& sampler) const {
+        check(sampler);
+        return sampler.draw_reaching(*random_);
+    }
+    [[nodiscard]] std::int64_t draw_shown(const SparseNoise& sampler) const {
+        check(sampler);
+        return sampler.draw_shown(*random_);
+    }
+    [[nodiscard]] uint128 draw_below(uint128 end) const {
+        return SparseNoise::draw_below(end, *random_);
+    }
+
 private:
     [[nodiscard]] bool covers(const LaplaceScale& scale) const noexcept {
         const auto epsilon = [](const Epsilon& e) {
@@ -50,7 +65,8 @@ private:
         const bool less = scale.sensitivity < least;
         return ((epsilon(scale.epsilon) ^ epsilon(unit_.epsilon)) | (less ? 1U : 0U)) == 0;
     }
-    void check(const BoxNoise& sampler) const {
+    template <class Sampler>
+    void check(const Sampler& sampler) const {
         if (!covers(sampler.law().scale())) [[unlikely]]
             throw_foreign();
     }

@@ -1,0 +1,17 @@
+#include "core/count/shown_groups.hpp"
+
+namespace dp_counter {
+
+std::size_t add_up(std::span<GroupWeight> weights) noexcept {
+    std::sort(weights.begin(), weights.end(),
+              [](const GroupWeight& a, const GroupWeight& b) { return a.group < b.group; });
+    std::size_t count = 0;
+    for (const GroupWeight& next : weights)
+        if (count > 0 && weights[count - 1].group == next.group)
+            weights[count - 1].weight += next.weight;
+        else
+            weights[count++] = next;
+    return count;
+}
+
+} // namespace dp_counter
