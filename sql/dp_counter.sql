@@ -978,6 +978,31 @@ IS 'Chooses per_person for a counter with epsilon plan_epsilon, so many groups a
    'for neighbors that differ in all rows of one person, or of one own window. It commits, so it '
    'cannot run inside a transaction block.';
 
+CREATE PROCEDURE dp_source_groups(
+    source pg_catalog.regclass,
+    name pg_catalog.text,
+    epsilon numeric,
+    "by" pg_catalog.text,
+    most integer DEFAULT 4,
+    event pg_catalog.text DEFAULT NULL,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL,
+    groups_from pg_catalog.regclass DEFAULT NULL,
+    groups_column pg_catalog.text DEFAULT NULL
+)
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'dp_source_groups';
+
+COMMENT ON PROCEDURE dp_source_groups(
+    pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, pg_catalog.text,
+    timestamp, timestamp, pg_catalog.regclass, pg_catalog.text)
+IS 'Finds which groups a source has, of those in a column of a table or of all values of an integer '
+   'type, into a new table: those that weigh enough that with 95 % none of them is a false one. The '
+   'weight of a person, or own window, is 1 in all, shared by its first most groups. It reads the '
+   'rows from since to before until, by default now, charges the budget and is epsilon-DP for '
+   'neighbors that differ in all rows of one person, or of one own window. It commits, so it cannot '
+   'run inside a transaction block.';
+
 CREATE FUNCTION dp_counter_add_groups(
     counter pg_catalog.regclass,
     groups pg_catalog.text[] DEFAULT NULL,

@@ -42,6 +42,10 @@ SELECT set_eq(
         ('dp_source_suggest(regclass,text,numeric,double precision,interval,text,text,text,integer,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
          'source regclass, name text, epsilon numeric, plan_epsilon double precision, every interval, event text DEFAULT NULL::text, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, groups integer DEFAULT 1, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
+        ('dp_source_groups(regclass,text,numeric,text,integer,text,timestamp without time zone,timestamp without time zone,regclass,text)', 'p', 'void',
+         'source regclass, name text, epsilon numeric, by text, most integer DEFAULT 4, event text DEFAULT NULL::text, '
+         || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone, '
+         || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),
         ('dp_counter_record(regclass,integer)', 'f', 'void', 'counter regclass, events integer DEFAULT 1'),
         ('dp_counter_record()', 'f', 'trigger', ''),
         ('dp_counter_add_groups(regclass,text[],regclass,text)', 'f', 'void', 'counter regclass, groups text[] DEFAULT NULL::text[], groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text'),

@@ -71,6 +71,7 @@ SELECT set_eq(
         ('next_step(bigint, bigint, interval, timestamp with time zone, oid, text, timestamp without time zone, interval, timestamp with time zone)', 'f', 'record'),
         ('dp_source_contributions(regclass, text, numeric, text, integer, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
         ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, text, integer, integer, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
+        ('dp_source_groups(regclass, text, numeric, text, integer, text, timestamp without time zone, timestamp without time zone, regclass, text)', 'p', 'void'),
         ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),

@@ -1,5 +1,6 @@
 #include "pg/persons/columns.hpp"
 
+#include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 
 extern "C" {
@@ -51,6 +52,18 @@ AttrNumber read_event_column(Oid source, const Argument& argument) {
                         errmsg("event must be of type boolean, not %s",
                                format_type_be(column_type(source, column))),
                         errhint("Add a boolean column to the view: diagnosis = 'flu' AS flu.")));
+    return column;
+}
+
+AttrNumber read_group_column(Oid source, const Argument& argument) {
+    const AttrNumber column = read_column(source, argument, "by");
+    if (!is_group_type(column_type(source, column), column_collation(source, column)))
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
+                        "varchar, bytea or an enum, not %s",
+                        format_type_be(column_type(source, column))),
+                 errhint("Cast the column in the view. Text needs a deterministic collation.")));
     return column;
 }
 

@@ -22,4 +22,7 @@ namespace dp_counter::pg {
 /// undefined_column and datatype_mismatch.
 [[nodiscard]] AttrNumber read_event_column(Oid source, const Argument& argument);
 
+/// The column `by`, of which the values are groups. Raises the same.
+[[nodiscard]] AttrNumber read_group_column(Oid source, const Argument& argument);
+
 } // namespace dp_counter::pg

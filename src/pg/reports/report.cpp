@@ -72,21 +72,19 @@ SourceQuery rows_of(const Report& report, AttrNumber column) {
             &report.row,
             report.request->event,
             column,
-            InvalidAttrNumber,
+            report.request->by,
             std::max(report.request->range.since, MIN_TIMESTAMP),
             std::min(report.request->range.until, END_TIMESTAMP)};
 }
 
 struct UnitReader {
     const Report* report;
-    Oid value_type; ///< invalid for a number of events
-    void (*add)(std::int64_t, void*);
-    void* context;
+    UnitConsumer consumer;
     WholeDays days;
-    std::int32_t phase;  ///< of the person whose events come
+    PlainValue person; ///< whose events come
+    std::int32_t phase;
     std::int64_t window; ///< of the event that came last
     bool has_events;     ///< in that window, or of that person
-    std::int64_t most;   ///< of these events
 };
 
 void end_unit(UnitReader& reader) {
@@ -97,12 +95,13 @@ void end_unit(UnitReader& reader) {
     const bool is_whole = per_days == 0 || (reader.days.first <= first_of(reader.window) &&
                                             first_of(reader.window + 1) <= reader.days.end);
     if (reader.has_events && is_whole)
-        reader.add(reader.most, reader.context);
+        reader.consumer.end(reader.consumer.context);
     reader.has_events = false;
 }
 
 void begin_person(const PlainValue& person, void* context) {
     auto& reader = *static_cast<UnitReader*>(context);
+    reader.person = person;
     if (reader.report->unit.per_days != 0)
         reader.phase = person_phase(reader.report->unit, person.bytes(),
                                     static_cast<std::size_t>(person.size));
@@ -118,18 +117,31 @@ void count_event(const SourceEvent& event, void* context) {
             end_unit(reader);
         reader.window = window;
     }
-    const std::int64_t before = reader.has_events ? reader.most : 0;
-    if (!OidIsValid(reader.value_type))
-        reader.most = before + 1;
-    else {
-        const std::int64_t value = measured_value(reader.value_type, event.value);
-        reader.most = reader.has_events ? std::max(before, value) : value;
-    }
+    reader.consumer.event(reader.person, event, !reader.has_events, reader.consumer.context);
     reader.has_events = true;
 }
 
 void end_person(void* context) {
     end_unit(*static_cast<UnitReader*>(context));
+}
+
+/// What read_units knows of a unit.
+struct UnitNumber {
+    Oid value_type; ///< invalid for a number of events
+    std::int64_t most;
+    void (*add)(std::int64_t, void*);
+    void* context;
+};
+
+void add_to_number(const PlainValue& /*person*/, const SourceEvent& event, bool is_first,
+                   void* context) {
+    auto& number = *static_cast<UnitNumber*>(context);
+    if (!OidIsValid(number.value_type)) {
+        number.most = is_first ? 1 : number.most + 1;
+        return;
+    }
+    const std::int64_t value = measured_value(number.value_type, event.value);
+    number.most = is_first ? value : std::max(number.most, value);
 }
 
 /// Raises invalid_parameter_value if units are own windows, and none is wholly in the range.
@@ -173,8 +185,10 @@ void make_report(const ReportRequest& request, const char* purpose,
     next_transaction();
     const SourceRow row = open_source(request.source);
     auto* epsilon = reinterpret_cast<Numeric>(const_cast<ReportRequest*>(&request + 1));
+    auto* after = reinterpret_cast<char*>(epsilon) + MAXALIGN(VARSIZE(epsilon));
     Report report{
         &request,
+        request.has_list ? reinterpret_cast<ArrayType*>(after) : nullptr,
         read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false}),
         epsilon,
         row,
@@ -220,12 +234,17 @@ ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
     return request;
 }
 
-void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, const ReportRequest& request) {
+void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportRequest request,
+                    const ArrayType* list) {
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
-    const Size size = sizeof request + VARSIZE(epsilon);
-    auto* bytes = static_cast<char*>(palloc(size));
+    request.has_list = list != nullptr;
+    const Size list_at = sizeof request + MAXALIGN(VARSIZE(epsilon));
+    const Size size = list_at + (request.has_list ? VARSIZE(list) : 0);
+    auto* bytes = static_cast<char*>(palloc0(size));
     std::memcpy(bytes, &request, sizeof request);
     std::memcpy(bytes + sizeof request, epsilon, VARSIZE(epsilon));
+    if (request.has_list)
+        std::memcpy(bytes + list_at, list, VARSIZE(list));
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     ErrorData* failure = nullptr;
     ErrorData* died = call_worker(
@@ -258,12 +277,20 @@ WholeDays whole_days(EntryRange range) {
 
 void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_t, void*),
                 void* context) {
+    UnitNumber number{column == InvalidAttrNumber ? InvalidOid
+                                                  : column_type(report.request->source, column),
+                      0, add, context};
+    const auto end = [](void* unit) {
+        auto& ended = *static_cast<UnitNumber*>(unit);
+        ended.add(ended.most, ended.context);
+    };
+    read_events_of_units(report, column, {add_to_number, end, &number});
+}
+
+void read_events_of_units(const Report& report, AttrNumber column, const UnitConsumer& consumer) {
     UnitReader reader{};
     reader.report = &report;
-    reader.value_type =
-        column == InvalidAttrNumber ? InvalidOid : column_type(report.request->source, column);
-    reader.add = add;
-    reader.context = context;
+    reader.consumer = consumer;
     reader.days = whole_days(report.request->range);
     set_progress_subject(report.request->source);
     read_persons(rows_of(report, column), {begin_person, count_event, end_person, &reader});

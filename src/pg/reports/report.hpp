@@ -11,10 +11,12 @@
 #include "core/noise/privacy_unit.hpp"
 #include "pg/budgets/sweep.hpp"
 #include "pg/budgets/unit.hpp"
+#include "pg/persons/reader.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "utils/array.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 }
@@ -28,11 +30,14 @@ struct ReportCall {
     int source, name, epsilon, event, since, until;
 };
 
-/// What is asked of the worker. Trivial; the epsilon, a numeric, follows.
+/// What is asked of the worker. Trivial; the epsilon, a numeric, follows, and the list if there is
+/// one.
 struct ReportRequest {
     Oid source;
     AttrNumber event;
     AttrNumber column; ///< of a sum or an average whose upper bound is asked for, or 0
+    AttrNumber by;     ///< of the groups that are asked for, or 0
+    bool has_list;     ///< ask_for_report says it
     EntryRange range;
     Oid schema; ///< of the table that it creates
     NameData name;
@@ -46,12 +51,14 @@ struct ReportRequest {
 /// for what can be refused before anything is read.
 [[nodiscard]] ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
 
-/// Asks the worker, and raises its error.
-void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, const ReportRequest& request);
+/// Asks the worker, and raises its error. `list` is an array of text, or null.
+void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportRequest request,
+                    const ArrayType* list = nullptr);
 
 /// In the worker. Trivially destructible.
 struct Report {
     const ReportRequest* request;
+    ArrayType* list;     ///< an array of text, or null
     PrivacyUnit privacy; ///< of sensitivity 1
     Numeric epsilon;     ///< as declared
     SourceRow row;
@@ -78,6 +85,17 @@ struct WholeDays {
 /// look small.
 void read_units(const Report& report, AttrNumber column, void (*add)(std::int64_t, void*),
                 void* context);
+
+/// Receives the events of these units, one unit after the other, in a memory context that is reset
+/// after each event. `end` comes for the units that count alone, `is_first` for each.
+struct UnitConsumer {
+    void (*event)(const PlainValue& person, const SourceEvent& event, bool is_first, void* context);
+    void (*end)(void* context);
+    void* context;
+};
+
+/// Reads the rows in the range, as read_units does.
+void read_events_of_units(const Report& report, AttrNumber column, const UnitConsumer& consumer);
 
 /// Makes the table, now that no function of the view can add a trigger to it any more.
 /// Raises object_not_in_prerequisite_state if an event trigger changes its columns.

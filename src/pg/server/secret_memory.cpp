@@ -24,8 +24,8 @@ extern "C" void wipe_secret(void* argument) {
 } // namespace
 
 void* allocate_secret(MemoryContext context, std::size_t bytes) {
-    auto* secret =
-        static_cast<Secret*>(MemoryContextAllocZero(context, sizeof(Secret) + kAlignment + bytes));
+    auto* secret = static_cast<Secret*>(MemoryContextAllocExtended(
+        context, sizeof(Secret) + kAlignment + bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
     const auto unaligned = reinterpret_cast<std::uintptr_t>(secret + 1) % kAlignment;
     secret->begin =
         reinterpret_cast<char*>(secret + 1) + (unaligned == 0 ? 0 : kAlignment - unaligned);

@@ -106,15 +106,8 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
                             errhint("It is the group of the rows whose group is not declared.")));
         return;
     }
-    row.by = read_column(row.source, arguments.by, "by");
+    row.by = read_group_column(row.source, arguments.by);
     const Oid type = column_type(row.source, row.by);
-    if (!is_group_type(type, column_collation(row.source, row.by)))
-        ereport(ERROR,
-                (errcode(ERRCODE_DATATYPE_MISMATCH),
-                 errmsg("by must be of type boolean, smallint, integer, bigint, uuid, text, "
-                        "varchar, bytea or an enum, not %s",
-                        format_type_be(type)),
-                 errhint("Cast the column in the view. Text needs a deterministic collation.")));
     if (is_temporary(type)) // it would take the counter's view along, and no event trigger runs
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("by must not be of temporary type %s", format_type_be(type)),
