@@ -164,9 +164,9 @@ is(differences($hostile, seen()), '', 'and where a superuser calls');
 session('postgres', @hostile, 'SET ROLE steward', q{CALL public.dp_source_contributions('hospital.seen', 'public.contributions', 1e9, event => 'event')});
 sql('GRANT CREATE ON SCHEMA public TO steward');
 logged();
-for my $report ('contributions', 'suggest')
+for my $report ('contributions', 'suggest', 'groups')
 {
-	my $every = $report eq 'suggest' ? q{1e9, '1 day', since => '2024-01-01', until => '2024-02-01', } : '';
+	my $every = $report eq 'suggest' ? q{1e9, '1 day', since => '2024-01-01', until => '2024-02-01', } : $report eq 'groups' ? q{'person', } : '';
 	is(session('postgres', @hostile, 'SET ROLE steward', 'SET client_min_messages = warning', "CALL public.dp_source_$report('hospital.seen', 'public.$report', 1e9, $every event => 'event')"), '', "dp_source_$report");
 	is(differences($hostile, seen()), '', 'shows it the same');
 }

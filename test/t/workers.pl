@@ -405,6 +405,7 @@ for my $where (qw(reading publishing))
 my $reports = q{SELECT count(*) || ' ' || (SELECT count(*) FROM pg_class WHERE relname ~ '^report' AND relkind = 'r') FROM budget_of_steward WHERE purpose ~ 'report'};
 my %report = (
 	dp_source_suggest => q{CALL dp_source_suggest('facts_of_steward', 'report%d', 0.001, 1, '1 day', since => '2025-01-01', until => '2025-01-04')},
+	dp_source_groups => q{CALL dp_source_groups('facts_of_steward', 'report%d', 0.001, 'x')},
 	dp_source_contributions => q{CALL dp_source_contributions('facts_of_steward', 'report%d', 0.001, most => 2)},
 );
 my $made = 0;
