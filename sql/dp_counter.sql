@@ -634,7 +634,8 @@ IS 'dp_counter: the secret key from which the windows of persons follow, from th
 -- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
 -- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC);
 -- the windows that an entry is for begin from begins_from to before begins_before. A counter that
--- continues another one may have two entries.
+-- continues another one may have two entries. An entry whose end is moved earlier, from cut_from, and one
+-- that is refunded say when and by whom.
 CREATE TABLE dp_counter_private.budget_entries (
     entry         pg_catalog.int8 PRIMARY KEY,
     budget        pg_catalog.int8 NOT NULL,
@@ -647,7 +648,12 @@ CREATE TABLE dp_counter_private.budget_entries (
     begins_before pg_catalog.timestamp NOT NULL,
     role          pg_catalog.text NOT NULL,
     spent_at      pg_catalog.timestamptz NOT NULL,
-    closed        pg_catalog.bool NOT NULL
+    closed        pg_catalog.bool NOT NULL,
+    cut_at        pg_catalog.timestamptz,
+    cut_by        pg_catalog.text,
+    cut_from      pg_catalog.timestamp,
+    refunded_at   pg_catalog.timestamptz,
+    refunded_by   pg_catalog.text
 ) USING heap;
 
 CREATE INDEX budget_entries_budget_idx ON dp_counter_private.budget_entries (budget);
@@ -657,7 +663,7 @@ ALTER TABLE dp_counter_private.budget_entries ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.budget_entries FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.budget_entries
-IS 'dp_counter: what has spent each budget';
+IS 'dp_counter: what has spent each budget, with what was cut or refunded';
 
 CREATE VIEW dp_counter_private.spendings WITH (security_barrier) AS
 SELECT e.budget,
@@ -669,7 +675,12 @@ SELECT e.budget,
        CASE WHEN pg_catalog.isfinite(e.begins_from) THEN e.begins_from END AS begins_from,
        CASE WHEN pg_catalog.isfinite(e.begins_before) THEN e.begins_before END AS begins_before,
        e.role,
-       e.spent_at
+       e.spent_at,
+       e.cut_at,
+       e.cut_by,
+       CASE WHEN pg_catalog.isfinite(e.cut_from) THEN e.cut_from END AS cut_from,
+       e.refunded_at,
+       e.refunded_by
 FROM dp_counter_private.budget_entries AS e
      LEFT JOIN dp_counter_private.counters AS c ON c.number OPERATOR(pg_catalog.=) e.number
      LEFT JOIN dp_counter_private.budgets AS b ON b.number OPERATOR(pg_catalog.=) e.number;
@@ -1430,7 +1441,7 @@ FROM dp_counter_private.budgets AS b
                      pg_catalog.array_agg(x.begins_before) AS begins_before,
                      pg_catalog.array_agg(x.epsilon) AS epsilon
               FROM dp_counter_private.budget_entries AS x
-              WHERE x.budget OPERATOR(pg_catalog.=) b.number) AS e,
+              WHERE x.budget OPERATOR(pg_catalog.=) b.number AND x.refunded_at IS NULL) AS e,
      LATERAL (SELECT COALESCE(dp_counter_private.most_spent(
                          e.since, e.until, e.begins_from, e.begins_before, e.epsilon, u.per,
                          CASE WHEN b.until OPERATOR(pg_catalog.<=) u.now THEN '-infinity'

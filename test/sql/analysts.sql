@@ -126,7 +126,7 @@ RESET ROLE;
 GRANT SELECT ON research TO analysts_ana;
 SET ROLE analysts_ana;
 SELECT of, epsilon, remaining FROM dp_counter_plan('flu') LIMIT 1;
-SELECT purpose, epsilon, role FROM research ORDER BY spent_at, purpose;
+SELECT purpose, epsilon, role FROM research WHERE refunded_at IS NULL ORDER BY spent_at, purpose;
 SELECT * FROM visits_dp;
 SELECT * FROM flu;
 SELECT * FROM dp_counter_changes('flu', 1);
@@ -155,11 +155,11 @@ SELECT region, step, count FROM flu ORDER BY step, region;
 SELECT step, group_value, count FROM dp_counter_changes('flu', 1) ORDER BY 1, 2;
 SELECT dp_counter_drop('flu'); -- too late
 RESET ROLE;
-SELECT purpose, epsilon, role FROM flu_team ORDER BY spent_at;
+SELECT purpose, epsilon, role FROM flu_team WHERE refunded_at IS NULL ORDER BY spent_at;
 
--- what is taken back is refunded, by any role that may charge the budget, and leaves nothing
+-- what is taken back is refunded, by any role that may charge the budget, and leaves what says so
 SET ROLE analysts_steward;
-SELECT purpose, epsilon FROM research ORDER BY spent_at, purpose;
+SELECT purpose, epsilon FROM research WHERE refunded_at IS NULL ORDER BY spent_at, purpose;
 RESET ROLE;
 GRANT INSERT ON flu_team TO analysts_eve;
 SELECT analyst, begun FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'team'::regclass);
@@ -167,7 +167,7 @@ SET ROLE analysts_eve;
 SELECT dp_counter_drop('team');
 SELECT to_regclass('team');
 RESET ROLE;
-SELECT * FROM flu_team;
+SELECT purpose, epsilon, role, refunded_by, refunded_at <= now() AS past FROM flu_team;
 -- not one that others use, nor without INSERT, nor one of the owner's
 SET ROLE analysts_ana;
 SELECT declare('team', budget => 'flu_team');
@@ -192,7 +192,7 @@ SELECT analyst, begun, steps FROM dp_counter_private.source_counters JOIN dp_cou
 SELECT attempt('dp_counter_drop(''team'')', 'analysts_ana');
 SET ROLE analysts_steward;
 SELECT dp_counter_drop('team');
-SELECT purpose, epsilon, role FROM flu_team;
+SELECT purpose, epsilon, role FROM flu_team WHERE refunded_at IS NULL;
 RESET ROLE;
 GRANT SELECT ON visits TO analysts_steward;
 -- one that found nothing due has not begun; what the owner declares is never marked, and refunded after a failure
@@ -211,14 +211,14 @@ CALL dp_tick('owners');
 GRANT SELECT ON visits TO analysts_steward;
 SELECT analyst, begun FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'owners'::regclass);
 DROP VIEW owners;
-SELECT purpose FROM research ORDER BY 1;
+SELECT purpose FROM research WHERE refunded_at IS NULL ORDER BY 1;
 -- by DROP VIEW of one who may, that is the owner of the schema
 GRANT CREATE, USAGE ON SCHEMA analysts_own TO analysts_steward;
 SET ROLE analysts_ana;
 SELECT declare('analysts_own.mine', budget => 'research');
 DROP VIEW analysts_own.mine;
 RESET ROLE;
-SELECT purpose FROM research ORDER BY 1;
+SELECT purpose FROM research WHERE refunded_at IS NULL ORDER BY 1;
 
 -- an error that some rows raise would tell of them: an analyst's counter evaluates what never fails, or what the steward vouches for
 SET ROLE analysts_steward;
@@ -249,7 +249,7 @@ SELECT dp_counter_drop('steady');
 SELECT dp_counter_drop('cheap');
 RESET ROLE;
 SELECT dp_counter_drop('cheap');
-SELECT purpose FROM research ORDER BY 1;
+SELECT purpose FROM research WHERE refunded_at IS NULL ORDER BY 1;
 DELETE FROM visits WHERE cents = 0;
 
 -- limits: of the budget that is charged, and of the past
@@ -387,14 +387,14 @@ RESET ROLE;
 
 -- the analyst's role cannot be dropped while it may read; when it is gone, the counter stays
 SET ROLE analysts_steward;
-SELECT purpose, epsilon FROM research ORDER BY spent_at, purpose;
+SELECT purpose, epsilon FROM research WHERE refunded_at IS NULL ORDER BY spent_at, purpose;
 RESET ROLE;
 \set VERBOSITY terse
 DROP ROLE analysts_ana;
 \set VERBOSITY default
 DROP OWNED BY analysts_ana CASCADE;
 DROP ROLE analysts_ana;
-SELECT purpose, role FROM research ORDER BY 1;
+SELECT purpose, role FROM research WHERE refunded_at IS NULL ORDER BY 1;
 SELECT * FROM acl('flu');
 DROP SCHEMA analysts_decoy CASCADE;
 DROP OWNED BY analysts_eve, analysts_clock, analysts_team, analysts_deputy, analysts_writer, analysts_bob CASCADE;

@@ -149,7 +149,9 @@ SELECT "of", epsilon, remaining, per, guarantee FROM dp_counter_plan('flow') LIM
 SELECT dp_budget_drop('lives');
 -- dropped afterwards, it still does not refund anything
 SELECT dp_counter_drop('mean');
+SELECT cut_at FROM years WHERE purpose = 'flow' \gset
 DROP VIEW flow;
+SELECT cut_from, cut_at = :'cut_at' AS once FROM years WHERE purpose LIKE '%flow';
 SELECT epsilon, since, until FROM lives UNION ALL SELECT * FROM (SELECT epsilon, since, until FROM years WHERE purpose LIKE '%flow') AS l;
 SELECT count(*) FROM dp_counter_private.releases AS r WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c WHERE c.number = r.number);
 

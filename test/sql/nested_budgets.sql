@@ -61,12 +61,12 @@ CALL dp_budget_spend('half', 0.01, 'another map');
 CALL dp_budget_spend('share', 0.25, 'an atlas');
 CALL dp_budget_spend('life', 0.25, 'a book');
 SELECT * FROM state;
-SELECT purpose, epsilon, since, until, role FROM life ORDER BY spent_at;
-SELECT purpose, epsilon FROM share ORDER BY spent_at;
+SELECT purpose, epsilon, since, until, role, refunded_by = current_user AS refunded FROM life ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM share ORDER BY spent_at;
 SELECT dp_budget_create('more', 0.01, within => 'tenth');
 -- under its new name
 ALTER VIEW half RENAME TO "a Half";
-SELECT purpose, epsilon FROM share ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM share ORDER BY spent_at;
 
 -- it goes as itself alone, and leaves its entries where it was
 SELECT dp_budget_drop('life');
@@ -75,11 +75,11 @@ DROP VIEW share;
 DROP VIEW tenth;
 DROP VIEW tenth, "a Half", share, life;
 SELECT dp_budget_drop('tenth');
-SELECT purpose, epsilon FROM "a Half" ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM "a Half" ORDER BY spent_at;
 SELECT dp_budget_drop('"a Half"');
-SELECT purpose, epsilon FROM share ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM share ORDER BY spent_at;
 SELECT dp_budget_drop('share');
-SELECT purpose, epsilon FROM life ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM life ORDER BY spent_at;
 SELECT * FROM state;
 CALL dp_budget_spend('life', 0.01, 'too much');
 SELECT dp_budget_drop('life');
@@ -94,7 +94,7 @@ CALL dp_budget_spend('june', 0.6, 'too much', since => '2024-06-29', until => '2
 CALL dp_budget_spend('year', 1, 'too much', since => '2024-07-07', until => '2024-07-08');
 CALL dp_budget_spend('year', 1, 'a week later', since => '2024-07-08', until => '2024-07-09');
 SELECT dp_budget_drop('june');
-SELECT purpose, epsilon, since, until FROM year ORDER BY since;
+SELECT purpose, epsilon, since, until, refunded_by = current_user AS refunded FROM year ORDER BY since;
 CALL dp_budget_spend('year', 0.5, 'less than june had left in the middle', since => '2024-06-15', until => '2024-06-16');
 CALL dp_budget_spend('year', 2, 'more', since => '2024-06-15', until => '2024-06-16');
 SELECT purpose, epsilon, since, until FROM patients ORDER BY since;
@@ -195,11 +195,11 @@ SELECT dp_counter_drop('by_day');
 SELECT purpose, epsilon, since, until > since AND until <= now()::timestamp AS ended FROM far_within;
 SELECT dp_budget_drop('far_within');
 SET ROLE nested_lead;
-SELECT purpose, epsilon FROM of_instants ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM of_instants ORDER BY spent_at;
 DROP VIEW of_mine;
 SELECT dp_budget_drop('of_instants');
 SET ROLE nested_steward;
-SELECT purpose, epsilon, role FROM instants ORDER BY spent_at;
+SELECT purpose, epsilon, role, refunded_by = current_user AS refunded FROM instants ORDER BY spent_at;
 
 -- DROP by other ways: unspent ones go, in any order, and give back what they had
 SET client_min_messages = warning;
@@ -222,9 +222,9 @@ DROP VIEW c;
 DROP VIEW root, a, b;
 DROP VIEW a, b;
 SELECT dp_budget_drop('b');
-SELECT purpose, epsilon FROM a;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM a ORDER BY spent_at, purpose;
 SELECT dp_budget_drop('a');
-SELECT purpose, epsilon FROM root;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM root ORDER BY spent_at, purpose;
 SELECT dp_budget_drop('root');
 -- with their source and a counter that released nothing; and with one that did
 RESET ROLE;
@@ -246,7 +246,7 @@ SET client_min_messages = warning;
 SELECT spent FROM dp_budgets WHERE budget = 'around'::regclass;
 SELECT dp_counter_drop('gone.something'), dp_counter_drop('gone.nothing'), dp_source_drop('gone.visits_dp');
 SELECT dp_budget_drop('gone.inmost'), dp_budget_drop('gone.inner');
-SELECT purpose, epsilon FROM around;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM around ORDER BY spent_at, purpose;
 SELECT dp_budget_drop('around');
 RESET ROLE;
 

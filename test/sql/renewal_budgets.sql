@@ -136,7 +136,7 @@ BEGIN
             INSERT INTO windows_from
             SELECT f.s, f.s + interval '5 days' > first AND f.s < after, coalesce(sum(e.epsilon), 0)
             FROM generate_series(origin - 10.5 * interval '1 day', origin + 70.5 * interval '1 day', interval '12 hours') AS f (s)
-                 LEFT JOIN dp_counter_private.budget_entries AS e ON e.budget = swept AND e.until > f.s AND e.since < f.s + interval '5 days' AND e.begins_from <= f.s AND e.begins_before > f.s
+                 LEFT JOIN dp_counter_private.budget_entries AS e ON e.budget = swept AND e.refunded_at IS NULL AND e.until > f.s AND e.since < f.s + interval '5 days' AND e.begins_from <= f.s AND e.begins_before > f.s
             GROUP BY f.s;
             SELECT max(lost) FILTER (WHERE meets), max(lost) INTO most, greatest_loss FROM windows_from;
             enough := (SELECT s + interval '5.5 days' FROM windows_from WHERE meets AND lost + wanted > 1 ORDER BY s DESC LIMIT 1);
@@ -323,7 +323,7 @@ SET client_min_messages = warning;
 DROP VIEW months_t, months_d;
 DROP VIEW months_z, visits_z;
 RESET client_min_messages;
-SELECT purpose, since, until FROM ledger ORDER BY purpose;
+SELECT purpose, since, until, cut_from, cut_by = current_user AND cut_at BETWEEN spent_at AND now() AS cut FROM ledger ORDER BY purpose;
 -- both count until the windows that they have in common are over
 SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-30', cumulative => false, per_person => 1);
 SELECT dp_counter_create('next', source => 'visits_t', epsilon => 0.5, every => '1 day', since => '2025-03-31', cumulative => false, per_person => 1);

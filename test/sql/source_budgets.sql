@@ -27,7 +27,7 @@ SELECT make('second', 0.125);
 COMMIT;
 SELECT make('', 0.25);
 SELECT make('kept', 0.25);
-SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDER BY spent_at;
 -- one that never closed a step gives back what it was charged, unless its end is rolled back
 BEGIN;
 SELECT dp_counter_drop('second');
@@ -39,9 +39,9 @@ SELECT spent FROM dp_budgets;
 -- one that has closed a step does not
 CALL dp_tick('kept');
 ALTER VIEW kept RENAME TO "the Last";
-SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDER BY spent_at;
 SELECT dp_counter_drop('"the Last"');
-SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDER BY spent_at;
 -- the ledger has its last name, whatever way it is dropped
 SELECT make('renamed', 0.25);
 CALL dp_tick('renamed');
@@ -49,7 +49,7 @@ CREATE SCHEMA source_moved;
 ALTER VIEW renamed RENAME TO moved;
 ALTER VIEW moved SET SCHEMA source_moved;
 DROP SCHEMA source_moved CASCADE;
-SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDER BY spent_at;
 SELECT dp_budget_drop('budget');
 
 -- all of a budget, after it was all charged and rolled back, and after it was all charged and given back
@@ -95,7 +95,7 @@ CALL dp_source_contributions('visits_dp', 'pg_temp.more', 0.001);
 BEGIN;
 CALL dp_source_contributions('visits_dp', 'more', 0.001);
 ROLLBACK;
-SELECT purpose, epsilon FROM budget ORDER BY spent_at;
+SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDER BY spent_at;
 -- what was released and may have been seen stays, with its charge
 DO $$ BEGIN CALL dp_source_contributions('visits_dp', 'noisy_cells', 1e-9, most => 4); RAISE 'this comes after'; END $$;
 -- its noise is that of the epsilon that was charged

@@ -37,7 +37,7 @@ SELECT dp_counter_create('none', 'visits_dp', 0.25, '1 day', '2025-01-01', 2, pe
 SELECT dp_counter_create('single', 'visits_dp', 0.5, '1 day', '2025-01-01', 2, per_person => 1);
 CALL close('single', 1);
 SELECT dp_counter_drop('none'), dp_counter_drop('single');
-SELECT purpose, epsilon FROM budget ORDER BY purpose;
+SELECT purpose, epsilon FROM budget WHERE refunded_at IS NULL ORDER BY purpose;
 
 -- persons without a bound have no tallies; of rows of one time and two groups, one counts
 TRUNCATE visits;

@@ -74,7 +74,7 @@ SELECT spent, remaining FROM dp_budgets WHERE budget = 'full'::regclass;
 
 -- dropped before its first tick, it gives all back, and another one continues
 SELECT dp_counter_drop('large');
-SELECT purpose, epsilon, since::date, until::date FROM "full";
+SELECT purpose, epsilon, since::date, until::date FROM "full" WHERE refunded_at IS NULL;
 SELECT counter, ended_at IS NOT NULL AS has_ended FROM dp_counters WHERE counter = 'small'::regclass;
 SELECT dp_counter_create('medium', 'visits_dp', 1.0, '1 day', per_person => 3, budget => 'full', continues => 'small');
 SELECT dp_counter_create('other', 'visits_dp', 1.0, '1 day', per_person => 3, budget => 'full', continues => 'small');
@@ -90,13 +90,13 @@ SELECT counter, has_persons, marks FROM tallies WHERE counter = 'medium'::regcla
 SELECT dp_counter_create('never', 'visits_dp', 1.0, '1 day', per_person => 3, budget => 'full', continues => 'medium');
 SELECT dp_counter_drop('medium');
 SELECT dp_counter_drop('never');
-SELECT purpose, epsilon, since::date, until::date, begins_from::date, begins_before::date FROM "full" ORDER BY since;
+SELECT purpose, epsilon, since::date, until::date, begins_from::date, begins_before::date FROM "full" WHERE refunded_at IS NULL ORDER BY since;
 SELECT count(*) AS left_over FROM tallies WHERE counter IS NULL;
 
 -- one that has read nothing is replaced, with its name
 SELECT dp_counter_create('unread', 'visits_dp', 1.0, '1 day', '2024-09-01', per_person => 3, budget => 'full');
 SELECT dp_counter_create('unread', 'visits_dp', 0.5, '1 day', '2024-09-01', persons => true, budget => 'full', continues => 'unread');
-SELECT purpose, epsilon FROM "full" WHERE purpose ~ 'unread';
+SELECT purpose, epsilon FROM "full" WHERE purpose ~ 'unread' AND refunded_at IS NULL;
 SELECT obj_description('unread'::regclass) ~ 'continues' AS continues;
 SELECT dp_counter_drop('unread');
 

@@ -31,7 +31,7 @@ sql(q{
 sub declaration { return "SELECT dp_counter_create('counted.$_[0]', 'clinic.visits_dp', 1e8, '1 day', '2024-01-01', horizon => 1, event => 'flu', budget => 'clinic.research', per_person => 1)"; }
 sub declare { return sql(declaration($_[0]), 'ana'); }
 my $marks = q{SELECT counter, analyst, begun FROM dp_counter_private.source_counters JOIN dp_counter_private.counters USING (number) ORDER BY counter::text};
-my $ledger = q{SELECT purpose, role FROM clinic.research ORDER BY purpose};
+my $ledger = q{SELECT purpose, role FROM clinic.research WHERE refunded_at IS NULL ORDER BY purpose};
 
 # --- a crash while a tick waits: before it has stored the mark, and after that, before it has read a row
 declare($_) for qw(before after);

@@ -90,13 +90,13 @@ sub state_query
 		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int, coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
 		FROM dp_budgets JOIN pg_class AS c ON c.oid = budget WHERE relnamespace = '$schema'::regnamespace;
 		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
-		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace;
+		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace AND e.refunded_at IS NULL;
 		WITH RECURSIVE inside AS (
 			SELECT number AS outermost, number FROM dp_counter_private.budgets UNION ALL
 			SELECT i.outermost, b.number FROM inside AS i JOIN dp_counter_private.budgets AS b ON b.within = i.number
 		), charges AS (
 			SELECT i.outermost, e.* FROM inside AS i JOIN dp_counter_private.budget_entries AS e ON e.budget = i.number
-			WHERE NOT EXISTS (SELECT FROM dp_counter_private.budgets AS s WHERE s.number = e.number)
+			WHERE e.refunded_at IS NULL AND NOT EXISTS (SELECT FROM dp_counter_private.budgets AS s WHERE s.number = e.number)
 		), windows AS (
 			SELECT b.number, b.epsilon, sum(c.epsilon) AS lost
 			FROM dp_counter_private.budgets AS b JOIN dp_counter_private.budgets AS r ON r.number = b.root JOIN pg_class AS v ON v.oid = b.budget,

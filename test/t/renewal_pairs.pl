@@ -110,7 +110,7 @@ sql($renewal_sql . q{
 		INSERT INTO losses
 		SELECT end_round.round, u.pair, sum(2 * f.epsilon) FILTER (WHERE l1 > 0), sweep('budget', per * interval '1 day'),
 		       (SELECT epsilon FROM dp_budgets WHERE budget = 'budget'::regclass),
-		       count(*) FILTER (WHERE l1 > 0 AND NOT EXISTS (SELECT FROM budget AS e WHERE e.purpose IN (f.counter || '_0', 'public.' || f.counter || '_0') AND coalesce(e.since, '-infinity') < start + per * interval '1 day' AND coalesce(e.until, 'infinity') > start))
+		       count(*) FILTER (WHERE l1 > 0 AND NOT EXISTS (SELECT FROM budget AS e WHERE e.refunded_at IS NULL AND e.purpose IN (f.counter || '_0', 'public.' || f.counter || '_0') AND coalesce(e.since, '-infinity') < start + per * interval '1 day' AND coalesce(e.until, 'infinity') > start))
 		FROM found AS f JOIN units AS u USING (pair), setting,
 		     LATERAL (SELECT timestamp '2000-01-01' + (u.own_window * per + oracle.phase(oracle.plain(u.who), per)) * interval '1 day' AS start) AS own
 		WHERE f.round = end_round.round GROUP BY u.pair, per;

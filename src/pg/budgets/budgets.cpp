@@ -251,7 +251,7 @@ void close_charge_of_counter(std::int64_t number, const char* name) {
 
 void refund_budget(std::int64_t number) {
     if (lock_charge_of_counter(number))
-        delete_entries_of(number);
+        refund_entries(number);
 }
 
 } // namespace dp_counter::pg

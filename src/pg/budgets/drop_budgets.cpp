@@ -55,10 +55,13 @@ void check_not_in_use(const BudgetRow& row) {
     }
 }
 
-/// All checks are done, and the budgets are locked.
-void delete_row_and_entries(const BudgetRow& row) {
+/// All checks are done, and the budgets are locked. `name` is its last one, null where its view is
+/// lost.
+void delete_row_and_entries(const BudgetRow& row, const char* name) {
     if (row.within != 0) {
-        delete_entries_of(row.number);
+        refund_entries(row.number);
+        if (name != nullptr)
+            close_entries(row.number, name);
         move_entries(row.number, row.within);
     } else
         delete_entries(row.number);
@@ -75,7 +78,7 @@ void delete_unused(const BudgetRow& row) {
         if (read_budget_numbered(number_at(cell), within))
             delete_unused(within);
     }
-    delete_row_and_entries(row);
+    delete_row_and_entries(row, OidIsValid(row.budget) ? quoted_name(row.budget) : nullptr);
 }
 
 struct DroppedBudget {
@@ -151,7 +154,7 @@ void delete_unspent_budgets(const List* dropped) {
                          "give the budgets of a role to another role.",
                          budget->row.within != 0 ? "leave what was spent in the budget it is within"
                                                  : "forget what was spent")));
-        delete_row_and_entries(budget->row);
+        delete_row_and_entries(budget->row, budget->name);
     }
 }
 

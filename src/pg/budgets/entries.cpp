@@ -26,11 +26,29 @@ enum Column {
     kBeginsBefore,
     kRole,
     kSpentAt,
-    kClosed
+    kClosed,
+    kCutAt,
+    kCutBy,
+    kCutFrom,
+    kRefundedAt,
+    kRefundedBy
 };
 
 EntryRange range_of(const Datum* values) {
     return {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
+}
+
+/// Whether it counts nowhere any more.
+bool is_refunded(const bool* nulls) {
+    return !nulls[kRefundedAt];
+}
+
+SecretColumn now_in(int column) {
+    return {column, TimestampTzGetDatum(GetCurrentTimestamp())};
+}
+
+SecretColumn current_user_in(int column) {
+    return {column, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
 }
 
 BudgetEntry* entry_of(const Datum* values) {
@@ -45,9 +63,11 @@ BudgetEntry* entry_of(const Datum* values) {
 
 List* entries_of(std::int64_t budget) {
     List* entries = NIL;
-    visit_secret_rows(
-        kEntries, {number_key(budget, kBudget)},
-        [&](const Datum* values, const bool*) { entries = lappend(entries, entry_of(values)); });
+    visit_secret_rows(kEntries, {number_key(budget, kBudget)},
+                      [&](const Datum* values, const bool* nulls) {
+                          if (!is_refunded(nulls))
+                              entries = lappend(entries, entry_of(values));
+                      });
     return entries;
 }
 
@@ -72,7 +92,7 @@ NumberedEntry entry_numbered(std::int64_t number) {
 }
 
 bool has_entries(std::int64_t budget) {
-    return has_secret_row(kEntries, {number_key(budget, kBudget)});
+    return entries_of(budget) != NIL;
 }
 
 List* numbers_of_entries(std::int64_t budget) {
@@ -87,24 +107,31 @@ List* numbers_of_entries(std::int64_t budget) {
 
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry) {
-    insert_secret_row(kEntries,
-                      {{kEntry, Int64GetDatum(next_counter_number())},
-                       {kBudget, Int64GetDatum(budget)},
-                       {kNumber, Int64GetDatum(number), number == kNoCounter},
-                       {kPurpose, CStringGetTextDatum(purpose)},
-                       {kSpent, NumericGetDatum(entry.epsilon)},
-                       {kSince, TimestampGetDatum(entry.range.since)},
-                       {kUntil, TimestampGetDatum(entry.range.until)},
-                       {kBeginsFrom, TimestampGetDatum(entry.begins.since)},
-                       {kBeginsBefore, TimestampGetDatum(entry.begins.until)},
-                       {kRole, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))},
-                       {kSpentAt, TimestampTzGetDatum(GetCurrentTimestamp())},
-                       {kClosed, BoolGetDatum(false)}});
+    insert_secret_row(kEntries, {{kEntry, Int64GetDatum(next_counter_number())},
+                                 {kBudget, Int64GetDatum(budget)},
+                                 {kNumber, Int64GetDatum(number), number == kNoCounter},
+                                 {kPurpose, CStringGetTextDatum(purpose)},
+                                 {kSpent, NumericGetDatum(entry.epsilon)},
+                                 {kSince, TimestampGetDatum(entry.range.since)},
+                                 {kUntil, TimestampGetDatum(entry.range.until)},
+                                 {kBeginsFrom, TimestampGetDatum(entry.begins.since)},
+                                 {kBeginsBefore, TimestampGetDatum(entry.begins.until)},
+                                 current_user_in(kRole),
+                                 now_in(kSpentAt),
+                                 {kClosed, BoolGetDatum(false)}});
 }
 
 void end_entries(std::int64_t number, Timestamp until) {
-    (void)replace_in_secret_row(kEntriesOfCounter, {number_key(number, kNumber)},
-                                {{kUntil, TimestampGetDatum(until)}});
+    SecretRowsInOrder rows = begin_rows_in_order(kEntriesOfCounter, {number_key(number, kNumber)});
+    Datum values[kMostSecretColumns];
+    bool nulls[kMostSecretColumns];
+    while (next_row_in_order(rows, values, nulls))
+        if (until < DatumGetTimestamp(values[kUntil]))
+            replace_row_in_order(rows, {{kUntil, TimestampGetDatum(until)},
+                                        now_in(kCutAt),
+                                        current_user_in(kCutBy),
+                                        {kCutFrom, values[nulls[kCutFrom] ? kUntil : kCutFrom]}});
+    end_rows_in_order(rows);
 }
 
 void close_entries(std::int64_t number, const char* purpose) {
@@ -113,8 +140,9 @@ void close_entries(std::int64_t number, const char* purpose) {
         {{kClosed, BoolGetDatum(true)}, {kPurpose, CStringGetTextDatum(purpose)}});
 }
 
-void delete_entries_of(std::int64_t number) {
-    delete_secret_rows(kEntriesOfCounter, {number_key(number, kNumber)});
+void refund_entries(std::int64_t number) {
+    (void)replace_in_secret_row(kEntriesOfCounter, {number_key(number, kNumber)},
+                                {now_in(kRefundedAt), current_user_in(kRefundedBy)});
 }
 
 void delete_entries(std::int64_t budget) {

@@ -8,7 +8,10 @@
 
 namespace dp_counter::pg {
 
-/// Of a budget with this number: a list of BudgetEntry* in CurrentMemoryContext.
+// An entry is not deleted as long as its budget is there: one that is refunded, or ends earlier,
+// says when and by whom. A refunded one counts nothing.
+
+/// Those of a budget with this number that count: a list of BudgetEntry* in CurrentMemoryContext.
 [[nodiscard]] List* entries_of(std::int64_t budget);
 
 /// The entry of the counter, or of the budget within another one, with this number, unless it is
@@ -21,6 +24,7 @@ struct NumberedEntry {
 /// All of these, as entries_of.
 [[nodiscard]] List* entries_numbered(std::int64_t number);
 
+/// That count.
 [[nodiscard]] bool has_entries(std::int64_t budget);
 
 /// The counters and budgets that have an entry of this budget: their numbers, also of dropped ones.
@@ -30,12 +34,12 @@ struct NumberedEntry {
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry);
 
-/// All that have this number.
+/// All that have this number, where they end later. The row keeps the end that it had first.
 void end_entries(std::int64_t number, Timestamp until);
 /// They stay, with this purpose, and no counter has them any more: they neither end nor are
-/// deleted.
+/// refunded.
 void close_entries(std::int64_t number, const char* purpose);
-void delete_entries_of(std::int64_t number);
+void refund_entries(std::int64_t number);
 
 void delete_entries(std::int64_t budget);
 void move_entries(std::int64_t from_budget, std::int64_t to_budget);
