@@ -614,6 +614,29 @@ IS 'dp_counter: the epsilon of each budget; of one that renews, the length of a 
    'and the types of person and time of its sources; of one within another, the numbers of that and '
    'of the outermost one, whose windows it has, and the times for which it may be charged';
 
+-- What is left of budgets that were dropped: name is the last one, spent the most that a window has
+-- spent. In another cluster the owner's OID may be another role's.
+CREATE TABLE dp_counter_private.dropped_budgets (
+    number     pg_catalog.int8 PRIMARY KEY,
+    name       pg_catalog.text,
+    epsilon    pg_catalog.numeric NOT NULL,
+    per        pg_catalog.interval,
+    spent      pg_catalog.numeric NOT NULL,
+    within     pg_catalog.int8,
+    since      pg_catalog.timestamp NOT NULL,
+    until      pg_catalog.timestamp NOT NULL,
+    owner      pg_catalog.oid NOT NULL,
+    owner_name pg_catalog.text,
+    dropped_at pg_catalog.timestamptz NOT NULL,
+    dropped_by pg_catalog.text NOT NULL
+) USING heap;
+
+ALTER TABLE dp_counter_private.dropped_budgets ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.dropped_budgets FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.dropped_budgets
+IS 'dp_counter: budgets that were dropped, and what was spent of each';
+
 -- One key for all renewing budgets: those of equal length have equal windows, so their charges
 -- add up.
 CREATE TABLE dp_counter_private.window_key (
@@ -804,6 +827,8 @@ IS 'Internal: returns true, and includes the rows of counters and budgets in dum
 ALTER TABLE dp_counter_private.counters
     ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
 ALTER TABLE dp_counter_private.budgets
+    ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
+ALTER TABLE dp_counter_private.dropped_budgets
     ADD CONSTRAINT kept_in_dumps CHECK (dp_counter_private.kept_in_dumps());
 
 -- Counters and sources ---------------------------------------------------------------------------
@@ -1378,8 +1403,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_budget_drop';
 
 COMMENT ON FUNCTION dp_budget_drop(pg_catalog.regclass)
-IS 'Drops a budget and forgets what has spent it, which DROP VIEW refuses to do. One within another '
-   'budget leaves what was spent there, and gives back the rest. Only the owner of the budget can '
+IS 'Drops a budget that has been spent from, which DROP VIEW refuses to do. dp_budgets goes on to show '
+   'what was spent of it. One within another budget leaves what was spent there, and gives back the '
+   'rest. Only the owner of the budget can '
    'call it, once no source names it, no counter is charged to it and no budget is within it.';
 
 CREATE FUNCTION dp_own_window(budget pg_catalog.regclass, person "any", at "any")
@@ -1426,7 +1452,10 @@ SELECT f.budget,
        CASE WHEN pg_catalog.isfinite(b.since) THEN b.since END AS since,
        CASE WHEN pg_catalog.isfinite(b.until) THEN b.until END AS until,
        b.least_epsilon,
-       b.most_cells
+       b.most_cells,
+       NULL::pg_catalog.text AS dropped_name,
+       NULL::pg_catalog.timestamptz AS dropped_at,
+       NULL::pg_catalog.text AS dropped_by
 FROM dp_counter_private.budgets AS b
      JOIN dp_counter_private.budgets AS r ON r.number OPERATOR(pg_catalog.=) b.root
      LEFT JOIN dp_counter_private.budgets AS a ON a.number OPERATOR(pg_catalog.=) b.within,
@@ -1447,7 +1476,17 @@ FROM dp_counter_private.budgets AS b
                          CASE WHEN b.until OPERATOR(pg_catalog.<=) u.now THEN '-infinity'
                               ELSE u.now END, 'infinity'), 0) AS spent) AS w
 WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')
-      OR f.budget IS NULL AND pg_catalog.pg_has_role('pg_monitor', 'USAGE');
+      OR f.budget IS NULL AND pg_catalog.pg_has_role('pg_monitor', 'USAGE')
+UNION ALL
+SELECT NULL, d.epsilon, d.per, NULL, d.spent, NULL, dp_counter_private.face(a.budget, a.number),
+       CASE WHEN pg_catalog.isfinite(d.since) THEN d.since END,
+       CASE WHEN pg_catalog.isfinite(d.until) THEN d.until END,
+       NULL, NULL, d.name, d.dropped_at, d.dropped_by
+FROM dp_counter_private.dropped_budgets AS d
+     LEFT JOIN dp_counter_private.budgets AS a ON a.number OPERATOR(pg_catalog.=) d.within
+WHERE pg_catalog.pg_has_role('pg_monitor', 'USAGE')
+      OR pg_catalog.pg_get_userbyid(d.owner)::pg_catalog.text OPERATOR(pg_catalog.=) d.owner_name
+         AND pg_catalog.pg_has_role(d.owner, 'USAGE');
 
 COMMENT ON VIEW dp_budgets
 IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
@@ -1457,7 +1496,9 @@ IS 'The budgets whose views the current user may read: the epsilon of each, how 
    'spent is the most that any window loses. within is the budget of which it is a share, and since '
    'and until are the times of the rows for which it may be charged, NULL where they have no '
    'beginning or no end. Members of pg_monitor also see the budgets whose views are lost, with a '
-   'NULL budget: what has spent them stays booked.';
+   'NULL budget: what has spent them stays booked. A budget that was dropped stays, with a NULL '
+   'budget, its last name, when and by whom, and the most that a window has spent, for its owner '
+   'and members of pg_monitor.';
 
 -- Planner ---------------------------------------------------------------------------------------
 --

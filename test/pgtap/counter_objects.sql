@@ -66,7 +66,7 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
                 'all of it is in $libdir/dp_counter');
 
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
-              $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.window_key', 'r'), ('dp_counter_private.spendings', 'v'),
+              $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.dropped_budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.window_key', 'r'), ('dp_counter_private.spendings', 'v'),
                         ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.groups', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.contributions', 'r'), ('dp_counter_private.source_counters', 'r'),
                         ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,

@@ -90,7 +90,7 @@ SELECT set_eq(
     $$ VALUES ('schema', 'dp_counter_private'), ('table', 'dp_counter_private.counters'), ('table', 'dp_counter_private.events'), ('table', 'dp_counter_private.streams'), ('table', 'dp_counter_private.groups'), ('table', 'dp_counter_private.sources'), ('table', 'dp_counter_private.contributions'), ('table', 'dp_counter_private.source_counters'), ('table', 'dp_counter_private.tallies'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_sources'), ('table', 'dp_counter_private.publications'),
               ('table', 'dp_counter_private.releases'), ('view', 'dp_counter_private.published'),
-              ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),
+              ('table', 'dp_counter_private.budgets'), ('table', 'dp_counter_private.dropped_budgets'), ('table', 'dp_counter_private.budget_entries'), ('table', 'dp_counter_private.window_key'), ('view', 'dp_counter_private.spendings'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter') || '.dp_counters'),
               ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_replaced'),

@@ -78,6 +78,7 @@ SELECT set_eq(
         ('sequence', 'dp_counter_private.counters_number_seq', 'acl default'),
         ('table', 'dp_counter_private.budget_entries', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.window_key', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
+        ('table', 'dp_counter_private.dropped_budgets', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.budgets', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.counters', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.events', 'row security fillfactor=10 acl owner=delete,insert,references,select,trigger,truncate,update'),

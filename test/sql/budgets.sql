@@ -99,8 +99,29 @@ CALL dp_budget_spend('"D d"', 10, 'a table');
 CALL dp_budget_spend('"D d"', 0.1, 'by the heir');
 SELECT purpose, epsilon FROM "D d" ORDER BY spent_at;
 SELECT dp_budget_drop('"D d"');
-SELECT * FROM dp_budgets;
+-- its row stays, for the last owner and members of pg_monitor, whoever has had the name
+SELECT dropped_name, epsilon, spent, remaining, budget IS NULL AS gone, dropped_at <= now() AS past, dropped_by FROM dp_budgets WHERE budget IS NULL;
+SET ROLE budget_steward;
+SELECT dropped_name FROM dp_budgets WHERE dropped_at IS NOT NULL;
+SELECT dp_budget_create('"D d"', 2);
+DROP VIEW "D d";
 RESET ROLE;
+ALTER ROLE budget_stranger RENAME TO budget_renamed;
+SET ROLE budget_renamed;
+SELECT count(*) FROM dp_budgets WHERE dropped_at IS NOT NULL;
+RESET ROLE;
+ALTER ROLE budget_renamed RENAME TO budget_stranger;
+BEGIN;
+UPDATE dp_counter_private.dropped_budgets SET owner = 'budget_steward'::regrole; -- as in another cluster
+SET LOCAL ROLE budget_steward;
+SELECT count(*) FROM dp_budgets WHERE dropped_at IS NOT NULL;
+ROLLBACK;
+SELECT dropped_name, spent, dropped_by FROM dp_budgets WHERE dropped_name ~ '^budgets' ORDER BY dropped_at;
+GRANT pg_monitor TO budget_deputy;
+SET ROLE budget_deputy;
+SELECT count(*) FROM dp_budgets WHERE dropped_name ~ '^budgets';
+RESET ROLE;
+REVOKE pg_monitor FROM budget_deputy;
 
 -- one from which nothing was spent is a view as any other
 SELECT dp_budget_create('e', 1e-9);
@@ -129,6 +150,9 @@ END $$;
 BEGIN;
 SELECT kept_after_restoring('dp_counter_private.budgets');
 ROLLBACK;
+BEGIN;
+SELECT kept_after_restoring('dp_counter_private.dropped_budgets');
+ROLLBACK;
 SELECT dp_event_counter_create('f', 1);
 BEGIN;
 SELECT kept_after_restoring('dp_counter_private.counters');
@@ -137,7 +161,8 @@ DROP VIEW f;
 DROP FUNCTION kept_after_restoring;
 SELECT dp_budget_drop('e'), dp_budget_drop('b');
 SELECT count(*) FROM dp_counter_private.budgets;
-SELECT count(*) FROM dp_counter_private.budget_entries;
+-- what has spent them is kept
+SELECT count(*), bool_and(closed) AS closed FROM dp_counter_private.budget_entries JOIN dp_counter_private.dropped_budgets AS d ON d.number = budget WHERE name ~ '^budgets';
 DROP SCHEMA budgets CASCADE;
 DROP OWNED BY budget_steward, budget_stranger;
 DROP ROLE budget_deputy, budget_steward, budget_stranger;

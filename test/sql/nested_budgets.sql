@@ -79,6 +79,7 @@ SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM "a Half" OR
 SELECT dp_budget_drop('"a Half"');
 SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM share ORDER BY spent_at;
 SELECT dp_budget_drop('share');
+SELECT dropped_name, epsilon, spent, within FROM dp_budgets WHERE dropped_name ~ '^nested.(share|"a Half"|tenth)$' ORDER BY dropped_at;
 SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM life ORDER BY spent_at;
 SELECT * FROM state;
 CALL dp_budget_spend('life', 0.01, 'too much');
@@ -94,7 +95,7 @@ CALL dp_budget_spend('june', 0.6, 'too much', since => '2024-06-29', until => '2
 CALL dp_budget_spend('year', 1, 'too much', since => '2024-07-07', until => '2024-07-08');
 CALL dp_budget_spend('year', 1, 'a week later', since => '2024-07-08', until => '2024-07-09');
 SELECT dp_budget_drop('june');
-SELECT purpose, epsilon, since, until, refunded_by = current_user AS refunded FROM year ORDER BY since;
+SELECT purpose, epsilon, since, until, refunded_by = current_user AS refunded FROM year ORDER BY since, until;
 CALL dp_budget_spend('year', 0.5, 'less than june had left in the middle', since => '2024-06-15', until => '2024-06-16');
 CALL dp_budget_spend('year', 2, 'more', since => '2024-06-15', until => '2024-06-16');
 SELECT purpose, epsilon, since, until FROM patients ORDER BY since;
@@ -270,7 +271,8 @@ WHERE b.within IS DISTINCT FROM e.budget OR b.within IS NOT NULL AND (b.epsilon,
 SELECT dp_source_drop('instants_dp'), dp_source_drop('days_dp');
 SELECT dp_budget_drop(b) FROM unnest('{year,patients,instants,dates,unknown}'::regclass[]) AS b;
 SELECT count(*) FROM dp_counter_private.budgets;
-SELECT count(*) FROM dp_counter_private.budget_entries;
+SELECT count(*) FROM dp_counter_private.budget_entries WHERE NOT closed AND refunded_at IS NULL;
+SELECT count(*) FROM dp_counter_private.budget_entries AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.dropped_budgets AS d WHERE d.number = e.budget);
 DROP OWNED BY nested_steward, nested_lead CASCADE;
 DROP SCHEMA nested CASCADE;
 DROP ROLE nested_steward, nested_lead;

@@ -410,6 +410,12 @@ ALTER ROLE renewal_steward RENAME TO renewal_heir;
 SELECT purpose, role FROM day;
 ALTER ROLE renewal_heir RENAME TO renewal_steward;
 
+-- two in one window, one in another
+SELECT dp_budget_create('apart', 1, per => '100 days');
+CALL dp_budget_spend('apart', 0.25, 'January', since => '2024-01-01', until => '2024-01-02');
+CALL dp_budget_spend('apart', 0.25, 'March', since => '2024-03-01', until => '2024-03-02');
+CALL dp_budget_spend('apart', 0.375, 'later', since => '2025-03-01', until => '2025-03-02');
+
 SET client_min_messages = warning;
 DO $$
 DECLARE doomed regclass;
@@ -417,9 +423,14 @@ BEGIN
     FOR doomed IN SELECT counter FROM dp_counters LOOP PERFORM dp_counter_drop(doomed); END LOOP;
     FOR doomed IN SELECT source FROM dp_sources LOOP PERFORM dp_source_drop(doomed); END LOOP;
     DROP VIEW ledger;
-    FOR doomed IN SELECT budget FROM dp_budgets LOOP PERFORM dp_budget_drop(doomed); END LOOP;
+    CREATE TABLE spent_most AS SELECT 'renewal_budgets.' || budget::text AS name, epsilon, per, greatest(spent_past, spent) AS spent FROM dp_budgets WHERE budget IS NOT NULL;
+    FOR doomed IN SELECT budget FROM dp_budgets WHERE budget IS NOT NULL LOOP PERFORM dp_budget_drop(doomed); END LOOP;
 END $$;
-SELECT count(*) FROM dp_counter_private.budget_entries;
+SELECT count(*) FROM dp_counter_private.budget_entries WHERE NOT closed AND refunded_at IS NULL;
+-- what was spent of each stays, with the window that has spent most
+SELECT count(*) > 10 AS dropped, bool_and((d.epsilon, d.per, d.spent) IS NOT DISTINCT FROM (m.epsilon, m.per, m.spent) AND remaining IS NULL AND dropped_by = current_user) AS agree, count(DISTINCT m.spent) > 5 AS differ
+FROM spent_most AS m LEFT JOIN dp_budgets AS d ON dropped_name = m.name;
+SELECT spent FROM dp_budgets WHERE dropped_name = 'renewal_budgets.apart';
 DROP SCHEMA renewal_budgets CASCADE;
 DROP OWNED BY renewal_steward, renewal_stranger;
 DROP ROLE renewal_steward, renewal_stranger;

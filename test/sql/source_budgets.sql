@@ -16,9 +16,9 @@ CREATE FUNCTION make(name text, epsilon numeric, upper bigint DEFAULT NULL) RETU
 SELECT make('kept', 0.5);
 BEGIN;
 SELECT make('undone', 0.25);
-SELECT spent FROM dp_budgets;
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 ROLLBACK;
-SELECT spent FROM dp_budgets;
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 BEGIN;
 SAVEPOINT s;
 SELECT make('undone', 0.25);
@@ -31,11 +31,11 @@ SELECT purpose, epsilon, refunded_by = current_user AS refunded FROM budget ORDE
 -- one that never closed a step gives back what it was charged, unless its end is rolled back
 BEGIN;
 SELECT dp_counter_drop('second');
-SELECT spent FROM dp_budgets;
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 ROLLBACK;
-SELECT spent FROM dp_budgets;
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 DROP VIEW second;
-SELECT spent FROM dp_budgets;
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 -- one that has closed a step does not
 CALL dp_tick('kept');
 ALTER VIEW kept RENAME TO "the Last";

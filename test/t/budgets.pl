@@ -20,7 +20,7 @@ sub renewing
 		SELECT person_type, time_type FROM dp_counter_private.budgets WHERE budget = 'renewing'::regclass;
 		SELECT source, window_wise FROM dp_sources});
 }
-sub budgets { my ($server, $database) = @_; return $server->safe_psql($database // 'postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining FROM dp_budgets ORDER BY budget::text'); }
+sub budgets { my ($server, $database) = @_; return $server->safe_psql($database // 'postgres', 'SELECT budget, epsilon, per, spent_past, spent, remaining, dropped_name, dropped_by = current_user FROM dp_budgets ORDER BY budget::text'); }
 
 sql(q{
 	CREATE ROLE steward; CREATE SCHEMA "Strange ""schema" AUTHORIZATION steward;
@@ -37,6 +37,9 @@ sql(q{
 	SELECT dp_counter_create('by_day', source => 'visits_dp', epsilon => 0.5, every => '1 day', horizon => 2, since => '2024-01-01', cumulative => false, per_person => 1);
 	CALL dp_tick('visits_dp');
 	CALL dp_budget_spend('renewing', 0.75, 'a map', since => '-infinity', until => '2022-12-31');
+	SELECT dp_budget_create('gone', 2.0, per => '7 days');
+	CALL dp_budget_spend('gone', 0.25, 'a list', since => '2022-12-01', until => '2022-12-31');
+	SELECT dp_budget_drop('gone');
 });
 
 # --- a budget without an end is none
@@ -49,7 +52,7 @@ $open->query_safe(q{BEGIN; SELECT dp_budget_create('half_made', 5)});
 $node->stop('immediate');
 eval { $open->quit };
 $node->start;
-my $state = qq{"Strange ""schema"."A budget"|3.0|||0.30|2.70\nnothing_spent|0.1|||0|0.1\nrenewing|1.0|365 days|0.75|0|1.0};
+my $state = qq{"Strange ""schema"."A budget"|3.0|||0.30|2.70||\nnothing_spent|0.1|||0|0.1||\nrenewing|1.0|365 days|0.75|0|1.0||\n|2.0|7 days||0.25||public.gone|t};
 is(budgets($node), $state, 'after a crash');
 my $renewing = renewing($node);
 like($renewing, qr/^a map\|0.75\|\|2022-12-31 00:00:00\|\w+\nby_day\|0.5\|2024-01-01 00:00:00\|2024-01-03 00:00:00\|\w+\n/, 'charges have their ranges');
@@ -81,7 +84,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 sql(q{CALL dp_budget_spend('nothing_spent', 0.1, 'a map')});
 $node->wait_for_catchup('standby', 'replay');
-$state =~ s/0.1\|\|\|0\|0.1$/0.1|||0.1|0.0/m;
+$state =~ s/0.1\|\|\|0\|0.1\|\|$/0.1|||0.1|0.0||/m;
 is(budgets($standby), $state, 'read on a standby');
 is(renewing($standby), $renewing, 'and the windows too');
 like(failure($standby, q{CALL dp_budget_spend('nothing_spent', 0.1, 'a map')}), qr/cannot execute dp_budget_spend\(\) in a read-only transaction/, 'and not charged there');

@@ -106,7 +106,7 @@ sub state_query
 		SELECT 'exceeded', * FROM windows WHERE lost > epsilon;
 		SELECT 'odd share', s.number FROM dp_counter_private.budgets AS s LEFT JOIN dp_counter_private.budget_entries AS e USING (number)
 		WHERE s.within IS NOT NULL AND (e.budget, e.epsilon, e.since, e.until) IS DISTINCT FROM (s.within, s.epsilon, s.since, s.until);
-		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.budgets AS b WHERE b.number = e.budget);
+		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e WHERE e.budget NOT IN (SELECT number FROM dp_counter_private.budgets UNION ALL SELECT number FROM dp_counter_private.dropped_budgets);
 	};
 }
 

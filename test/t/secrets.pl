@@ -59,7 +59,7 @@ like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/"visits" is n
 # --- the secret tables
 for my $user (qw(clinic reader recorder ticker stranger))
 {
-	for my $table (qw(counters streams groups events releases publications published sources source_counters tallies budgets budget_entries window_key))
+	for my $table (qw(counters streams groups events releases publications published sources source_counters tallies budgets dropped_budgets budget_entries window_key))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
 			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",

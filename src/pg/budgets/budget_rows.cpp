@@ -5,6 +5,8 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 }
@@ -26,6 +28,21 @@ enum Column {
     kUntil,
     kLeastEpsilon,
     kMostCells
+};
+
+enum DroppedColumn {
+    kDroppedNumber,
+    kDroppedName,
+    kDroppedEpsilon,
+    kDroppedPer,
+    kDroppedSpent,
+    kDroppedWithin,
+    kDroppedSince,
+    kDroppedUntil,
+    kDroppedOwner,
+    kDroppedOwnerName,
+    kDroppedAt,
+    kDroppedBy
 };
 
 } // namespace
@@ -111,8 +128,27 @@ void update_budget_types(const BudgetRow& row) {
                                  {kTimeType, ObjectIdGetDatum(row.time_type)}});
 }
 
-void delete_budget_row(std::int64_t number) {
-    delete_secret_rows(kBudgets, {number_key(number)});
+void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric spent) {
+    const auto text_column = [](DroppedColumn column, const char* text) -> SecretColumn {
+        return {static_cast<int>(column), text == nullptr ? Datum{} : CStringGetTextDatum(text),
+                text == nullptr};
+    };
+    Interval per{};
+    per.day = root_of(row).per_days;
+    insert_secret_row(kDroppedBudgets,
+                      {{kDroppedNumber, Int64GetDatum(row.number)},
+                       text_column(kDroppedName, name),
+                       {kDroppedEpsilon, NumericGetDatum(row.epsilon)},
+                       {kDroppedPer, IntervalPGetDatum(&per), per.day == 0},
+                       {kDroppedSpent, NumericGetDatum(spent)},
+                       {kDroppedWithin, Int64GetDatum(row.within), row.within == 0},
+                       {kDroppedSince, TimestampGetDatum(row.range.since)},
+                       {kDroppedUntil, TimestampGetDatum(row.range.until)},
+                       {kDroppedOwner, ObjectIdGetDatum(owner)},
+                       text_column(kDroppedOwnerName, GetUserNameFromId(owner, true)),
+                       {kDroppedAt, TimestampTzGetDatum(GetCurrentTimestamp())},
+                       text_column(kDroppedBy, GetUserNameFromId(GetUserId(), false))});
+    delete_secret_rows(kBudgets, {number_key(row.number)});
 }
 
 void lock_budget(std::int64_t number) {

@@ -48,7 +48,9 @@ struct BudgetRow {
 
 void insert_budget_row(const BudgetRow& row);
 void update_budget_types(const BudgetRow& row);
-void delete_budget_row(std::int64_t number);
+/// Moves it to the dropped budgets, with the most that it has spent. Of one whose view is lost,
+/// `name` is null and the owner invalid.
+void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric spent);
 
 /// Holds the lock to the end of the transaction. Reads after it see the last committed entries. Who
 /// locks two locks the lesser number first.

@@ -10,6 +10,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 }
 
@@ -55,17 +56,27 @@ void check_not_in_use(const BudgetRow& row) {
     }
 }
 
+/// In the window that has spent most.
+Numeric most_spent(const BudgetRow& row) {
+    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root_of(row).per_days,
+                              {kAllTimes, kAllTimes, DatumGetNumeric(nothing)});
+    return DatumGetNumeric(DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon),
+                                               NumericGetDatum(rest.least)));
+}
+
 /// All checks are done, and the budgets are locked. `name` is its last one, null where its view is
 /// lost.
-void delete_row_and_entries(const BudgetRow& row, const char* name) {
+void drop_row_and_entries(const BudgetRow& row, const char* name, Oid owner) {
+    Numeric spent = most_spent(row);
     if (row.within != 0) {
         refund_entries(row.number);
         if (name != nullptr)
             close_entries(row.number, name);
         move_entries(row.number, row.within);
     } else
-        delete_entries(row.number);
-    delete_budget_row(row.number);
+        close_entries_of_budget(row.number);
+    drop_budget_row(row, name, owner, spent);
 }
 
 /// Deletes a locked budget that nobody uses, and before it those within it, whose views are lost.
@@ -78,7 +89,10 @@ void delete_unused(const BudgetRow& row) {
         if (read_budget_numbered(number_at(cell), within))
             delete_unused(within);
     }
-    delete_row_and_entries(row, OidIsValid(row.budget) ? quoted_name(row.budget) : nullptr);
+    if (OidIsValid(row.budget))
+        drop_row_and_entries(row, quoted_name(row.budget), owner_of(row.budget));
+    else
+        drop_row_and_entries(row, nullptr, InvalidOid);
 }
 
 struct DroppedBudget {
@@ -153,8 +167,8 @@ void delete_unspent_budgets(const List* dropped) {
                  errhint("Use dp_budget_drop(budget) to drop it and %s, or REASSIGN OWNED to "
                          "give the budgets of a role to another role.",
                          budget->row.within != 0 ? "leave what was spent in the budget it is within"
-                                                 : "forget what was spent")));
-        delete_row_and_entries(budget->row, budget->name);
+                                                 : "end its promise")));
+        drop_row_and_entries(budget->row, budget->name, InvalidOid);
     }
 }
 

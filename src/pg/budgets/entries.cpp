@@ -145,8 +145,9 @@ void refund_entries(std::int64_t number) {
                                 {now_in(kRefundedAt), current_user_in(kRefundedBy)});
 }
 
-void delete_entries(std::int64_t budget) {
-    delete_secret_rows(kEntries, {number_key(budget, kBudget)});
+void close_entries_of_budget(std::int64_t budget) {
+    (void)replace_in_secret_row(kEntries, {number_key(budget, kBudget)},
+                                {{kClosed, BoolGetDatum(true)}});
 }
 
 void move_entries(std::int64_t from_budget, std::int64_t to_budget) {

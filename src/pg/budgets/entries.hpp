@@ -8,8 +8,8 @@
 
 namespace dp_counter::pg {
 
-// An entry is not deleted as long as its budget is there: one that is refunded, or ends earlier,
-// says when and by whom. A refunded one counts nothing.
+// No entry is ever deleted: one that is refunded, or ends earlier, says when and by whom. A
+// refunded one counts nothing.
 
 /// Those of a budget with this number that count: a list of BudgetEntry* in CurrentMemoryContext.
 [[nodiscard]] List* entries_of(std::int64_t budget);
@@ -41,7 +41,8 @@ void end_entries(std::int64_t number, Timestamp until);
 void close_entries(std::int64_t number, const char* purpose);
 void refund_entries(std::int64_t number);
 
-void delete_entries(std::int64_t budget);
+/// All of a budget that is dropped.
+void close_entries_of_budget(std::int64_t budget);
 void move_entries(std::int64_t from_budget, std::int64_t to_budget);
 
 } // namespace dp_counter::pg

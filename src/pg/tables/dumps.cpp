@@ -37,6 +37,7 @@ constexpr Dumped kDumped[] = {
     {"events",
      "WHERE number IN (SELECT number FROM dp_counter_private.counters WHERE ended_at IS NULL)"},
     {"budgets"},
+    {"dropped_budgets"},
     {"budget_entries"},
     {"window_key"},
 };

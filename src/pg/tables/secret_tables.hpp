@@ -44,6 +44,7 @@ inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
 inline constexpr SecretTable kBudgetsByFace{"budgets", "budgets_budget_idx"};
 inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
+inline constexpr SecretTable kDroppedBudgets{"dropped_budgets", "dropped_budgets_pkey"};
 inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
 inline constexpr SecretTable kEntriesOfCounter{"budget_entries", "budget_entries_number_idx"};
