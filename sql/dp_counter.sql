@@ -655,7 +655,7 @@ IS 'dp_counter: the secret key from which the windows of persons follow, from th
 
 -- Entries refer to budget and counter by their numbers, also to a budget within the budget. A dropped
 -- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
--- charged. since and until are times of the rows, as their column shows them (timestamptz: in UTC);
+-- charged, session_role that of session_user. since and until are times of the rows, as their column shows them (timestamptz: in UTC);
 -- the windows that an entry is for begin from begins_from to before begins_before. A counter that
 -- continues another one may have two entries. An entry whose end is moved earlier, from cut_from, and one
 -- that is refunded say when and by whom.
@@ -670,6 +670,7 @@ CREATE TABLE dp_counter_private.budget_entries (
     begins_from   pg_catalog.timestamp NOT NULL,
     begins_before pg_catalog.timestamp NOT NULL,
     role          pg_catalog.text NOT NULL,
+    session_role  pg_catalog.text NOT NULL,
     spent_at      pg_catalog.timestamptz NOT NULL,
     closed        pg_catalog.bool NOT NULL,
     cut_at        pg_catalog.timestamptz,
@@ -698,6 +699,7 @@ SELECT e.budget,
        CASE WHEN pg_catalog.isfinite(e.begins_from) THEN e.begins_from END AS begins_from,
        CASE WHEN pg_catalog.isfinite(e.begins_before) THEN e.begins_before END AS begins_before,
        e.role,
+       e.session_role,
        e.spent_at,
        e.cut_at,
        e.cut_by,

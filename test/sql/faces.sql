@@ -51,7 +51,7 @@ SET ROLE faces_owner;
 CALL dp_tick('flow');
 BEGIN;
 CREATE TEMP TABLE tt (x integer) ON COMMIT DROP;
-CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS epsilon, NULL::timestamp AS since, NULL::timestamp AS until, NULL::timestamp AS begins_from, NULL::timestamp AS begins_before, NULL::text AS role, NULL::timestamptz AS spent_at, NULL::timestamptz AS cut_at, NULL::text AS cut_by, NULL::timestamp AS cut_from, NULL::timestamptz AS refunded_at, NULL::text AS refunded_by, NULL::pg_temp.tt AS t;
+CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS epsilon, NULL::timestamp AS since, NULL::timestamp AS until, NULL::timestamp AS begins_from, NULL::timestamp AS begins_before, NULL::text AS role, NULL::text AS session_role, NULL::timestamptz AS spent_at, NULL::timestamptz AS cut_at, NULL::text AS cut_by, NULL::timestamp AS cut_from, NULL::timestamptz AS refunded_at, NULL::text AS refunded_by, NULL::pg_temp.tt AS t;
 COMMIT;
 SELECT epsilon, spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 

@@ -126,7 +126,7 @@ BEGIN
         SELECT e, swept, NULL, 'random', ceil(random() * 3) / 10, CASE WHEN random() < 0.1 THEN '-infinity' ELSE origin + a END,
                CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END,
                CASE WHEN random() < 0.3 THEN origin + floor(random() * 40)::int ELSE '-infinity' END,
-               CASE WHEN random() < 0.3 THEN origin + floor(random() * 40)::int ELSE 'infinity' END, 'me', now(), false
+               CASE WHEN random() < 0.3 THEN origin + floor(random() * 40)::int ELSE 'infinity' END, 'me', 'me', now(), false
         FROM (SELECT -e AS e, floor(random() * 40)::int AS a FROM generate_series(1, 1 + i % 9) AS e) AS r;
         FOR j IN 1 .. 5 LOOP
             first := origin + floor(random() * 40)::int;
@@ -407,7 +407,7 @@ SET ROLE renewal_steward;
 CALL dp_budget_spend('day', 0.1, 'by the steward', since => '2024-01-01', until => '2024-01-02');
 RESET ROLE;
 ALTER ROLE renewal_steward RENAME TO renewal_heir;
-SELECT purpose, role FROM day;
+SELECT purpose, role, session_role = session_user AS of_session FROM day;
 ALTER ROLE renewal_heir RENAME TO renewal_steward;
 
 -- two in one window, one in another

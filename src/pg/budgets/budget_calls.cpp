@@ -194,8 +194,9 @@ void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
           "Rows before this time; NULL: all later ones",
           "Windows that begin at this time or later; NULL: also earlier ones",
           "Windows that begin before this time; NULL: also later ones", "Role that made it",
-          "When it was made", "When its end was moved to until; NULL: it was not",
-          "Role that did so", "End that it had before; NULL: none",
+          "Role that had connected: session_user", "When it was made",
+          "When its end was moved to until; NULL: it was not", "Role that did so",
+          "End that it had before; NULL: none",
           "When it was refunded, so that it counts no more; NULL: it was not", "Role that did so"})
         CreateComments(budget, RelationRelationId, ++column, text);
 }

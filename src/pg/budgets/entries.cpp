@@ -25,6 +25,7 @@ enum Column {
     kBeginsFrom,
     kBeginsBefore,
     kRole,
+    kSessionRole,
     kSpentAt,
     kClosed,
     kCutAt,
@@ -47,8 +48,12 @@ SecretColumn now_in(int column) {
     return {column, TimestampTzGetDatum(GetCurrentTimestamp())};
 }
 
+SecretColumn role_in(int column, Oid role) {
+    return {column, CStringGetTextDatum(GetUserNameFromId(role, false))};
+}
+
 SecretColumn current_user_in(int column) {
-    return {column, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
+    return role_in(column, GetUserId());
 }
 
 BudgetEntry* entry_of(const Datum* values) {
@@ -117,6 +122,7 @@ void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                                  {kBeginsFrom, TimestampGetDatum(entry.begins.since)},
                                  {kBeginsBefore, TimestampGetDatum(entry.begins.until)},
                                  current_user_in(kRole),
+                                 role_in(kSessionRole, GetSessionUserId()),
                                  now_in(kSpentAt),
                                  {kClosed, BoolGetDatum(false)}});
 }

@@ -30,7 +30,8 @@ struct NumberedEntry {
 /// The counters and budgets that have an entry of this budget: their numbers, also of dropped ones.
 [[nodiscard]] List* numbers_of_entries(std::int64_t budget);
 
-/// Stores an entry in the name of the current user; number kNoCounter: of neither.
+/// Stores an entry in the name of the current user and that of the session; number kNoCounter: of
+/// neither.
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry);
 
