@@ -41,6 +41,10 @@ CALL dp_tick('events');
 CALL dp_tick('days');
 SELECT step, count FROM events ORDER BY 1;
 SELECT step, count FROM days ORDER BY 1;
+-- The budget says so, of what may be spent twice, and no epsilon.
+SELECT purpose, epsilon, since, until, role FROM budget ORDER BY spent_at;
+SELECT dp_counter_resume('days'); -- is here already
+SELECT count(*) FROM budget;
 RESET ROLE;
 UPDATE dp_counter_private.counters SET system_identifier = 1 WHERE counter = 'events'::regclass; -- dumps leave it out
 SELECT bool_and(system_identifier = (SELECT system_identifier FROM pg_control_system())) AS is_here FROM dp_counter_private.counters;

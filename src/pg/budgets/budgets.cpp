@@ -249,6 +249,15 @@ void close_charge_of_counter(std::int64_t number, const char* name) {
         close_entries(number, name);
 }
 
+void book_resumption(std::int64_t number, const char* counter) {
+    if (!lock_charge_of_counter(number))
+        return;
+    const NumberedEntry entry = entry_numbered(number);
+    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    insert_entry(entry.budget, kNoCounter, psprintf("dp_counter_resume of %s", counter),
+                 {entry.range, kAllTimes, DatumGetNumeric(nothing)});
+}
+
 void refund_budget(std::int64_t number) {
     if (lock_charge_of_counter(number))
         refund_entries(number);

@@ -102,6 +102,10 @@ void end_charge_of_counter(std::int64_t number, Timestamp cut);
 /// release again what was released, or get its charge refunded.
 void close_charge_of_counter(std::int64_t number, const char* name);
 
+/// Notes in the budget of the counter with this number, if it has a charge, that it was resumed: at
+/// an epsilon of 0, since nobody knows whether the original spends the charge too.
+void book_resumption(std::int64_t number, const char* counter);
+
 /// Refunds the charge of the counter with this number, if it has one. Only for a counter that never
 /// closed a step.
 void refund_budget(std::int64_t number);

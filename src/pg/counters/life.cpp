@@ -1,7 +1,9 @@
 // What an owner does with a running counter: dp_counter_end, dp_counter_resume,
 // dp_counter_add_groups and dp_counter_drop_groups.
+#include "pg/budgets/budgets.hpp"
 #include "pg/events/event_counter.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/place.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/change_groups.hpp"
@@ -80,6 +82,8 @@ DP_FUNCTION(dp_counter_resume) {
     const CounterRow row = open_counter(counter, AccessShareLock);
     keep_face(kFacesOfCounters, counter);
     check_has_tallies(counter, row);
+    if (!is_here(row.place))
+        book_resumption(row.number, quoted_name(counter));
     move_counter_here(counter);
     PG_RETURN_VOID();
 }
