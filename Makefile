@@ -3,7 +3,8 @@
 EXTENSION  = dp_counter
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" dp_counter.control)
 MODULE_big = dp_counter
-# The install script has no version in its name, so that history shows its changes; updates have.
+# The install script is put together by subject; updates have a version in their names. (pg_regress would take sql/x.sql for test x.)
+SQL_PARTS  = $(patsubst %,sql/install/%.sql,queries tables counters lists budgets planner privileges)
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/dp_counter--*.sql))
 DATA_built = sql/dp_counter--$(EXTVERSION).sql
 CORE_OBJS  = $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp)))
@@ -36,8 +37,8 @@ $(shlib): src/pg/exports.map
 # What each object was compiled from, as the compiler has found it (-MMD).
 -include $(OBJS:.o=.d) $(wildcard build/*/*.d build/sanitized/*/*/*.d build/sanitized/*/*/*/*.d)
 
-$(DATA_built): sql/dp_counter.sql dp_counter.control
-	cp $< $@
+$(DATA_built): $(SQL_PARTS) dp_counter.control
+	cat $(SQL_PARTS) >$@
 
 include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all majors
 

@@ -110,7 +110,7 @@ SKIP: {
     do { push @names, $zip->getHeaderInfo->{Name} } while $zip->nextStream > 0;
     is(join(' ', grep { !m{^dp_counter-\Q$version\E/} } @names), '', 'all under one folder');
     my %has = map { s{^[^/]+/}{}r => 1 } @names;
-    is(join(' ', grep { !$has{$_} } qw(META.json Makefile dp_counter.control sql/dp_counter.sql README.md LICENSE
+    is(join(' ', grep { !$has{$_} } qw(META.json Makefile dp_counter.control sql/install/queries.sql README.md LICENSE
         CHANGELOG.md)), '', 'what PGXN and a build need is in it');
     is(join(' ', grep { /\.(?:o|so|d|zip)$|^build/ } sort keys %has), '', 'and nothing that was built');
 }

@@ -1,0 +1,206 @@
+-- Lists of counters and sources ------------------------------------------------------------------
+
+-- The view below passes what is public of a counter; any role may evaluate it, so any may call this.
+CREATE FUNCTION dp_counter_private.next_step(
+    steps bigint,
+    horizon bigint,
+    every interval,
+    released_at timestamptz,
+    time_type pg_catalog.oid,
+    time_zone pg_catalog.text,
+    since timestamp,
+    "grace" interval,
+    ended timestamptz,
+    OUT next_due timestamptz,
+    OUT periods_behind bigint
+)
+RETURNS record
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counter_next_step';
+
+COMMENT ON FUNCTION dp_counter_private.next_step(
+    bigint, bigint, interval, timestamptz, pg_catalog.oid, pg_catalog.text, timestamp, interval,
+    timestamptz)
+IS 'Internal: returns when the next step of a counter is due, and how many periods are due now.';
+
+CREATE VIEW dp_counters WITH (security_barrier) AS
+SELECT f.counter,
+       c.epsilon,
+       c.sensitivity,
+       c.horizon,
+       c.steps,
+       c.horizon OPERATOR(pg_catalog.-) c.steps AS steps_left,
+       c.mechanism,
+       c.k,
+       c.cumulative,
+       c.stddev,
+       c.released_at,
+       (SELECT v.oid::pg_catalog.regclass FROM pg_catalog.pg_class AS v
+        WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid) AS source,
+       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+              AND a.attnum OPERATOR(pg_catalog.=) s.event) AS event,
+       s.measure,
+       (SELECT a.attname FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+              AND a.attnum OPERATOR(pg_catalog.=) s.value) AS value,
+       CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
+            THEN s.lower END AS lower,
+       CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
+            THEN s.upper END AS upper,
+       s.per_person::pg_catalog.int4 AS per_person,
+       (SELECT r.per FROM dp_counter_private.budget_entries AS e
+                          JOIN dp_counter_private.budgets AS b
+                          ON b.number OPERATOR(pg_catalog.=) e.budget
+                          JOIN dp_counter_private.budgets AS r
+                          ON r.number OPERATOR(pg_catalog.=) b.root
+        WHERE e.number OPERATOR(pg_catalog.=) c.number LIMIT 1) AS per,
+       COALESCE((SELECT a.attname FROM pg_catalog.pg_attribute AS a
+                 WHERE a.attrelid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+                       AND a.attnum OPERATOR(pg_catalog.=) s.by),
+                (SELECT a.attname FROM pg_catalog.pg_attribute AS a -- its source is gone
+                 WHERE a.attrelid OPERATOR(pg_catalog.=) f.counter::pg_catalog.oid
+                       AND a.attnum OPERATOR(pg_catalog.=) 2 AND s.by IS NOT NULL)) AS by,
+       (SELECT pg_catalog.array_agg(g.name ORDER BY g.stream) FROM dp_counter_private.groups AS g
+        WHERE g.number OPERATOR(pg_catalog.=) c.number AND NOT g.dropped) AS groups,
+       (SELECT g.name FROM dp_counter_private.groups AS g
+        WHERE g.number OPERATOR(pg_catalog.=) c.number
+              AND g.stream OPERATOR(pg_catalog.=) s.others) AS others,
+       COALESCE(s.every, c.every) AS every,
+       s.since,
+       o.time_zone,
+       s.grace,
+       s.ended,
+       c.ended_at,
+       n.next_due,
+       n.periods_behind,
+       CASE WHEN r.may_tick THEN c.last_failed END AS last_failed,
+       CASE WHEN r.may_tick THEN c.last_sqlstate END AS last_sqlstate
+FROM dp_counter_private.counters AS c
+     LEFT JOIN dp_counter_private.source_counters AS s
+     ON s.number OPERATOR(pg_catalog.=) c.number
+     LEFT JOIN dp_counter_private.sources AS o ON o.source::pg_catalog.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+     LEFT JOIN pg_catalog.pg_attribute AS t
+     ON t.attrelid OPERATOR(pg_catalog.=) o.source::pg_catalog.oid
+        AND t.attnum OPERATOR(pg_catalog.=) o.at,
+     LATERAL dp_counter_private.face(c.counter, c.number) AS f (counter),
+     LATERAL (SELECT pg_catalog.has_table_privilege(f.counter::pg_catalog.oid, 'UPDATE')
+                     OR pg_catalog.pg_has_role(v.relowner, 'USAGE') AS may_tick
+              FROM pg_catalog.pg_class AS v
+              WHERE v.oid OPERATOR(pg_catalog.=) f.counter::pg_catalog.oid) AS r,
+     LATERAL dp_counter_private.next_step(
+         c.steps, CASE WHEN c.ended_at IS NULL THEN c.horizon ELSE c.steps END,
+         COALESCE(s.every, c.every), c.released_at, t.atttypid, o.time_zone, s.since, s.grace,
+         s.ended) AS n,
+     (SELECT) AS one -- makes the view not updatable, also for pg_write_all_data
+WHERE r.may_tick
+      OR pg_catalog.has_table_privilege(f.counter::pg_catalog.oid, 'SELECT')
+      OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
+
+COMMENT ON VIEW dp_counters
+IS 'The counters whose views the current user may read or that it may tick, or all of them for '
+   'members of pg_monitor; public values only. stddev and released_at are those of the last '
+   'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
+   'unit changes; per_person is for a person''s life or each own window, whose length is per; every is '
+   'the length of a period or, for an event counter, the least time between two steps; others is the '
+   'one of groups that counts the rows of all others; since is local to time_zone; ended is the end of the last released period, and ended_at when '
+   'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
+   'and periods_behind periods may now; NULL where no further step can come or an event counter '
+   'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
+   'roles that may not tick the counter see NULL.';
+
+CREATE VIEW dp_sources WITH (security_barrier) AS
+SELECT v.oid::pg_catalog.regclass AS source,
+       (SELECT dp_counter_private.face(b.budget, b.number) FROM dp_counter_private.budgets AS b
+        WHERE b.number OPERATOR(pg_catalog.=) s.budget) AS budget,
+       p.attname AS person,
+       a.attname AS at,
+       s.time_zone,
+       s.person_wise,
+       s.window_wise,
+       ARRAY(SELECT c.attname FROM pg_catalog.pg_attribute AS c
+             WHERE c.attrelid OPERATOR(pg_catalog.=) v.oid
+                   AND c.attnum OPERATOR(pg_catalog.=) ANY (s.never_fails)
+             ORDER BY c.attnum) AS never_fails,
+       (SELECT pg_catalog.count(*) FROM dp_counter_private.source_counters AS c
+                                        JOIN dp_counter_private.counters AS n
+                                        ON n.number OPERATOR(pg_catalog.=) c.number
+        WHERE c.source::pg_catalog.oid OPERATOR(pg_catalog.=) v.oid AND n.ended_at IS NULL
+              AND dp_counter_private.face(n.counter, n.number) IS NOT NULL) AS counters
+FROM dp_counter_private.sources AS s, pg_catalog.pg_class AS v, pg_catalog.pg_attribute AS p,
+     pg_catalog.pg_attribute AS a
+WHERE v.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+      AND p.attrelid OPERATOR(pg_catalog.=) v.oid AND p.attnum OPERATOR(pg_catalog.=) s.person
+      AND a.attrelid OPERATOR(pg_catalog.=) v.oid AND a.attnum OPERATOR(pg_catalog.=) s.at
+      AND (pg_catalog.pg_has_role(v.relowner, 'USAGE')
+           OR pg_catalog.has_any_column_privilege(v.oid, 'REFERENCES')
+           OR pg_catalog.pg_has_role('pg_monitor', 'USAGE')
+           OR EXISTS (SELECT FROM dp_counter_private.source_counters AS c
+                                    JOIN dp_counter_private.counters AS n
+                                    ON n.number OPERATOR(pg_catalog.=) c.number
+                      WHERE c.source::pg_catalog.oid OPERATOR(pg_catalog.=) v.oid
+                            AND pg_catalog.has_table_privilege(
+                                dp_counter_private.face(n.counter, n.number)::pg_catalog.oid,
+                                'UPDATE')));
+
+COMMENT ON VIEW dp_sources
+IS 'The sources that the current user, or a role of which the user is a member, owns or has the '
+   'REFERENCES privilege on, those of which it may tick a counter, or all of them for members of '
+   'pg_monitor, and the number of counters of each. never_fails are the columns for which the owner '
+   'vouches that evaluating them raises no error.';
+
+-- The planner has no statistics of releases, and would read many of them one by one by the index.
+CREATE FUNCTION dp_counter_changes(
+    counter pg_catalog.regclass,
+    lag bigint,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL,
+    OUT period timestamp,
+    OUT group_value pg_catalog.text,
+    OUT step bigint,
+    OUT count bigint,
+    OUT sum bigint,
+    OUT avg double precision,
+    OUT stddev double precision,
+    OUT low double precision,
+    OUT high double precision
+)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000
+SET search_path = pg_catalog, pg_temp
+SET enable_indexscan = off
+AS 'MODULE_PATHNAME', 'dp_counter_changes';
+
+COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, timestamp, timestamp)
+IS 'Returns for the steps and groups of a counter the events of the last lag periods, with the '
+   'standard deviation and the 95 % interval of that difference. Steps before lag, which have '
+   'fewer periods behind them, are left out; since and until choose the steps whose period begins '
+   'from since to before until. period is local to the time zone of the source. It reads only '
+   'releases, so it costs no privacy.';
+
+CREATE FUNCTION dp_counter_plan(
+    counter pg_catalog.regclass,
+    OUT of pg_catalog.text,
+    OUT periods bigint,
+    OUT stddev double precision,
+    OUT half_width bigint,
+    OUT groups integer,
+    OUT sensitivity bigint,
+    OUT epsilon numeric,
+    OUT remaining numeric,
+    OUT per interval,
+    OUT kept pg_catalog.text,
+    OUT guarantee pg_catalog.text
+)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 6
+SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'dp_counter_plan';
+
+COMMENT ON FUNCTION dp_counter_plan(pg_catalog.regclass)
+IS 'Returns what a counter costs and how accurate it is: for one period and for sums or changes of '
+   '4, 12 and 52, the standard deviation of the noise and half the width of the 95 % interval; the '
+   'charge to the budget, what remains of it for the times of the counter, which share of the events '
+   'per_person keeps, as far as a report has released it, and the guarantee in words. It reads no '
+   'data. In the transaction that creates the counter it shows what a rollback undoes.';
+
