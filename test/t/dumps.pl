@@ -65,7 +65,7 @@ sub secrets
 	return join '', $dump =~ /^(COPY dp_counter_private\..*?^\\\.\n|SELECT pg_catalog\.setval\('dp_counter_private.*?\n)/msg;
 }
 my $secrets = secrets(slurp_file($file));
-is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 14, 'all thirteen tables and a sequence');
+is(scalar(() = $secrets =~ /^(COPY|SELECT)/mg), 15, 'all fourteen tables and a sequence');
 
 my $is_copy = qr/counter ".*" is in a copy of its database/;
 my %restore = (

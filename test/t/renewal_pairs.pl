@@ -98,7 +98,7 @@ sql($renewal_sql . q{
 		result numeric;
 	BEGIN
 		EXECUTE format($query$
-			WITH e AS (SELECT epsilon, greatest(since, '1800-01-01') AS since, least(until, '2300-01-01') AS until FROM %s),
+			WITH e AS (SELECT epsilon, greatest(since, '1800-01-01') AS since, least(until, '2300-01-01') AS until FROM %s AS x WHERE to_jsonb(x) ->> 'refunded_at' IS NULL),
 			starts AS (SELECT greatest(since - $1, $2 - $1) + interval '1 microsecond' AS s FROM e UNION SELECT $2 - $1 + interval '1 microsecond' WHERE isfinite($2))
 			SELECT coalesce(max(total), 0) FROM (SELECT (SELECT sum(epsilon) FROM e WHERE e.since < s + $1 AND e.until > s) AS total FROM starts WHERE s + $1 <= $3) AS totals $query$, entries)
 			INTO result USING per, above, until;

@@ -259,7 +259,7 @@ for my $history (@histories)
 		}
 	}
 	my @entries = map { [ split /\|/ ] } split /\n/, sql(qq{
-		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9), coalesce(minutes(begins_before), 1e9) FROM b_${h}_0});
+		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9), coalesce(minutes(begins_before), 1e9) FROM b_${h}_0 WHERE refunded_at IS NULL});
 	my $per = $day * ($history->{per} // 0);
 	my $stored = sub {
 		my ($s) = @_;
