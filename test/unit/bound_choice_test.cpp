@@ -287,11 +287,13 @@ TEST(SuggestedBound, CoversWhatAUnitAdds) {
         const std::size_t most = place(suggested.most);
         ASSERT_GE(suggested.most, 2 * suggested.bound);
         const double l1 = suggested.scale * kEpsilon / 3;
-        for (const std::int64_t number : {0, 1, 7, 1000000}) {
+        const std::int64_t greatest = kBoundCandidates.back();
+        for (const std::int64_t number :
+             {std::int64_t{0}, std::int64_t{1}, std::int64_t{7}, greatest}) {
             const UnitsAbove one = units_of({number});
             const int128 added =
                 one.within(bound) + kBeyondWeight * (one.within(most) - one.within(bound));
-            if (number == 1000000) {
+            if (number == greatest) {
                 ASSERT_NEAR(static_cast<double>(added), l1, 1e-9 * l1);
             }
             ASSERT_LE(static_cast<double>(added), l1 * (1 + 1e-9));
