@@ -79,7 +79,8 @@ SELECT f.counter,
 FROM dp_counter_private.counters AS c
      LEFT JOIN dp_counter_private.source_counters AS s
      ON s.number OPERATOR(pg_catalog.=) c.number
-     LEFT JOIN dp_counter_private.sources AS o ON o.source::pg_catalog.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
+     LEFT JOIN dp_counter_private.sources AS o
+     ON o.source::pg_catalog.oid OPERATOR(pg_catalog.=) s.source::pg_catalog.oid
      LEFT JOIN pg_catalog.pg_attribute AS t
      ON t.attrelid OPERATOR(pg_catalog.=) o.source::pg_catalog.oid
         AND t.attnum OPERATOR(pg_catalog.=) o.at,
@@ -103,7 +104,8 @@ IS 'The counters whose views the current user may read or that it may tick, or a
    'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
    'unit changes; per_person is for a person''s life or each own window, whose length is per; every is '
    'the length of a period or, for an event counter, the least time between two steps; others is the '
-   'one of groups that counts the rows of all others; since is local to time_zone; ended is the end of the last released period, and ended_at when '
+   'one of groups that counts the rows of all others; since is local to time_zone; ended is the '
+   'end of the last released period, and ended_at when '
    'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
    'and periods_behind periods may now; NULL where no further step can come or an event counter '
    'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '

@@ -293,12 +293,12 @@ COMMENT ON TABLE dp_counter_private.window_key
 IS 'dp_counter: the secret key from which the windows of persons follow, from the first renewing '
    'budget on';
 
--- Entries refer to budget and counter by their numbers, also to a budget within the budget. A dropped
--- counter's entry is closed, and purpose keeps its last name; role is the name of the role that
--- charged, session_role that of session_user. since and until are times of the rows, as their column shows them (timestamptz: in UTC);
--- the windows that an entry is for begin from begins_from to before begins_before. A counter that
--- continues another one may have two entries. An entry whose end is moved earlier, from cut_from, and one
--- that is refunded say when and by whom.
+-- Entries refer to budget and counter by their numbers, also to a budget within the budget. A
+-- dropped counter's entry is closed, and purpose keeps its last name; role is the name of the role
+-- that charged, session_role that of session_user. since and until are times of the rows, as their
+-- column shows them (timestamptz: in UTC); the windows that an entry is for begin from begins_from
+-- to before begins_before. A counter that continues another one may have two entries. An entry
+-- whose end is moved earlier, from cut_from, and one that is refunded say when and by whom.
 CREATE TABLE dp_counter_private.budget_entries (
     entry         pg_catalog.int8 PRIMARY KEY,
     budget        pg_catalog.int8 NOT NULL,
