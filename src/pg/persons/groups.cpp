@@ -162,11 +162,12 @@ void check_number_of_groups(std::int32_t count) {
 }
 
 Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count, Oid type) {
+    const StoredGroups stored = read_stored_groups(number, count);
     Groups groups =
         type_is_enum(type)
             ? groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type)
-            : parse_groups(read_group_names(number, count), nullptr, count, type);
-    groups.dropped = find_dropped_groups(number, count);
+            : parse_groups(stored.names, nullptr, count, type);
+    groups.dropped = stored.dropped;
     return groups;
 }
 

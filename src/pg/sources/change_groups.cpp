@@ -108,10 +108,11 @@ void drop_groups(Oid counter, const CounterRow& row, ArrayType* written) {
     const Oid type = column_type(declared.source, declared.by);
     const Groups before = groups_of_counter(counter, row.number, declared.groups, type);
     const Groups dropped = read_groups(written, type);
+    const Datum* names = names_of(dropped);
     for (std::int32_t i = 0; i < dropped.count; ++i) {
         CHECK_FOR_INTERRUPTS();
         const std::int32_t group = find_group(before, dropped.declared[i]);
-        const char* name = TextDatumGetCString(names_of(dropped)[i]);
+        const char* name = TextDatumGetCString(names[i]);
         if (group == 0)
             ereport(ERROR,
                     (errcode(ERRCODE_UNDEFINED_OBJECT),

@@ -21,13 +21,16 @@ constexpr const char* kMissing = "a group of the counter is missing";
 struct KnownNames {
     std::int64_t number;
     std::int32_t count;
-    Datum* names; ///< that of group n is names[n - 1]
+    Datum* names;  ///< that of group n is names[n - 1]
+    bool* dropped; ///< likewise
+    bool has_dropped;
 };
 
 /// The names of all groups of the counter, however many there are.
 void read_all(std::int64_t number, KnownNames& known) {
     std::int32_t room = 64;
-    known = {number, 0, static_cast<Datum*>(palloc0(static_cast<Size>(room) * sizeof(Datum)))};
+    known = {number, 0, static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
+             static_cast<bool*>(palloc(static_cast<Size>(room))), false};
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
         const std::int32_t stream = DatumGetInt32(values[kStream]);
         if (stream != known.count + 1)
@@ -36,7 +39,11 @@ void read_all(std::int64_t number, KnownNames& known) {
             room *= 2;
             known.names = static_cast<Datum*>(
                 repalloc_huge(known.names, static_cast<Size>(room) * sizeof(Datum)));
+            known.dropped =
+                static_cast<bool*>(repalloc_huge(known.dropped, static_cast<Size>(room)));
         }
+        known.dropped[known.count] = DatumGetBool(values[kDropped]);
+        known.has_dropped = known.has_dropped || known.dropped[known.count];
         known.names[known.count++] = PointerGetDatum(DatumGetTextPCopy(values[kName]));
     });
 }
@@ -56,25 +63,12 @@ void insert_groups(std::int64_t number, std::int32_t first, const Datum* names,
     end_secret_rows(rows);
 }
 
-Datum* read_group_names(std::int64_t number, std::int32_t count) {
+StoredGroups read_stored_groups(std::int64_t number, std::int32_t count) {
     KnownNames known{};
     read_all(number, known);
     if (known.count != count)
         raise_damaged(kMissing);
-    return known.names;
-}
-
-const bool* find_dropped_groups(std::int64_t number, std::int32_t count) {
-    bool* dropped = nullptr;
-    visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
-        const std::int32_t stream = DatumGetInt32(values[kStream]);
-        if (!DatumGetBool(values[kDropped]) || stream > count)
-            return;
-        if (dropped == nullptr)
-            dropped = static_cast<bool*>(palloc0(static_cast<Size>(count) * sizeof(bool)));
-        dropped[stream - 1] = true;
-    });
-    return dropped;
+    return {known.names, known.has_dropped ? known.dropped : nullptr};
 }
 
 void drop_group(std::int64_t number, std::int32_t group) {
@@ -83,7 +77,7 @@ void drop_group(std::int64_t number, std::int32_t group) {
 }
 
 void rename_groups(std::int64_t number, const Datum* names, std::int32_t count) {
-    const Datum* before = read_group_names(number, count);
+    const Datum* before = read_stored_groups(number, count).names;
     for (std::int32_t i = 0; i < count; ++i)
         if (!datumIsEqual(before[i], names[i], false, -1))
             (void)replace_in_secret_row(
