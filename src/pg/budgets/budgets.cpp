@@ -62,14 +62,6 @@ void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
                          "are in the range of the budget, or use another budget.")));
 }
 
-/// What is left for each of the windows of an entry.
-Numeric left_for(const BudgetRow& row, const BudgetEntry& entry) {
-    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
-    return rest_of(row.epsilon, entries_of(row.number), root_of(row).per_days,
-                   {entry.range, entry.begins, DatumGetNumeric(nothing)})
-        .least;
-}
-
 /// Locks the budget that the counter has charged; false if there is none.
 bool lock_charge_of_counter(std::int64_t number) {
     const std::int64_t budget = entry_numbered(number).budget;
@@ -205,19 +197,23 @@ Numeric left_of_budget(Oid budget, EntryRange range) {
     const BudgetRow root = root_of(row);
     range = range_of_entry(range, root.per_days);
     check_range(row, range, root.time_type);
-    return left_for(row, {range, kAllTimes, nullptr});
+    return left_of(row.epsilon, entries_of(row.number), root.per_days, range);
 }
 
 Numeric left_for_counter(std::int64_t number) {
     BudgetRow row{};
     if (!read_budget_numbered(entry_numbered(number).budget, row))
         return nullptr;
+    const List* entries = entries_of(row.number);
+    const std::int32_t per_days = root_of(row).per_days;
     Numeric least = row.epsilon;
     const ListCell* cell = nullptr;
-    foreach (cell, entries_numbered(number))
-        least = DatumGetNumeric(DirectFunctionCall2(
-            numeric_smaller, NumericGetDatum(least),
-            NumericGetDatum(left_for(row, *static_cast<const BudgetEntry*>(lfirst(cell))))));
+    foreach (cell, entries_numbered(number)) {
+        const auto* entry = static_cast<const BudgetEntry*>(lfirst(cell));
+        Numeric left = left_of(row.epsilon, entries, per_days, entry->range, entry->begins);
+        least = DatumGetNumeric(
+            DirectFunctionCall2(numeric_smaller, NumericGetDatum(least), NumericGetDatum(left)));
+    }
     return least;
 }
 
@@ -253,9 +249,8 @@ void book_resumption(std::int64_t number, const char* counter) {
     if (!lock_charge_of_counter(number))
         return;
     const NumberedEntry entry = entry_numbered(number);
-    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
     insert_entry(entry.budget, kNoCounter, psprintf("dp_counter_resume of %s", counter),
-                 {entry.range, kAllTimes, DatumGetNumeric(nothing)});
+                 {entry.range, kAllTimes, zero_epsilon()});
 }
 
 void refund_budget(std::int64_t number) {

@@ -58,11 +58,9 @@ void check_not_in_use(const BudgetRow& row) {
 
 /// In the window that has spent most.
 Numeric most_spent(const BudgetRow& row) {
-    const Datum nothing = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
-    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root_of(row).per_days,
-                              {kAllTimes, kAllTimes, DatumGetNumeric(nothing)});
-    return DatumGetNumeric(DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon),
-                                               NumericGetDatum(rest.least)));
+    Numeric left = left_of(row.epsilon, entries_of(row.number), root_of(row).per_days, kAllTimes);
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), NumericGetDatum(left)));
 }
 
 /// All checks are done, and the budgets are locked. `name` is its last one, null where its view is

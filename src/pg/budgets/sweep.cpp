@@ -3,6 +3,8 @@
 
 #include "pg/budgets/sweep.hpp"
 
+#include "pg/server/decimal_epsilon.hpp"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -115,6 +117,11 @@ Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, const Bu
     return rest;
 }
 
+Numeric left_of(Numeric total, const List* entries, std::int32_t per_days, EntryRange range,
+                EntryRange begins) {
+    return rest_of(total, entries, per_days, {range, begins, zero_epsilon()}).least;
+}
+
 namespace {
 
 /// The elements of an array of `count`, without nulls.
@@ -153,9 +160,7 @@ DP_FUNCTION(dp_counter_most_spent) {
                   DatumGetNumeric(epsilon[i])};
         entries = lappend(entries, entry);
     }
-    Numeric none = DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
-    const EntryRange range{PG_GETARG_TIMESTAMP(6), PG_GETARG_TIMESTAMP(7)};
-    const Rest rest =
-        rest_of(none, entries, PG_GETARG_INTERVAL_P(5)->day, {range, kAllTimes, none});
-    PG_RETURN_NUMERIC(difference(none, rest.least));
+    Numeric none = zero_epsilon();
+    PG_RETURN_NUMERIC(difference(none, left_of(none, entries, PG_GETARG_INTERVAL_P(5)->day,
+                                               {PG_GETARG_TIMESTAMP(6), PG_GETARG_TIMESTAMP(7)})));
 }

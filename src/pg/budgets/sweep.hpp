@@ -43,4 +43,8 @@ struct Rest {
 [[nodiscard]] Rest rest_of(Numeric total, const List* entries, std::int32_t per_days,
                            const BudgetEntry& wanted);
 
+/// The same where nothing is wanted: what is left for all windows of the range that begin there.
+[[nodiscard]] Numeric left_of(Numeric total, const List* entries, std::int32_t per_days,
+                              EntryRange range, EntryRange begins = kAllTimes);
+
 } // namespace dp_counter::pg

@@ -31,6 +31,10 @@ char* text_of(Numeric number) {
     return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(number)));
 }
 
+Numeric zero_epsilon() {
+    return DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
+}
+
 Numeric read_decimal_epsilon(const Argument& argument) {
     check_not_null(argument, "epsilon");
     Numeric epsilon = DatumGetNumeric(argument.value);

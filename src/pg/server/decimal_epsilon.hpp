@@ -13,6 +13,8 @@ namespace dp_counter::pg {
 /// As SQL writes it.
 [[nodiscard]] char* text_of(Numeric number);
 
+[[nodiscard]] Numeric zero_epsilon();
+
 /// Raises null_value_not_allowed, or invalid_parameter_value for what is not positive and finite,
 /// or has more than a hundred decimal places.
 [[nodiscard]] Numeric read_decimal_epsilon(const Argument& argument);

@@ -5,6 +5,7 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/calendar/periods.hpp"
 #include "pg/persons/columns.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/source_counter.hpp"
@@ -161,7 +162,7 @@ void charge_continuing(const SourceDeclaration& declaration, Numeric epsilon, co
                        std::int64_t number) {
     const Predecessor& old = declaration.row.old;
     const std::int64_t per = declaration.unit.per_days * USECS_PER_DAY;
-    const Datum zero = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    const Datum zero = NumericGetDatum(zero_epsilon());
     const Datum more = DirectFunctionCall2(
         numeric_larger, zero,
         DirectFunctionCall2(numeric_sub, NumericGetDatum(epsilon), NumericGetDatum(old.epsilon)));
