@@ -8,11 +8,6 @@ namespace {
 
 constexpr unsigned kTableBits = 128;
 
-uint128 draw_bits(RandomSource& random) {
-    const uint128 high = random.next64();
-    return high << 64 | random.next64();
-}
-
 /// Encloses the probabilities that J is at least 1, ..., B.
 std::vector<Enclosure> at_least(const BoxLaw& law, const std::vector<BigInt>& numbers,
                                 unsigned bits) {
@@ -64,7 +59,7 @@ BoxNoise::BoxNoise(const BoxLaw& law) : law_(law), geometric_(law.scale()) {
 }
 
 std::int64_t BoxNoise::draw_radius(RandomSource& random) const {
-    std::uint64_t radius = static_cast<std::uint64_t>(draw_offset(random));
+    auto radius = static_cast<std::uint64_t>(draw_offset(random));
     bool fits = true;
     for (std::int32_t i = 0; i <= law_.size; ++i) { // each is below 2^62
         radius += geometric_.draw_magnitude(random);
@@ -89,7 +84,7 @@ std::int64_t BoxNoise::draw_within(std::int64_t radius, RandomSource& random) {
 }
 
 std::int64_t BoxNoise::draw_offset(RandomSource& random) const {
-    const uint128 uniform = draw_bits(random);
+    const uint128 uniform = random.next128();
     std::int64_t reached = 0;
     bool is_tie = false;
     for (const uint128 threshold : at_least_) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/checked.hpp"
+
 namespace dp_counter {
 
 /// A stream of uniform random words. Reading is inline; only refill() is virtual. A word that was
@@ -41,6 +43,12 @@ public:
     [[nodiscard]] std::uint64_t next64() {
         const std::uint64_t high = next32();
         return high << 32 | next32();
+    }
+
+    /// 128 uniform bits, the high half first.
+    [[nodiscard]] uint128 next128() {
+        const uint128 high = next64();
+        return high << 64 | next64();
     }
 
 protected:

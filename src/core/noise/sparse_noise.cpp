@@ -84,8 +84,7 @@ uint128 SparseNoise::draw_below(uint128 end, RandomSource& random) {
     for (unsigned shift = 1; shift < 128; shift *= 2)
         mask |= mask >> shift;
     for (;;) {
-        const uint128 high = random.next64();
-        const uint128 drawn = (high << 64 | random.next64()) & mask;
+        const uint128 drawn = random.next128() & mask;
         if (drawn < end)
             return drawn;
     }
