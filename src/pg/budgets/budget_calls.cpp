@@ -126,7 +126,7 @@ BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
     if (fcinfo->args[index].isnull)
         least = DirectFunctionCall1(numeric_trim_scale,
                                     numeric(numeric_mul, NumericGetDatum(epsilon), percent));
-    const Datum zero = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
+    const Datum zero = NumericGetDatum(zero_epsilon());
     if (!DatumGetBool(numeric(numeric_gt, least, zero)) ||
         DatumGetBool(numeric(numeric_gt, least, NumericGetDatum(epsilon))))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -135,12 +135,10 @@ BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
                         errhint("It is the least epsilon of a counter that an analyst declares.")));
     const std::int64_t cells =
         fcinfo->args[index + 1].isnull ? 100000 : DatumGetInt64(fcinfo->args[index + 1].value);
-    if (cells < 1 || cells > kMostCells)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("most_cells must be between 1 and %lld, not %lld",
-                               static_cast<long long>(kMostCells), static_cast<long long>(cells)),
-                        errhint("It is the most that the groups times the periods in a year of a "
-                                "counter may be that an analyst declares.")));
+    check_number(
+        "most_cells", cells, kMostCells,
+        "It is the most that the groups times the periods in a year of a counter may be that an "
+        "analyst declares.");
     return {DatumGetNumeric(least), cells};
 }
 

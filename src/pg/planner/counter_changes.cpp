@@ -74,11 +74,7 @@ Asked read_asked(FunctionCallInfo fcinfo) {
     constexpr const char* kHint = "It is a number of periods: for a daily counter, 7 is a week.";
     check_not_null(fcinfo->args[1], "lag", kHint);
     asked.lag = PG_GETARG_INT64(1);
-    if (asked.lag < 1 || asked.lag > PG_INT32_MAX)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("lag must be between 1 and %d, not %lld", PG_INT32_MAX,
-                               static_cast<long long>(asked.lag)),
-                        errhint("%s", kHint)));
+    check_number("lag", asked.lag, PG_INT32_MAX, kHint);
     const Argument since = fcinfo->args[2];
     const Argument until = fcinfo->args[3];
     check_counter_privilege(asked.counter, ACL_SELECT);

@@ -125,10 +125,7 @@ DP_FUNCTION(dp_source_contributions) {
     using namespace dp_counter::pg;
     check_not_null(fcinfo->args[kMost], "most");
     const std::int32_t most = PG_GETARG_INT32(kMost);
-    if (most < 1 || most > kGreatest)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("most must be between 1 and %d, not %d", kGreatest, most),
-                        errhint("It is the largest bound to consider.")));
+    check_number("most", most, kGreatest, "It is the largest bound to consider.");
     ReportRequest request = begin_report(fcinfo, kCall);
     request.most = most;
     ask_for_report(fcinfo, kCall, request);

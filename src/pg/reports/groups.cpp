@@ -188,12 +188,8 @@ DP_FUNCTION(dp_source_groups) {
     using namespace dp_counter::pg;
     check_not_null(fcinfo->args[kMost], "most");
     const std::int32_t most = PG_GETARG_INT32(kMost);
-    if (most < 1 || most > kMostGroupsOfUnit)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("most must be between 1 and %d, not %d", kMostGroupsOfUnit, most),
-             errhint("It is the number of groups that share the weight of a person or window.")));
+    check_number("most", most, kMostGroupsOfUnit,
+                 "It is the number of groups that share the weight of a person or window.");
     ReportRequest request = begin_report(fcinfo, kCall);
     request.most = most;
     request.by = read_group_column(request.source, fcinfo->args[kBy]);

@@ -67,11 +67,7 @@ double read_plan_epsilon(const Argument& argument) {
 /// A number of groups, or the bound of a person.
 std::int64_t read_number(const Argument& argument, const char* parameter, std::int64_t most) {
     const std::int64_t number = argument.isnull ? 1 : DatumGetInt32(argument.value);
-    if (number < 1 || number > most)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("%s must be between 1 and %lld, not %lld", parameter,
-                               static_cast<long long>(most), static_cast<long long>(number)),
-                        errhint("It is that of the counter that will have the bound.")));
+    check_number(parameter, number, most, "It is that of the counter that will have the bound.");
     return number;
 }
 

@@ -57,6 +57,14 @@ int128 length_of(const Interval& interval, int days_in_month) {
     return days * USECS_PER_DAY + interval.time;
 }
 
+void check_number(const char* parameter, std::int64_t number, std::int64_t most, const char* hint) {
+    if (number < 1 || number > most)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("%s must be between 1 and %lld, not %lld", parameter,
+                               static_cast<long long>(most), static_cast<long long>(number)),
+                        errhint("%s", hint)));
+}
+
 Oid read_relation(const Argument& argument, const char* parameter) {
     check_not_null(argument, parameter);
     return DatumGetObjectId(argument.value);

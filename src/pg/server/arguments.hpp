@@ -29,6 +29,9 @@ struct RequestArguments {
 /// Raises null_value_not_allowed.
 void check_not_null(const Argument& argument, const char* parameter, const char* hint = nullptr);
 
+/// Raises invalid_parameter_value unless the number is 1 to `most`.
+void check_number(const char* parameter, std::int64_t number, std::int64_t most, const char* hint);
+
 /// The relation that a regclass argument names. Raises null_value_not_allowed.
 [[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
 

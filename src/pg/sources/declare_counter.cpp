@@ -37,24 +37,14 @@ constexpr const char* kRequired =
     "It is how many events of each person count. dp_source_suggest chooses it in private. To count "
     "persons without it, say persons => true.";
 
-[[noreturn]] void raise_range(const char* parameter, std::int64_t most, std::int64_t value,
-                              const char* hint) {
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s must be between 1 and %lld, not %lld", parameter,
-                           static_cast<long long>(most), static_cast<long long>(value)),
-                    errhint("%s", hint)));
-    pg_unreachable();
-}
-
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.measure.kind == MeasureKind::persons && argument.isnull)
         return; // a person counts in every period
     check_not_null(argument, "per_person", kRequired);
     row.per_person = DatumGetInt32(argument.value);
-    if (row.per_person < 1 || row.per_person > kMostPerPerson)
-        raise_range("per_person", kMostPerPerson, row.per_person,
-                    "It is the number of events of each person that count, in each own window or, "
-                    "where the budget does not renew, over the life of the counter.");
+    check_number("per_person", row.per_person, kMostPerPerson,
+                 "It is the number of events of each person that count, in each own window or, "
+                 "where the budget does not renew, over the life of the counter.");
     if (row.per_person * row.measure.largest() > kMostSensitivity)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("per_person times %s must be at most %lld, not %lld times %lld",
@@ -237,10 +227,10 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.source = require_source(row.source);
     declaration.budget = read_charged_budget(arguments, declaration.source);
     const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
-    if (!horizon.isnull && (periods < 1 || periods > kMostPeriods))
-        raise_range("horizon", kMostPeriods, periods,
-                    "It is the number of periods in the life of the counter; without it the "
-                    "counter goes on.");
+    if (!horizon.isnull)
+        check_number("horizon", periods, kMostPeriods,
+                     "It is the number of periods in the life of the counter; without it the "
+                     "counter goes on.");
     row.event = read_event_column(row.source, arguments.event);
     row.measure = read_measure(row.source, arguments.measure);
     read_bound(arguments.per_person, row);
