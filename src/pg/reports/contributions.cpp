@@ -82,10 +82,11 @@ constexpr const char* kColumns =
 constexpr Oid kTypes[] = {INT4OID, INT8OID,   FLOAT8OID, INT8OID,
                           INT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
-void store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
+/// Whether the bounds' shares are known, and stored.
+bool store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
     const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
     const bool is_kept_known = !is_open_cell_large(releases, cells);
-    KeptBound* bounds = kept_bounds(report, releases, cells - 1);
+    const KeptBound* bounds = is_kept_known ? kept_bounds(report, releases, cells - 1) : nullptr;
     for (std::int32_t i = 0; i < cells; ++i) {
         const ClosedRelease& cell = releases[i];
         const ReleaseInterval interval = clamped_interval(cell.release.count, cell.width);
@@ -105,16 +106,17 @@ void store(const Report& report, const ClosedRelease* releases, std::int32_t cel
     }
     if (is_kept_known)
         store_kept(report.request->source, report.request->event, bounds, cells - 1);
+    return is_kept_known;
 }
 
-void release_histogram(const Report& report) {
+bool release_histogram(const Report& report) {
     const std::int32_t cells = report.request->most + 1;
     Histogram histogram{
         cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells))};
     read_units(report, InvalidAttrNumber, count_unit, &histogram);
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
     release_cells(report.privacy, 1, histogram.persons, cells, releases);
-    store(report, releases, cells);
+    return store(report, releases, cells);
 }
 
 } // namespace

@@ -140,7 +140,7 @@ void end_unit(void* context) {
     collector.unit.share([&](const GroupWeight& added) { add_weight(collector, added); });
 }
 
-void release_groups(const Report& report) {
+bool release_groups(const Report& report) {
     const PrivacyUnit privacy{report.privacy.epsilon, kUnitWeight};
     const Dictionary dictionary = read_dictionary(report);
     const SparseNoise sampler = run([&] {
@@ -178,6 +178,7 @@ void release_groups(const Report& report) {
         bool nulls[] = {false, false};
         insert_report_row(table, values, nulls);
     }
+    return false;
 }
 
 } // namespace

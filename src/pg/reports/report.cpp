@@ -181,7 +181,7 @@ void restate(Oid source) {
 }
 
 void make_report(const ReportRequest& request, const char* purpose,
-                 void (*make)(const Report& report)) {
+                 bool (*make)(const Report& report)) {
     next_transaction();
     const SourceRow row = open_source(request.source);
     auto* epsilon = reinterpret_cast<Numeric>(const_cast<ReportRequest*>(&request + 1));
@@ -205,11 +205,13 @@ void make_report(const ReportRequest& request, const char* purpose,
     check_owner(request.source);
     report.unit = unit_of_budget(row.budget);
     check_contains_units(report);
-    make(report);
+    const bool is_kept_stored = make(report);
     PopActiveSnapshot();
     next_transaction();
-    restate(request.source);
-    next_transaction();
+    if (is_kept_stored) {
+        restate(request.source);
+        next_transaction();
+    }
 }
 
 } // namespace
@@ -261,7 +263,7 @@ void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportReque
     SPI_finish();
 }
 
-void serve_report(const char* request, const char* purpose, void (*make)(const Report& report)) {
+void serve_report(const char* request, const char* purpose, bool (*make)(const Report& report)) {
     ErrorData* error = attempt_in_worker(
         [&] { make_report(*reinterpret_cast<const ReportRequest*>(request), purpose, make); });
     if (error == nullptr)

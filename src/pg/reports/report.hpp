@@ -68,9 +68,10 @@ struct Report {
 };
 
 /// Makes the report in one transaction: locks the source, charges its budget for the range of
-/// times, as "purpose in table", calls `make`, which reads and stores, and commits. Another
-/// transaction writes the COMMENTs of its counters anew.
-void serve_report(const char* request, const char* purpose, void (*make)(const Report& report));
+/// times, as "purpose in table", calls `make`, which reads and stores, and commits. If that returns
+/// true, it has stored what bounds keep: another transaction writes the COMMENTs of the source's
+/// counters anew.
+void serve_report(const char* request, const char* purpose, bool (*make)(const Report& report));
 
 /// The whole days in a range: from `first` to before `end`, counted from 2000-01-01, of infinite
 /// times before and after all.

@@ -190,7 +190,7 @@ void store(const Report& report, bool is_upper, const SuggestedBound& suggested)
     store_kept(report.request->source, report.request->event, &bound, 1);
 }
 
-void suggest(const Report& report) {
+bool suggest(const Report& report) {
     const bool is_upper = report.request->column != InvalidAttrNumber;
     const std::int64_t enough = enough_units(report);
     auto* units =
@@ -203,6 +203,7 @@ void suggest(const Report& report) {
         return suggest_bound(*units, is_upper ? kMostValue : kMostPerPerson, enough, release);
     });
     store(report, is_upper, suggested);
+    return !is_upper;
 }
 
 } // namespace
