@@ -41,7 +41,7 @@ CREATE TABLE changes AS SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION
 CREATE TABLE known AS SELECT * FROM dp_counters WHERE counter IN ('flow'::regclass, 'mean'::regclass);
 CREATE FUNCTION secrets() RETURNS TABLE (counter regclass, tallies bigint, streams bigint, key integer) LANGUAGE sql AS $$
     SELECT c.counter::oid::regclass, (SELECT count(*) FROM dp_counter_private.tallies AS t WHERE t.number = c.number), (SELECT count(*) FROM dp_counter_private.streams AS t WHERE t.number = c.number), length(s.key)
-    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (number) WHERE c.counter::oid::regclass::text IN ('flow', 'mean', 'other') ORDER BY 1::text $$;
+    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (number) WHERE c.counter::oid::regclass::text IN ('flow', 'mean', 'other') ORDER BY c.counter::oid::regclass::text $$;
 SELECT * FROM secrets() WHERE tallies > 0 AND key = 32 ORDER BY counter::text;
 
 -- a column has another name by then

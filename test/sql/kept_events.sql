@@ -16,7 +16,7 @@ CREATE FUNCTION declare(name text, per_person integer, event text DEFAULT NULL, 
 -- what the plan says, without the day; and whether the COMMENT ends with that, and is the guarantee besides
 CREATE FUNCTION said() RETURNS TABLE (counter regclass, kept text, comment_agrees boolean) LANGUAGE sql AS $$
     SELECT c.counter, regexp_replace(p.kept, '\d{4}-\d\d-\d\d', 'a day'), obj_description(c.counter, 'pg_class') = concat_ws(' ', p.guarantee, p.kept)
-    FROM dp_counters AS c, LATERAL (SELECT DISTINCT kept, guarantee FROM dp_counter_plan(c.counter)) AS p WHERE c.counter::text ~ '^(two|three|twelve|flu|persons|commented)' ORDER BY 1::regclass::text $$;
+    FROM dp_counters AS c, LATERAL (SELECT DISTINCT kept, guarantee FROM dp_counter_plan(c.counter)) AS p WHERE c.counter::text ~ '^(two|three|twelve|flu|persons|commented)' ORDER BY c.counter::text COLLATE "C" $$;
 SELECT declare('two', 2), declare('three', 3), declare('twelve', 12), declare('flu', 1, 'flu'), declare('persons', NULL, persons => true), declare('persons_3', 3, persons => true), declare('commented', 3);
 COMMENT ON VIEW commented IS 'my own words';
 SELECT * FROM said();

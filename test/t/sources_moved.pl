@@ -87,7 +87,7 @@ command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('postgres'), '-f', $dump ], 
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 command_ok([ 'pg_restore', '-e', '-j', 2, '-d', $node->connstr('restored'), $dump ], 'pg_restore');
 my $q = sub { return $node->safe_psql('restored', $_[0]); };
-for my $query ('SELECT * FROM dp_budgets ORDER BY 1::text', 'SELECT * FROM dp_sources ORDER BY 1::text', 'SELECT * FROM dp_counters WHERE ended_at IS NOT NULL ORDER BY counter::text', 'SELECT * FROM "A clinic".ended ORDER BY step',
+for my $query ('SELECT * FROM dp_budgets ORDER BY budget::text', 'SELECT * FROM dp_sources ORDER BY source::text', 'SELECT * FROM dp_counters WHERE ended_at IS NOT NULL ORDER BY counter::text', 'SELECT * FROM "A clinic".ended ORDER BY step',
 	'SELECT step, count FROM "A clinic".recorded', 'SELECT purpose, epsilon, since, until FROM "A clinic".others ORDER BY 1', q{SELECT * FROM dp_counter_changes('"A clinic".ended_too', 2) ORDER BY step}, 'SELECT * FROM dp_counters ORDER BY counter::text', 'SELECT * FROM "A clinic".noisy ORDER BY step', 'SELECT * FROM dp_counter_private.tallies ORDER BY number, digest')
 {
 	is($q->($query), sql($query), "the same: $query");
