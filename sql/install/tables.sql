@@ -141,8 +141,8 @@ REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.events
 IS 'dp_counter: true numbers of recorded events of each event counter';
 
--- stream is the number of the group. Of an average, count and rest are its two numbers (measure.hpp)
--- and the interval is that of count / (count + rest).
+-- stream is the number of the group. Of an average, count and below are its two numbers (measure.hpp)
+-- and the interval is that of count / (count + below).
 --
 -- Releases become public when their step is published, by an update of one row. But xmin would show
 -- the number of transactions, and so of recordings, between two of them: roles read a view without
@@ -158,7 +158,7 @@ CREATE TABLE dp_counter_private.releases (
     stddev      pg_catalog.float8 NOT NULL,
     low         pg_catalog.int8,
     high        pg_catalog.int8,
-    rest        pg_catalog.int8,
+    below       pg_catalog.int8,
     share_low   pg_catalog.float8,
     share_high  pg_catalog.float8,
     PRIMARY KEY (number, step, stream)
@@ -174,7 +174,7 @@ ALTER TABLE dp_counter_private.releases
     ALTER COLUMN stddev SET STATISTICS 0,
     ALTER COLUMN low SET STATISTICS 0,
     ALTER COLUMN high SET STATISTICS 0,
-    ALTER COLUMN rest SET STATISTICS 0,
+    ALTER COLUMN below SET STATISTICS 0,
     ALTER COLUMN share_low SET STATISTICS 0,
     ALTER COLUMN share_high SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
@@ -221,7 +221,7 @@ IS 'Internal: the name of a group, for the views of counters. A query reads all 
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
 SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high,
-       r.rest, r.share_low, r.share_high,
+       r.below, r.share_low, r.share_high,
        dp_counter_private.group_name(r.number, r.stream) AS name
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
 WHERE r.number OPERATOR(pg_catalog.=) p.number AND r.step OPERATOR(pg_catalog.<=) p.steps;

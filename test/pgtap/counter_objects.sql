@@ -95,7 +95,7 @@ SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counte
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
               ARRAY['source_counters.key', 'window_key.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
                     'releases.number', 'releases.step', 'releases.stream', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high',
-                    'releases.rest', 'releases.share_low', 'releases.share_high'],
+                    'releases.below', 'releases.share_low', 'releases.share_high'],
               'ANALYZE leaves the secret columns alone');
 SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_class') IS NULL $$, 'every relation has a comment');
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,

@@ -44,11 +44,12 @@ char* text_of(EntryRange range, Oid time_type) {
 }
 
 /// The detail of the error where too little is left of a budget that renews.
-char* detail_of(const Rest& rest, EntryRange range, Oid time_type) {
+char* detail_of(const Remaining& remaining, EntryRange range, Oid time_type) {
     const char* rows = psprintf("The charge is for rows from %s", text_of(range, time_type));
-    return rest.enough_from < range.until ? psprintf("%s; enough is left for those from %s on.",
-                                                     rows, text_of(rest.enough_from))
-                                          : psprintf("%s; no later beginning leaves enough.", rows);
+    return remaining.enough_from < range.until
+               ? psprintf("%s; enough is left for those from %s on.", rows,
+                          text_of(remaining.enough_from))
+               : psprintf("%s; no later beginning leaves enough.", rows);
 }
 
 void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
@@ -172,23 +173,25 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
     range = range_of_entry(range, root.per_days);
     check_range(row, range, root.time_type);
     const BudgetEntry entry{range, begins, epsilon};
-    const Rest rest = rest_of(row.epsilon, entries_of(row.number), root.per_days, entry);
-    if (DatumGetBool(
-            DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon), NumericGetDatum(rest.least))))
-        ereport(ERROR,
-                (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                 errmsg("budget \"%s\" has an epsilon of %s left, not %s", name_of_relation(budget),
-                        text_of(rest.least), text_of(epsilon)),
-                 root.per_days != 0 ? errdetail("%s", detail_of(rest, range, root.time_type)) : 0,
-                 errhint("The view %s lists what has spent it. Dropping a counter that never "
-                         "closed a step refunds its epsilon%s%s.",
-                         quoted_name(budget),
-                         root.per_days != 0
-                             ? ", dropping another ends its charge at its last closed step"
-                             : "",
-                         budgets_within(row.number) != NIL
-                             ? ", dropping a budget within it returns what that has not spent"
-                             : "")));
+    const Remaining remaining =
+        remaining_of(row.epsilon, entries_of(row.number), root.per_days, entry);
+    if (DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon),
+                                         NumericGetDatum(remaining.least))))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+             errmsg("budget \"%s\" has an epsilon of %s left, not %s", name_of_relation(budget),
+                    text_of(remaining.least), text_of(epsilon)),
+             root.per_days != 0 ? errdetail("%s", detail_of(remaining, range, root.time_type)) : 0,
+             errhint("The view %s lists what has spent it. Dropping a counter that never "
+                     "closed a step refunds its epsilon%s%s.",
+                     quoted_name(budget),
+                     root.per_days != 0
+                         ? ", dropping another ends its charge at its last closed step"
+                         : "",
+                     budgets_within(row.number) != NIL
+                         ? ", dropping a budget within it returns what that has not spent"
+                         : "")));
     insert_entry(row.number, number, purpose, entry);
 }
 

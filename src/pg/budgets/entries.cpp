@@ -112,7 +112,7 @@ List* numbers_of_entries(std::int64_t budget) {
 
 void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry) {
-    insert_secret_row(kEntries, {{kEntry, Int64GetDatum(next_counter_number())},
+    insert_secret_row(kEntries, {{kEntry, Int64GetDatum(next_number())},
                                  {kBudget, Int64GetDatum(budget)},
                                  {kNumber, Int64GetDatum(number), number == kNoCounter},
                                  {kPurpose, CStringGetTextDatum(purpose)},

@@ -93,9 +93,10 @@ List* ends_within(const List* entries, std::int32_t per_days, const BudgetEntry&
 
 } // namespace
 
-Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, const BudgetEntry& wanted) {
+Remaining remaining_of(Numeric total, const List* entries, std::int32_t per_days,
+                       const BudgetEntry& wanted) {
     const EntryRange& range = wanted.range;
-    Rest rest{total, range.since};
+    Remaining remaining{total, range.since};
     Numeric left = total;
     Timestamp lacking =
         is_less(total, wanted.epsilon) ? DT_NOEND : DT_NOBEGIN; // the last s that lacks some
@@ -107,19 +108,19 @@ Rest rest_of(Numeric total, const List* entries, std::int32_t per_days, const Bu
             lacking = std::max(lacking, end->position.at);
         left = end->position.side == Side::end ? sum(left, end->epsilon)
                                                : difference(left, end->epsilon);
-        if (is_less(left, rest.least))
-            rest.least = left;
+        if (is_less(left, remaining.least))
+            remaining.least = left;
     }
     if (lacking == DT_NOBEGIN)
-        return rest;
+        return remaining;
     const Timestamp last = std::min(range.until, END_TIMESTAMP) - per_days * USECS_PER_DAY;
-    rest.enough_from = lacking < last ? lacking + per_days * USECS_PER_DAY : range.until;
-    return rest;
+    remaining.enough_from = lacking < last ? lacking + per_days * USECS_PER_DAY : range.until;
+    return remaining;
 }
 
 Numeric left_of(Numeric total, const List* entries, std::int32_t per_days, EntryRange range,
                 EntryRange begins) {
-    return rest_of(total, entries, per_days, {range, begins, zero_epsilon()}).least;
+    return remaining_of(total, entries, per_days, {range, begins, zero_epsilon()}).least;
 }
 
 namespace {

@@ -32,7 +32,7 @@ struct BudgetEntry {
 };
 
 /// Trivial.
-struct Rest {
+struct Remaining {
     Numeric least; ///< what is left for the whole range
     Timestamp
         enough_from; ///< from when on there is enough for the rest of the range; `until`: never
@@ -40,8 +40,8 @@ struct Rest {
 
 /// What a budget leaves of `total` for the windows of this entry, where `entries` (BudgetEntry*)
 /// have spent it. The windows have per_days; 0: there is one.
-[[nodiscard]] Rest rest_of(Numeric total, const List* entries, std::int32_t per_days,
-                           const BudgetEntry& wanted);
+[[nodiscard]] Remaining remaining_of(Numeric total, const List* entries, std::int32_t per_days,
+                                     const BudgetEntry& wanted);
 
 /// The same where nothing is wanted: what is left for all windows of the range that begin there.
 [[nodiscard]] Numeric left_of(Numeric total, const List* entries, std::int32_t per_days,

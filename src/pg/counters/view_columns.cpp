@@ -18,13 +18,13 @@ const char* scaled(const Measure& measure, const char* share) {
 /// there.
 const char* number_of_events(const Measure& measure) {
     return psprintf("pg_catalog.int8(pg_catalog.round(GREATEST(LEAST(pg_catalog.numeric_div("
-                    "pg_catalog.numeric_add(count, rest), %lld), 9223372036854775807), "
+                    "pg_catalog.numeric_add(count, below), %lld), 9223372036854775807), "
                     "-9223372036854775808)))",
                     static_cast<long long>(measure.largest()));
 }
 
 const char* average(const Measure& measure, const char* extension) {
-    return psprintf("%s.dp_avg(count, rest, (%lld)::pg_catalog.int8, (%lld)::pg_catalog.int8)",
+    return psprintf("%s.dp_avg(count, below, (%lld)::pg_catalog.int8, (%lld)::pg_catalog.int8)",
                     extension, static_cast<long long>(measure.lower),
                     static_cast<long long>(measure.upper));
 }
@@ -46,7 +46,7 @@ int view_columns(const SourceDeclaration* source, const char* extension, ViewCol
         add({"high", "double precision", scaled(measure, "share_high")});
         add({"count", "bigint", number_of_events(measure)});
         add({"above", "bigint", "count"});
-        add({"below", "bigint", "rest"});
+        add({"below", "bigint", "below"});
         return count;
     }
     add({kind == MeasureKind::sum ? "sum" : "count", "bigint", "count"});

@@ -145,7 +145,7 @@ bool read_counter(Oid counter, CounterRow& row) {
         });
 }
 
-std::int64_t next_counter_number() {
+std::int64_t next_number() {
     return nextval_internal(secret_relation("counters_number_seq"), false);
 }
 

@@ -62,7 +62,7 @@ void lock_counter(Oid counter);
 [[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
 
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
-[[nodiscard]] std::int64_t next_counter_number();
+[[nodiscard]] std::int64_t next_number();
 
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not

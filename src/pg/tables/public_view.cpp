@@ -173,7 +173,7 @@ NewView create_view_of(text* name, const char* rows, const ViewColumn* columns, 
     check_new(view->relname, schema);
     if (OidIsValid(owner))
         check_may_create(schema, owner);
-    const std::int64_t number = next_counter_number();
+    const std::int64_t number = next_number();
     // As the current user: what the parser looks up by name may be another's by now.
     Relation relation = table_open(secret_relation(rows), AccessShareLock);
     Query* query = rows_of(relation, number, columns, count);

@@ -21,7 +21,7 @@ enum Column {
     kStddev,
     kLow,
     kHigh,
-    kRest,
+    kBelow,
     kShareLow,
     kShareHigh
 };
@@ -55,7 +55,7 @@ void insert_releases(const NewSecretRows& rows, std::int64_t number, TimestampTz
                    {kStddev, Float8GetDatum(release.stddev)},
                    {kLow, Int64GetDatum(interval.low), is_average},
                    {kHigh, Int64GetDatum(interval.high), is_average},
-                   {kRest, Int64GetDatum(average.rest), !is_average},
+                   {kBelow, Int64GetDatum(average.below), !is_average},
                    {kShareLow, Float8GetDatum(average.share.low), !is_average},
                    {kShareHigh, Float8GetDatum(average.share.high), !is_average}});
     }

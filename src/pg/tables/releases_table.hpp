@@ -24,7 +24,7 @@ struct ClosedRelease {
 
 /// The second number of an average, and the interval of the share that the first has of both.
 struct ClosedAverage {
-    std::int64_t rest;
+    std::int64_t below;
     ShareInterval share;
 };
 
