@@ -1,4 +1,4 @@
--- What \dv+ and \d+ say of sources and budgets, and what stays of an owner's own comments. (Those of counters: sources, measures.)
+-- What \dv+ and \d+ say of sources and budgets, and what stays of an owner's own comments. (Of counters: plan_counter.)
 \pset format unaligned
 SET client_min_messages = warning;
 CREATE SCHEMA comments;

@@ -10,7 +10,7 @@ use Test::More;
 
 chdir dirname(abs_path($0)) . '/../..' or die $!;
 
-# From the ground up, in floors: a room may include itself and those that it names here, which stand above it in
+# From the ground up, in floors: a room may include itself and those that it names here, which come earlier in
 # this list. Rooms of one floor are strangers.
 my @core  = qw(core/base core/noise core/tree core/hat core/count core/accuracy core/literature);
 my @floor = map { "pg/$_" } qw(server tables);

@@ -1,4 +1,4 @@
-// What a view of a source may call: PostgreSQL's functions and its owner's, if they are not
+// What a view of a source may call: functions of roles that could act as its owner, if they are not
 // volatile. The person and the time are immutable.
 #pragma once
 
