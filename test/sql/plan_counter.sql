@@ -35,9 +35,13 @@ SELECT dp_counter_create('joined', 'joined_dp', 0.1, '1 day', '2300-01-01', per_
 CREATE TABLE own AS SELECT unnest(ARRAY['flow', 'sums', 'total', 'total_730', 'total_1', 'persons', 'persons_by_ward', 'persons_12', 'persons_total', 'joined', 'alive', 'alive_flow', 'vouched', 'fed']::regclass[]) AS counter;
 SELECT counter, cumulative, measure, sensitivity, per_person, per, horizon, mechanism IS NOT NULL AS has_mechanism, k IS NULL AS no_k FROM dp_counters NATURAL JOIN own ORDER BY counter::text COLLATE "C";
 SELECT DISTINCT obj_description(counter) = concat_ws(' ', guarantee, kept) AS same FROM own, dp_counter_plan(counter);
-SELECT counter, obj_description(counter) FROM own;
-SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attnum > 0 AND counter IN ('persons_by_ward'::regclass, 'fed'::regclass) ORDER BY counter::text, attnum;
-SELECT counter, attname, col_description(counter, attnum) FROM own, pg_attribute WHERE attrelid = counter AND attname IN ('count', 'sum', 'low') ORDER BY counter::text, attnum;
+-- each sentence once, with those that say it
+SELECT sentence, string_agg(counter::text, ' ' ORDER BY counter::text COLLATE "C") AS counters
+FROM own, regexp_split_to_table(obj_description(counter), '(?<=\.) (?=[A-Z])') WITH ORDINALITY AS s (sentence, place)
+GROUP BY sentence ORDER BY min(place), sentence COLLATE "C";
+SELECT attname, col_description(counter, attnum) AS says, string_agg(counter::text, ' ' ORDER BY counter::text COLLATE "C") AS counters
+FROM own, pg_attribute WHERE attrelid = counter AND attnum > 0
+GROUP BY attname, says ORDER BY min(attnum), attname, min(counter::text COLLATE "C");
 -- the owner of a source vouches for more while it has counters: they say so, except where the owner has written another COMMENT
 COMMENT ON VIEW total IS 'mine';
 SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', window_wise => true);
