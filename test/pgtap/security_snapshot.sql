@@ -40,7 +40,7 @@ SELECT set_eq(
         ('function', 'public.dp_counter_drop_groups(pg_catalog.regclass,pg_catalog.text[])', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_changes(pg_catalog.regclass,bigint,timestamp without time zone,timestamp without time zone)', 'stable parallel restricted set search_path=pg_catalog, pg_temp, enable_indexscan=off acl default'),
         ('function', 'public.dp_counter_create(pg_catalog.text,pg_catalog.regclass,numeric,interval,timestamp without time zone,bigint,pg_catalog.text,integer,boolean,pg_catalog.text,pg_catalog.text,pg_catalog.text,bigint,bigint,pg_catalog.text,pg_catalog.text[],pg_catalog.regclass,pg_catalog.text,pg_catalog.text,interval,boolean,integer,pg_catalog.text,pg_catalog.regclass,pg_catalog.regclass,boolean)', 'volatile parallel unsafe acl default'),
-        ('function', 'public.dp_counter_plan(pg_catalog.regclass)', 'stable parallel restricted set search_path=pg_catalog, pg_temp acl default'),
+        ('function', 'public.dp_counter_plan(pg_catalog.regclass)', 'stable parallel restricted set search_path=pg_catalog, pg_temp, jit=off acl default'),
         ('function', 'public.dp_counter_drop(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_end(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
         ('function', 'public.dp_counter_resume(pg_catalog.regclass)', 'volatile parallel unsafe acl default'),
