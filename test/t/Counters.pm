@@ -12,16 +12,22 @@ use Test::More;
 
 our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported);
 
-# A test hangs where it has shown nothing for so many seconds: it dies there, and says where. A loop that takes long
-# says still_running. TAP_PATIENCE is for many more rows.
+# A test hangs where it has shown nothing for so many seconds, more where others have the processors: it dies there, and
+# says where. A loop that takes long says still_running. TAP_PATIENCE is for many more rows.
 {
-	my $patience = $ENV{TAP_PATIENCE} // 120;
-	sub still_running { alarm $patience }
+	my $patience;
+	my ($processors) = grep { /\A\d+\Z/ } `nproc 2>/dev/null`, 1;
+	sub still_running
+	{
+		my ($load) = -r '/proc/loadavg' ? split(' ', slurp_file('/proc/loadavg')) : 0;
+		$patience = int(($ENV{TAP_PATIENCE} // 120) * ($load > $processors ? $load / $processors : 1));
+		alarm $patience;
+	}
 	my $shown = \&Test::Builder::ok;
 	no warnings 'redefine';
-	*Test::Builder::ok = sub { alarm $patience; goto &$shown };
+	*Test::Builder::ok = sub { still_running(); goto &$shown };
 	$SIG{ALRM} = sub { alarm 5; die "it hangs: no result for $patience seconds" }; # again, if an eval catches it
-	alarm $patience;
+	still_running();
 }
 
 # A running server with the extension in database postgres.
