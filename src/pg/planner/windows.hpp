@@ -1,0 +1,51 @@
+// What a counter counted in the last periods, from releases that the caller may read: for the
+// functions that compute from it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/count/moving_windows.hpp"
+#include "pg/calendar/periods.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/postgres_api.hpp"
+#include "pg/tables/counters_table.hpp"
+#include "pg/tables/source_counters_table.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+}
+
+namespace dp_counter::pg {
+
+/// What is asked for: windows of `lag` steps that end with the steps first .. last. Trivial.
+struct Asked {
+    Oid counter;
+    CounterRow row;
+    bool has_source;
+    SourceCounterRow declared; ///< valid if it has one
+    std::int64_t lag, first, last;
+
+    [[nodiscard]] bool is_sum() const {
+        return has_source && declared.measure.kind == MeasureKind::sum;
+    }
+    [[nodiscard]] bool is_average() const { return has_source && declared.measure.is_average(); }
+    [[nodiscard]] bool has_group() const { return has_source && declared.by != InvalidAttrNumber; }
+    /// When a step's period begins; step 1 .. row.steps.
+    [[nodiscard]] Timestamp beginning(std::int64_t step) const {
+        return face_of_boundary({TIMESTAMPOID, "", declared.since, declared.every, {}}, step - 1);
+    }
+};
+/// Raises what is wrong with the arguments, and insufficient_privilege for who may not read the
+/// counter.
+[[nodiscard]] Asked read_asked(const Argument& counter, const Argument& lag, const Argument& since,
+                               const Argument& until);
+
+/// Empty windows, which live as long as the memory context.
+[[nodiscard]] MovingWindows& windows_in(MemoryContext context, const Asked& asked);
+
+/// Reads the releases through the windows, as the caller, and calls put(step, context) for each
+/// step asked for, once all releases of the step are in the windows.
+void read_windows(const Asked& asked, MovingWindows& windows,
+                  void (*put)(std::int64_t step, void* context), void* context);
+
+} // namespace dp_counter::pg
