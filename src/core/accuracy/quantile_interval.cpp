@@ -1,0 +1,98 @@
+#include "core/accuracy/quantile_interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/accuracy/average_interval.hpp"
+#include "core/accuracy/isotonic_regression.hpp"
+#include "core/accuracy/noise_distribution.hpp"
+
+namespace dp_counter {
+
+HistogramSums::HistogramSums(std::span<const int128> counts) {
+    sums_.reserve(counts.size());
+    std::vector<IsotonicBlock> path(counts.size(), IsotonicBlock::of(0));
+    std::size_t blocks = 0;
+    int128 sum = 0;
+    for (const int128 count : counts) {
+        sums_.push_back(sum += count);
+        blocks = extend_isotonic_path(path.data(), blocks, saturated(sum));
+    }
+    path_.reserve(counts.size());
+    for (std::size_t i = 0; i < blocks; ++i)
+        path_.insert(path_.end(), static_cast<std::size_t>(path[i].count()), path[i].mean());
+}
+
+std::optional<double> HistogramSums::place(const Fraction& p) const {
+    if (total() <= 0)
+        return {};
+    const double wanted = static_cast<double>(total()) * p.numerator / p.denominator;
+    const auto reached = std::lower_bound(path_.begin(), path_.end(), wanted);
+    if (reached == path_.end())
+        return static_cast<double>(bins() - 1);
+    const double before = reached == path_.begin() ? 0 : *(reached - 1);
+    return static_cast<double>(reached - path_.begin()) + (wanted - before) / (*reached - before);
+}
+
+QuantileTest::QuantileTest(const NoiseTerm& bin, std::int32_t bins, const Fraction& p,
+                           double confidence)
+    : bin_(bin), p_(p), confidence_(confidence), quantiles_(static_cast<std::size_t>(bins) - 1),
+      radii_(static_cast<std::size_t>(bins) - 1) {
+    check_confidence(confidence);
+}
+
+NoiseSum QuantileTest::noise(std::int32_t bin) const {
+    const auto bins = static_cast<std::int32_t>(quantiles_.size()) + 1;
+    return {{{bin_.coefficient * (p_.denominator - p_.numerator), bin_.scale,
+              bin_.multiplicity * (bin + 1)},
+             {bin_.coefficient * p_.numerator, bin_.scale, bin_.multiplicity * (bins - bin - 1)}}};
+}
+
+std::int64_t QuantileTest::quantile(std::int32_t bin) {
+    std::int64_t& known = quantiles_[static_cast<std::size_t>(bin)];
+    if (known == 0) // the least integer above all that are within
+        known = NoiseDistribution(noise(bin)).half_width(confidence_) + 1;
+    return known;
+}
+
+bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
+    if (excess <= 1) // no q is less
+        return true;
+    double& radius = radii_[static_cast<std::size_t>(bin)];
+    if (radius == 0)
+        radius = CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3;
+    return static_cast<double>(excess) <= radius && excess <= quantile(bin);
+}
+
+BinRange QuantileTest::range(const HistogramSums& sums) {
+    BinRange range{0, sums.bins() - 1};
+    while (range.first < sums.bins() - 1 && !is_within(range.first, -sums.excess(range.first, p_)))
+        ++range.first;
+    while (range.last > 0 && !is_within(range.last - 1, sums.excess(range.last - 1, p_) + 1))
+        --range.last;
+    return range;
+}
+
+HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::int64_t> ends,
+                              QuantileTest& test) {
+    const BinRange range = test.range(sums);
+    const auto end = [&](std::int32_t bin) { return ends[static_cast<std::size_t>(bin)]; };
+    HistogramQuantile result;
+    if (range.first > 0)
+        result.low = end(range.first);
+    if (range.last < sums.bins() - 1)
+        result.high = end(range.last + 1);
+    if (const auto place = sums.place(test.fraction())) {
+        const auto bin = static_cast<std::int32_t>(std::min(*place, sums.bins() - 1.0));
+        const double value =
+            bin == sums.bins() - 1
+                ? static_cast<double>(end(bin))
+                : value_between(end(bin), end(bin + 1), static_cast<long double>(*place - bin));
+        const double low = static_cast<double>(result.low.value_or(ends.front()));
+        result.value =
+            std::clamp(value, low, static_cast<double>(result.high.value_or(ends.back())));
+    }
+    return result;
+}
+
+} // namespace dp_counter
