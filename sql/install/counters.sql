@@ -18,6 +18,8 @@ CREATE FUNCTION dp_counter_create(
     share pg_catalog.text DEFAULT NULL,
     lower bigint DEFAULT NULL,
     upper bigint DEFAULT NULL,
+    histogram pg_catalog.text DEFAULT NULL,
+    bins bigint[] DEFAULT NULL,
     by pg_catalog.text DEFAULT NULL,
     groups pg_catalog.text[] DEFAULT NULL,
     groups_from pg_catalog.regclass DEFAULT NULL,
@@ -37,8 +39,8 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
     integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
-    pg_catalog.text, pg_catalog.text[], pg_catalog.regclass, pg_catalog.text, pg_catalog.text,
-    interval, boolean, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.regclass,
+    pg_catalog.text, bigint[], pg_catalog.text, pg_catalog.text[], pg_catalog.regclass,
+    pg_catalog.text, pg_catalog.text, interval, boolean, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.regclass,
     boolean)
 IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
    'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
@@ -46,8 +48,8 @@ IS 'Creates a counter over a source and the view of its releases, and charges th
    'together are epsilon-DP for neighbors that differ in all rows of one person or, where the '
    'budget renews, in those of one of the person''s own windows. At most per_person events of a '
    'person count there; per_person is required, but for persons. It counts events, persons, the '
-   'sum or the average of a column clamped to lower .. upper, or the share of events for which a '
-   'column is true. Its groups are public, an array or the values of a column of a table, which is '
+   'sum or the average of a column clamped to lower .. upper, the share of events for which a '
+   'column is true, or the events in bins of a column, whose lower ends are public. Its groups are public, an array or the values of a column of a table, which is '
    'read once, as the caller; rows of all others count in a group that others names, or not at '
    'all. '
    'With continues it begins where another counter of the caller''s has come to, which ends: each '

@@ -48,6 +48,7 @@ SELECT f.counter,
             THEN s.lower END AS lower,
        CASE WHEN s.measure OPERATOR(pg_catalog.=) ANY ('{sum,avg}'::pg_catalog.text[])
             THEN s.upper END AS upper,
+       s.bins,
        s.per_person::pg_catalog.int4 AS per_person,
        (SELECT r.per FROM dp_counter_private.budget_entries AS e
                           JOIN dp_counter_private.budgets AS b
@@ -159,6 +160,7 @@ CREATE FUNCTION dp_counter_changes(
     until timestamp DEFAULT NULL,
     OUT period timestamp,
     OUT group_value pg_catalog.text,
+    OUT bin bigint,
     OUT step bigint,
     OUT count bigint,
     OUT sum bigint,
@@ -174,11 +176,40 @@ SET enable_indexscan = off
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
 COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, timestamp, timestamp)
-IS 'Returns for the steps and groups of a counter the events of the last lag periods, with the '
+IS 'Returns for the steps, groups and bins of a counter the events of the last lag periods, with the '
    'standard deviation and the 95 % interval of that difference. Steps before lag, which have '
    'fewer periods behind them, are left out; since and until choose the steps whose period begins '
    'from since to before until. period is local to the time zone of the source. It reads only '
    'releases, so it costs no privacy.';
+
+CREATE FUNCTION dp_counter_quantiles(
+    counter pg_catalog.regclass,
+    fractions numeric[],
+    lag bigint DEFAULT 1,
+    since timestamp DEFAULT NULL,
+    until timestamp DEFAULT NULL,
+    OUT period timestamp,
+    OUT group_value pg_catalog.text,
+    OUT step bigint,
+    OUT fraction numeric,
+    OUT quantile double precision,
+    OUT low bigint,
+    OUT high bigint
+)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000
+SET search_path = pg_catalog, pg_temp
+SET enable_indexscan = off
+AS 'MODULE_PATHNAME', 'dp_counter_quantiles';
+
+COMMENT ON FUNCTION dp_counter_quantiles(
+    pg_catalog.regclass, numeric[], bigint, timestamp, timestamp)
+IS 'Returns for the steps and groups of a counter with a histogram quantiles of the events of the '
+   'last lag periods. low is the lower end of the first bin where a quantile can be, and high the '
+   'upper end of the last one, with 95 % probability, from the exact distribution of the noise; NULL '
+   'in the first and in the last bin, which have no such end. Within its bin a quantile is '
+   'interpolated. Steps, since and until are as in dp_counter_changes. It reads only releases, so it '
+   'costs no privacy.';
 
 -- The planner expects dp_counters to be long, and would compile for a second what takes 5 ms.
 CREATE FUNCTION dp_counter_plan(

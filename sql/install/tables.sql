@@ -141,8 +141,8 @@ REVOKE ALL ON TABLE dp_counter_private.events FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.events
 IS 'dp_counter: true numbers of recorded events of each event counter';
 
--- stream is the number of the group. Of an average, count and below are its two numbers (measure.hpp)
--- and the interval is that of count / (count + below).
+-- stream is the number of the group, bin that of a histogram's bin, else 0. Of an average, count and
+-- below are its two numbers (measure.hpp) and the interval is that of count / (count + below).
 --
 -- Releases become public when their step is published, by an update of one row. But xmin would show
 -- the number of transactions, and so of recordings, between two of them: roles read a view without
@@ -152,6 +152,7 @@ CREATE TABLE dp_counter_private.releases (
     number      pg_catalog.int8 NOT NULL,
     step        pg_catalog.int8 NOT NULL,
     stream      pg_catalog.int4 NOT NULL,
+    bin         pg_catalog.int4 NOT NULL,
     period      pg_catalog.timestamptz,
     released_at pg_catalog.timestamptz NOT NULL,
     count       pg_catalog.int8 NOT NULL,
@@ -161,13 +162,14 @@ CREATE TABLE dp_counter_private.releases (
     below       pg_catalog.int8,
     share_low   pg_catalog.float8,
     share_high  pg_catalog.float8,
-    PRIMARY KEY (number, step, stream)
+    PRIMARY KEY (number, step, stream, bin)
 ) USING heap;
 
 ALTER TABLE dp_counter_private.releases
     ALTER COLUMN number SET STATISTICS 0,
     ALTER COLUMN step SET STATISTICS 0,
     ALTER COLUMN stream SET STATISTICS 0,
+    ALTER COLUMN bin SET STATISTICS 0,
     ALTER COLUMN period SET STATISTICS 0,
     ALTER COLUMN released_at SET STATISTICS 0,
     ALTER COLUMN count SET STATISTICS 0,
@@ -220,7 +222,7 @@ IS 'Internal: the name of a group, for the views of counters. A query reads all 
    'once.';
 
 CREATE VIEW dp_counter_private.published WITH (security_barrier) AS
-SELECT r.number, r.stream, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high,
+SELECT r.number, r.stream, r.bin, r.period, r.step, r.released_at, r.count, r.stddev, r.low, r.high,
        r.below, r.share_low, r.share_high,
        dp_counter_private.group_name(r.number, r.stream) AS name
 FROM dp_counter_private.releases AS r, dp_counter_private.publications AS p, (SELECT) AS one
@@ -403,6 +405,7 @@ CREATE TABLE dp_counter_private.source_counters (
     value      pg_catalog.int2,
     lower      pg_catalog.int8 NOT NULL,
     upper      pg_catalog.int8 NOT NULL,
+    bins       pg_catalog.int8[],
     per_person pg_catalog.int8,
     by         pg_catalog.int2,
     groups     pg_catalog.int4,

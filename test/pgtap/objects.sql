@@ -62,7 +62,7 @@ SELECT set_eq(
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_budget_left(regclass, timestamp without time zone, timestamp without time zone)', 'f', 'numeric'),
-        ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, text, text, text, bigint, bigint, text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
@@ -73,6 +73,7 @@ SELECT set_eq(
         ('dp_source_suggest(regclass, text, numeric, double precision, interval, text, text, text, integer, integer, timestamp without time zone, timestamp without time zone)', 'p', 'void'),
         ('dp_source_groups(regclass, text, numeric, text, integer, text, timestamp without time zone, timestamp without time zone, regclass, text)', 'p', 'void'),
         ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)', 'f', 'record'),
+        ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)', 'f', 'record'),
         ('dp_counter_record(regclass, integer)', 'f', 'void'),
         ('dp_counter_record()', 'f', 'trigger'),
         ('dp_counter_add_groups(regclass, text[], regclass, text)', 'f', 'void'),
@@ -128,7 +129,8 @@ SELECT is_empty('SELECT signature FROM functions WHERE (pronamespace = ''dp_coun
 SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid = oid WHERE aggtransfn::text !~ 'mistake' GROUP BY proname HAVING count(*) > 1 $$,
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
-SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
+SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)'),
+           ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

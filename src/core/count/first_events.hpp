@@ -13,7 +13,7 @@ namespace dp_counter {
 /// One of several events of a person at one time.
 struct Event {
     std::int64_t group; ///< its number
-    std::int64_t value; ///< clamped
+    std::int64_t value; ///< clamped; of a histogram the bin
     std::int64_t copy;  ///< 0, 1, ... of equal events
     std::uint64_t rank; ///< a keyed digest of all that is above, of the time and of the person
 };

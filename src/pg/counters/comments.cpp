@@ -31,6 +31,9 @@ void comment_on_counter(Oid counter, Numeric epsilon, const SourceDeclaration* s
                          TextDatumGetCString(source->groups[source->row.others - 1])));
         else if (source->row.by != InvalidAttrNumber)
             comment("Group, one of those that were declared");
+        if (source->row.measure.kind == MeasureKind::histogram)
+            comment("Lower end of the bin, which has the values from it on and below the next "
+                    "one; the first bin also has those below it");
     } else {
         guarantee = guarantee_of_events(epsilon);
     }

@@ -48,6 +48,8 @@ enum ArgumentIndex {
     kShare,
     kLower,
     kUpper,
+    kHistogram,
+    kBins,
     kBy,
     kGroups,
     kGroupsFrom,
@@ -66,7 +68,8 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
     return {args[kSource],
             args[kEvent],
-            {args[kPersons], args[kSum], args[kAvg], args[kShare], args[kLower], args[kUpper]},
+            {args[kPersons], args[kSum], args[kAvg], args[kShare], args[kLower], args[kUpper],
+             args[kHistogram], args[kBins]},
             args[kPerPerson],
             args[kBy],
             read_written_groups(args[kGroups], args[kGroupsFrom], args[kGroupsColumn]),

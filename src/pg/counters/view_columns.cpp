@@ -1,5 +1,9 @@
 #include "pg/counters/view_columns.hpp"
 
+extern "C" {
+#include "lib/stringinfo.h"
+}
+
 namespace dp_counter::pg {
 
 namespace {
@@ -29,6 +33,16 @@ const char* average(const Measure& measure, const char* extension) {
                     static_cast<long long>(measure.upper));
 }
 
+/// The lower end of the bin.
+const char* end_of_bin(std::span<const std::int64_t> bins) {
+    StringInfoData sql;
+    initStringInfo(&sql);
+    for (const std::int64_t end : bins)
+        appendStringInfo(&sql, "%s%lld", sql.len == 0 ? "('{" : ",", static_cast<long long>(end));
+    appendStringInfoString(&sql, "}'::pg_catalog.int8[])[bin]");
+    return sql.data;
+}
+
 } // namespace
 
 int view_columns(const SourceDeclaration* source, const char* extension, ViewColumn* columns) {
@@ -36,9 +50,11 @@ int view_columns(const SourceDeclaration* source, const char* extension, ViewCol
     const auto add = [&](const ViewColumn& column) { columns[count++] = column; };
     for (int i = 0; source != nullptr && i < source->column_count; ++i)
         add(source->columns[i]);
+    const MeasureKind kind = source != nullptr ? source->row.measure.kind : MeasureKind::count;
+    if (kind == MeasureKind::histogram)
+        add({"bin", "bigint", end_of_bin(source->row.measure.bins)});
     add(kStep);
     add(kReleasedAt);
-    const MeasureKind kind = source != nullptr ? source->row.measure.kind : MeasureKind::count;
     if (kind == MeasureKind::avg || kind == MeasureKind::share) {
         const Measure& measure = source->row.measure;
         add({name_of(kind), "double precision", average(measure, extension)});

@@ -96,7 +96,19 @@ private:
 
 /// The rows of the result. Trivial.
 struct Result {
-    enum Column { kPeriod, kGroup, kStep, kCount, kSum, kAvg, kStddev, kLow, kHigh, kColumns };
+    enum Column {
+        kPeriod,
+        kGroup,
+        kBin,
+        kStep,
+        kCount,
+        kSum,
+        kAvg,
+        kStddev,
+        kLow,
+        kHigh,
+        kColumns
+    };
 
     Tuplestorestate* rows;
     TupleDesc type;
@@ -109,19 +121,19 @@ struct Result {
     void put(std::int64_t step);
 
 private:
-    Datum name_of(std::int32_t group);
+    Datum group_name(std::int32_t group);
     void put_number(const MovingWindows::Window& window, std::int64_t step, Datum* values,
                     bool* nulls);
     void put_average(const MovingWindows::Window& window, std::int64_t step, Datum* values,
                      bool* nulls) const;
 };
 
-Datum Result::name_of(std::int32_t group) {
+Datum Result::group_name(std::int32_t group) {
     if (group >= named) {
         const Size bytes = static_cast<Size>(windows.groups()) * sizeof(Datum);
         groups = static_cast<Datum*>(groups != nullptr ? repalloc(groups, bytes) : palloc(bytes));
         for (; named < windows.groups(); ++named) {
-            const std::string& name = windows.name(named);
+            const std::string_view name = name_of(asked, windows.name(named)).group;
             groups[named] = PointerGetDatum(
                 cstring_to_text_with_len(name.data(), static_cast<int>(name.size())));
         }
@@ -184,7 +196,9 @@ void Result::put(std::int64_t step) {
         nulls[kPeriod] = !asked.has_source;
         nulls[kGroup] = !asked.has_group();
         if (asked.has_group())
-            values[kGroup] = name_of(group);
+            values[kGroup] = group_name(group);
+        nulls[kBin] = !asked.has_bins();
+        values[kBin] = Int64GetDatum(name_of(asked, windows.name(group)).bin);
         if (asked.is_average())
             put_average(*window, step, values, nulls);
         else

@@ -53,7 +53,8 @@ constexpr const char* kPlaces =
 const char* statement(bool is_cumulative, const char* extension) {
     return psprintf(
         "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
-        "ELSE '' END, line.periods, %s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
+        "WHEN c.measure = 'histogram' THEN ', of a bin' ELSE '' END, line.periods, "
+        "%s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
         "c.k, c.mechanism, c.sensitivity, line.since::int8), "
         "(SELECT max(upper(%s.dp_interval(0::int8, line.step + first, c.horizon, "
         "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "

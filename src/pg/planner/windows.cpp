@@ -1,11 +1,11 @@
 #include "pg/planner/windows.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <new>
+#include <cstring>
 #include <optional>
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/server/kept_in_context.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/counter_privileges.hpp"
@@ -36,40 +36,34 @@ std::int64_t steps_before(const Asked& asked, Timestamp time) {
     return before;
 }
 
-/// The releases of a range of steps: step, one, other, group. The columns of the counter's view
-/// (view_columns.hpp) are found by their places, since the owner may have given them other names.
+/// The releases of a range of steps: step, one, other, group, bin. The columns of the counter's
+/// view (view_columns.hpp) are found by their places, since the owner may have given them other
+/// names.
 SPIPlanPtr prepare_read(const Asked& asked) {
     LockRelationOid(asked.counter, AccessShareLock); // against other names
     check_exists(asked.counter);
     const auto name = [&](int column) {
         return quote_identifier(get_attname(asked.counter, static_cast<AttrNumber>(column), false));
     };
-    const int step = 1 + (asked.has_source ? 1 : 0) + (asked.has_group() ? 1 : 0); // after period
+    const int group = asked.has_source ? 2 : 1; // after period
+    const int bin = group + (asked.has_group() ? 1 : 0);
+    const int step = bin + (asked.has_bins() ? 1 : 0);
     const int measure = step + 2;
     // An average is followed by its interval and the count, and then by its numbers.
     const char* one = name(asked.is_average() ? measure + 4 : measure);
     const char* other = asked.is_average() ? name(measure + 5) : "0::pg_catalog.int8";
-    const char* group = asked.has_group() ? name(step - 1) : "NULL";
     Oid types[] = {INT8OID, INT8OID};
-    SPIPlanPtr plan = SPI_prepare(
-        psprintf("SELECT %s, %s, %s, (%s)::pg_catalog.text FROM %s WHERE %s "
-                 "OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<=) $2",
-                 name(step), one, other, group, quoted_name(asked.counter), name(step), name(step)),
-        lengthof(types), types);
+    SPIPlanPtr plan =
+        SPI_prepare(psprintf("SELECT %s, %s, %s, (%s)::pg_catalog.text, %s FROM %s WHERE %s "
+                             "OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<=) $2",
+                             name(step), one, other, asked.has_group() ? name(group) : "NULL",
+                             asked.has_bins() ? name(bin) : "0::pg_catalog.int8",
+                             quoted_name(asked.counter), name(step), name(step)),
+                    lengthof(types), types);
     if (plan == nullptr)
         elog(ERROR, "could not read counter %u: %s", asked.counter,
              SPI_result_code_string(SPI_result));
     return plan;
-}
-
-/// The windows, as long as a memory context.
-struct Kept {
-    MemoryContextCallback callback;
-    std::optional<MovingWindows> windows;
-};
-
-extern "C" void forget_windows(void* argument) {
-    std::destroy_at(static_cast<Kept*>(argument));
 }
 
 /// Where releases go.
@@ -80,20 +74,25 @@ struct Sink {
 };
 
 /// A row of the statement.
-void add(MovingWindows& windows, HeapTuple row, TupleDesc type, std::int64_t step) {
+void add(MovingWindows& windows, bool has_bins, HeapTuple row, TupleDesc type, std::int64_t step) {
     bool is_null = false;
     const auto number = [&](int column) {
         return DatumGetInt64(SPI_getbinval(row, type, column, &is_null));
     };
     const std::int64_t one = number(2);
     const std::int64_t other = number(3);
+    const std::int64_t bin = number(5);
     const Datum group = SPI_getbinval(row, type, 4, &is_null);
     text* name = is_null ? nullptr : DatumGetTextPP(group);
     run([&] {
         const std::string_view view =
             name == nullptr ? std::string_view()
                             : std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
-        windows.add(step, view, one, other);
+        if (!has_bins)
+            return windows.add(step, view, one, other);
+        static std::string full; // allocates once
+        full.assign(reinterpret_cast<const char*>(&bin), sizeof(bin)).append(view);
+        windows.add(step, full, one, other);
     });
     if (name != nullptr && PointerGetDatum(name) != group) // was detoasted
         pfree(name);
@@ -137,7 +136,7 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, const Sink& sink, std::int6
         std::uint64_t next = 0;
         for (std::int64_t step = from; step <= last; ++step) {
             for (; next < places[step - from]; ++next)
-                add(sink.windows, rows[next], table->tupdesc, step);
+                add(sink.windows, asked.has_bins(), rows[next], table->tupdesc, step);
             if (step >= asked.first)
                 sink.put(step, sink.context);
         }
@@ -150,6 +149,14 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, const Sink& sink, std::int6
 }
 
 } // namespace
+
+WindowName name_of(const Asked& asked, const std::string& name) {
+    if (!asked.has_bins())
+        return {name, 0};
+    WindowName result{std::string_view(name).substr(sizeof(result.bin)), 0};
+    std::memcpy(&result.bin, name.data(), sizeof(result.bin));
+    return result;
+}
 
 Asked read_asked(const Argument& counter, const Argument& lag, const Argument& since,
                  const Argument& until) {
@@ -179,13 +186,11 @@ Asked read_asked(const Argument& counter, const Argument& lag, const Argument& s
 }
 
 MovingWindows& windows_in(MemoryContext context, const Asked& asked) {
-    Kept* kept = new (MemoryContextAlloc(context, sizeof(Kept))) Kept{};
-    kept->callback.func = forget_windows;
-    kept->callback.arg = kept;
-    MemoryContextRegisterResetCallback(context, &kept->callback); // before there are any
-    run([&] { kept->windows.emplace(asked.lag, asked.row.cumulative, asked.last); });
-    return *kept->windows;
+    auto& windows = room_in<MovingWindows>(context);
+    run([&] { windows.emplace(asked.lag, asked.row.cumulative, asked.last); });
+    return *windows;
 }
+
 void read_windows(const Asked& asked, MovingWindows& windows,
                   void (*put)(std::int64_t step, void* context), void* context) {
     SPIPlanPtr plan = prepare_read(asked);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "core/count/moving_windows.hpp"
 #include "pg/calendar/periods.hpp"
@@ -30,11 +32,19 @@ struct Asked {
     }
     [[nodiscard]] bool is_average() const { return has_source && declared.measure.is_average(); }
     [[nodiscard]] bool has_group() const { return has_source && declared.by != InvalidAttrNumber; }
+    [[nodiscard]] bool has_bins() const { return has_source && !declared.measure.bins.empty(); }
     /// When a step's period begins; step 1 .. row.steps.
     [[nodiscard]] Timestamp beginning(std::int64_t step) const {
         return face_of_boundary({TIMESTAMPOID, "", declared.since, declared.every, {}}, step - 1);
     }
 };
+/// What windows have one of: a group or, in a histogram, a bin of a group, named by its lower end.
+struct WindowName {
+    std::string_view group;
+    std::int64_t bin;
+};
+[[nodiscard]] WindowName name_of(const Asked& asked, const std::string& name);
+
 /// Raises what is wrong with the arguments, and insufficient_privilege for who may not read the
 /// counter.
 [[nodiscard]] Asked read_asked(const Argument& counter, const Argument& lag, const Argument& since,

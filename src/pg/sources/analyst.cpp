@@ -36,8 +36,8 @@ bool may_declare(Oid source, const SourceArguments& arguments) {
         return true;
     const MeasureArguments& measure = arguments.measure;
     bool is_any_named = false;
-    for (const Argument& argument :
-         {arguments.event, arguments.by, measure.sum, measure.avg, measure.share}) {
+    for (const Argument& argument : {arguments.event, arguments.by, measure.sum, measure.avg,
+                                     measure.share, measure.histogram}) {
         if (argument.isnull)
             continue;
         is_any_named = true;
@@ -63,14 +63,19 @@ Timestamp years_before(Timestamp time, int count) {
 }
 
 /// Raises invalid_parameter_value if the cells are more than `most`.
-void check_cells(std::int64_t groups, std::int64_t periods, std::int64_t most, const char* which,
-                 const char* detail, const char* hint) {
-    if (periods > most / groups)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("groups times periods %s must be at most %lld, not %lld times %lld",
-                               which, static_cast<long long>(most), static_cast<long long>(groups),
-                               static_cast<long long>(periods)),
-                        errdetail("%s", detail), errhint("%s", hint)));
+void check_cells(const Measure& measure, std::int64_t groups, std::int64_t periods,
+                 std::int64_t most, const char* which, const char* detail, const char* hint) {
+    const auto bins = std::max<std::int64_t>(static_cast<std::int64_t>(measure.bins.size()), 1);
+    if (periods > most / (groups * bins))
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("groups times %speriods %s must be at most %lld, not %lld times "
+                        "%s%lld",
+                        bins > 1 ? "bins times " : "", which, static_cast<long long>(most),
+                        static_cast<long long>(groups),
+                        bins > 1 ? psprintf("%lld times ", static_cast<long long>(bins)) : "",
+                        static_cast<long long>(periods)),
+                 errdetail("%s", detail), errhint("%s", hint)));
 }
 
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
@@ -141,7 +146,8 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
         const std::int64_t count = periods_in(row.every, time);
         return horizon == kUnbounded ? count : std::min(count, horizon);
     };
-    check_cells(groups, periods(kMonth * MONTHS_PER_YEAR), limits.most_cells, "in a year",
+    check_cells(row.measure, groups, periods(kMonth * MONTHS_PER_YEAR), limits.most_cells,
+                "in a year",
                 psprintf("It is the most that budget \"%s\" allows an analyst's counter.", budget),
                 "Use longer periods or fewer groups.");
     if (row.since < years_before(now, kMostYears))
@@ -149,7 +155,7 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
                         errmsg("since must be at most %d years ago, not \"%s\"", kMostYears,
                                DatumGetCString(DirectFunctionCall1(
                                    timestamp_out, TimestampGetDatum(row.since))))));
-    check_cells(groups, periods(std::max<std::int64_t>(now - row.since, 0)),
+    check_cells(row.measure, groups, periods(std::max<std::int64_t>(now - row.since, 0)),
                 kMostYearsOfCells * limits.most_cells, "until now",
                 psprintf("It is %d times the most that budget \"%s\" allows for a year.",
                          kMostYearsOfCells, budget),

@@ -90,6 +90,7 @@ void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added) 
     const Groups groups = join_groups(before, written, OidIsValid(added.table));
     const std::int32_t count = groups.count - before.count;
     check_number_of_groups(groups.count);
+    check_number_of_bins(declared.measure, groups.count);
     const Datum* names = names_of(groups);
     if (type_is_enum(type)) {
         replace_groups(counter, before, groups);

@@ -69,6 +69,10 @@ struct Collector {
         if (group < 0)
             group = declared->others;
         int128* cell = &cells[(step * groups.count + group - 1) * measure.streams()];
+        if (measure.kind == MeasureKind::histogram) {
+            ++cell[value];
+            return;
+        }
         if (!measure.is_average()) {
             *cell += value;
             return;
@@ -155,6 +159,12 @@ std::int64_t group_of(const Collector& collector, Datum value) {
     return digest | std::numeric_limits<std::int64_t>::min();
 }
 
+/// Of a histogram the bin.
+std::int64_t counted_value(const Measure& measure, std::int64_t value) {
+    return measure.kind == MeasureKind::histogram ? measure.bin_of(value)
+                                                  : std::clamp(value, measure.lower, measure.upper);
+}
+
 void add_event(const SourceEvent& event, void* context) {
     auto& collector = *static_cast<Collector*>(context);
     const std::int64_t group = group_of(collector, event.group);
@@ -162,8 +172,8 @@ void add_event(const SourceEvent& event, void* context) {
         return; // before the bound, of which it uses nothing
     const std::int64_t value =
         OidIsValid(collector.value_type)
-            ? std::clamp(measured_value(collector.value_type, event.value),
-                         collector.declared->measure.lower, collector.declared->measure.upper)
+            ? counted_value(collector.declared->measure,
+                            measured_value(collector.value_type, event.value))
             : 1;
     const Timestamp time = read_time(*collector.schedule, event.at);
     const std::int64_t window =
@@ -282,7 +292,8 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, declared.measure.streams(),
                           collector.cells, least_of(declared.measure), due.shown, called,
-                          collector.groups.dropped});
+                          collector.groups.dropped,
+                          declared.measure.kind == MeasureKind::histogram});
     mark_ended(counter, due.ended,
                digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days),
                remembered_of(declared, source));

@@ -209,6 +209,17 @@ void notice_useless_bound(const SourceDeclaration& declaration, std::int64_t hor
                          errhint("Leave per_person out.")));
 }
 
+bool read_cumulative(const Argument& argument, const SourceDeclaration& declaration) {
+    if (declaration.row.measure.kind != MeasureKind::histogram)
+        return argument.isnull ? declaration.unit.per_days == 0 : DatumGetBool(argument.value);
+    if (!argument.isnull && DatumGetBool(argument.value))
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("histogram requires cumulative => false"),
+                        errhint("Leave cumulative out. dp_counter_changes and dp_counter_quantiles "
+                                "add up periods.")));
+    return false;
+}
+
 } // namespace
 
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
@@ -237,6 +248,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
     declaration.column_count = 1;
     read_by(arguments, declaration);
+    check_number_of_bins(row.measure, declaration.streams);
     declaration.streams *= row.measure.streams();
     row.key = new_tally_key(CurrentMemoryContext);
     row.remembered = remembered_of(row, declaration.source);
@@ -246,8 +258,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     declaration.unit = unit_of_source(declaration.source);
     row.offsets =
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
-    declaration.cumulative = arguments.cumulative.isnull ? declaration.unit.per_days == 0
-                                                         : DatumGetBool(arguments.cumulative.value);
+    declaration.cumulative = read_cumulative(arguments.cumulative, declaration);
     const double epsilon = mechanism_epsilon(read_decimal_epsilon(arguments.epsilon));
     set_noise(declaration, periods, epsilon);
     if (row.measure.kind == MeasureKind::persons && row.per_person != 0)

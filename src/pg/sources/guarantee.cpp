@@ -133,6 +133,8 @@ void append_bound(StringInfo text, const Promise& promise) {
         appendStringInfo(text, ", each as a number from %lld to %lld,",
                          static_cast<long long>(row.measure.lower),
                          static_cast<long long>(row.measure.upper));
+    if (row.measure.kind == MeasureKind::histogram)
+        appendStringInfo(text, ", each in one of %d bins,", row.measure.streams());
     char since[MAXDATELEN + 1]; // whatever the session's style is
     JsonEncodeDateTime(since, TimestampGetDatum(row.since), TIMESTAMPOID, nullptr);
     *std::strchr(since, 'T') = ' ';
@@ -188,6 +190,7 @@ void append_words(StringInfo text, const Promise& promise) {
 char* opening(const Promise& promise) {
     const MeasureKind kind = promise.row->measure.kind;
     const char* what = kind == MeasureKind::sum            ? "Sums"
+                       : kind == MeasureKind::histogram    ? "Histograms"
                        : promise.row->measure.is_average() ? "Averages"
                                                            : "Counts";
     const char* released =
@@ -250,9 +253,12 @@ void restate_guarantees(Oid source, const SourceRow& row) {
 
 ColumnTexts column_texts(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
-    constexpr const char* kWhat[] = {"Events", "Persons", "Sum over the events",
+    constexpr const char* kWhat[] = {"Events",
+                                     "Persons",
+                                     "Sum over the events",
                                      "Average over the events",
-                                     "Share of the events for which the column is true, of those"};
+                                     "Share of the events for which the column is true, of those",
+                                     "Events in this bin"};
     const bool is_persons = row.measure.kind == MeasureKind::persons;
     const char* when = !promise.cumulative ? "the period"
                        : is_persons        ? "each period, added up over all periods so far"

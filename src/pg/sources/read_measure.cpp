@@ -1,6 +1,7 @@
 #include "pg/sources/read_measure.hpp"
 
 #include "pg/persons/columns.hpp"
+#include "pg/persons/groups.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -11,6 +12,9 @@ namespace dp_counter::pg {
 
 namespace {
 
+constexpr const char* kBinsHint =
+    "They are the lower ends of the bins, rising: '{0,10,20}'. The first bin also has the values "
+    "below it, and the last one those above.";
 constexpr const char* kClamped = "Values are clamped to the range from lower (0 unless given) to "
                                  "upper: the noise covers the most that an event can add.";
 
@@ -28,6 +32,7 @@ MeasureKind kind_of(const MeasureArguments& arguments) {
         {MeasureKind::sum, !arguments.sum.isnull},
         {MeasureKind::avg, !arguments.avg.isnull},
         {MeasureKind::share, !arguments.share.isnull},
+        {MeasureKind::histogram, !arguments.histogram.isnull},
     };
     MeasureKind named = MeasureKind::count;
     for (const auto& [kind, is_named] : kinds) {
@@ -67,7 +72,56 @@ void check_range(const Measure& measure) {
                         errhint("%s", kClamped)));
 }
 
+std::span<const std::int64_t> read_bins(const Argument& argument) {
+    if (argument.isnull)
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("histogram requires bins"),
+                        errhint("%s", kBinsHint)));
+    Datum* ends = nullptr;
+    bool* nulls = nullptr;
+    int count = 0;
+    deconstruct_array(DatumGetArrayTypeP(argument.value), INT8OID, sizeof(std::int64_t),
+                      FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &ends, &nulls, &count);
+    if (count < 2 || count > kMostBins)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("bins must be 2 to %d, not %d", kMostBins, count),
+                        errhint("%s", kBinsHint)));
+    auto* bins =
+        static_cast<std::int64_t*>(palloc(static_cast<Size>(count) * sizeof(std::int64_t)));
+    for (int i = 0; i < count; ++i) {
+        check_not_null({ends[i], nulls[i]}, "bins", kBinsHint);
+        bins[i] = DatumGetInt64(ends[i]);
+        if (i > 0 && bins[i] <= bins[i - 1])
+            ereport(ERROR,
+                    (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                     errmsg("bins must rise, but %lld comes after %lld",
+                            static_cast<long long>(bins[i]), static_cast<long long>(bins[i - 1])),
+                     errhint("%s", kBinsHint)));
+    }
+    return {bins, static_cast<std::size_t>(count)};
+}
+
+const char* why_not_clamped(MeasureKind kind) {
+    switch (kind) {
+    case MeasureKind::share:
+        return "A share is of events for which the column is true or false.";
+    case MeasureKind::histogram:
+        return "The first and the last bin also have the values below and above them.";
+    default:
+        return "Without sum, each event counts as 1.";
+    }
+}
+
 } // namespace
+
+void check_number_of_bins(const Measure& measure, std::int64_t groups) {
+    const auto bins = static_cast<std::int64_t>(measure.bins.size());
+    if (groups * bins > kMostGroups)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("groups times bins must be at most %d, not %lld times %lld", kMostGroups,
+                        static_cast<long long>(groups), static_cast<long long>(bins)),
+                 errhint("Use fewer groups or wider bins, or several counters.")));
+}
 
 AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argument) {
     const AttrNumber column = read_column(source, argument, name_of(kind));
@@ -92,9 +146,14 @@ Measure read_measure(Oid source, const MeasureArguments& arguments) {
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("%s requires sum or avg", arguments.upper.isnull ? "lower" : "upper"),
-                 errhint(kind == MeasureKind::share
-                             ? "A share is of events for which the column is true or false."
-                             : "Without sum, each event counts as 1.")));
+                 errhint("%s", why_not_clamped(kind))));
+    if (kind != MeasureKind::histogram && !arguments.bins.isnull)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("bins requires histogram"),
+                        errhint("It is the integer column whose values the bins divide.")));
+    if (kind == MeasureKind::histogram) {
+        measure.column = measured_column(source, kind, arguments.histogram);
+        measure.bins = read_bins(arguments.bins);
+    }
     if (kind == MeasureKind::share)
         measure.column = measured_column(source, kind, arguments.share);
     if (!is_clamped)

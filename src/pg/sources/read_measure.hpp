@@ -7,20 +7,26 @@
 
 namespace dp_counter::pg {
 
+/// The greatest number of bins.
+inline constexpr int kMostBins = 4096;
+
 /// The greatest absolute value of lower and upper.
 inline constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
 
 /// Arguments as SQL passes them.
 struct MeasureArguments {
-    Argument persons, sum, avg, share, lower, upper;
+    Argument persons, sum, avg, share, lower, upper, histogram, bins;
 };
 
 /// Raises invalid_parameter_value for measures that exclude each other and for bounds out of range,
-/// null_value_not_allowed where a sum or an average has no upper bound, datatype_mismatch for a
-/// column of the wrong type, and undefined_column.
+/// null_value_not_allowed where a sum or an average has no upper bound or a histogram no bins,
+/// datatype_mismatch for a column of the wrong type, and undefined_column.
 [[nodiscard]] Measure read_measure(Oid source, const MeasureArguments& arguments);
 
-/// The column that a sum, an average or a share is of. Raises datatype_mismatch and
+/// Raises invalid_parameter_value for too many groups of a histogram.
+void check_number_of_bins(const Measure& measure, std::int64_t groups);
+
+/// The column that a sum, an average, a share or a histogram is of. Raises datatype_mismatch and
 /// undefined_column.
 [[nodiscard]] AttrNumber measured_column(Oid source, MeasureKind kind, const Argument& argument);
 

@@ -63,10 +63,12 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         AllocSetContextCreate(context, "dp_counter stream", ALLOCSET_DEFAULT_SIZES);
     const auto steps = static_cast<std::size_t>(counted.steps);
     const auto numbers = static_cast<std::size_t>(counted.numbers);
-    auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
-        context, numbers * steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    const bool is_average = numbers == 2 && !counted.has_bins;
+    auto* closed = static_cast<ClosedRelease*>(
+        MemoryContextAllocExtended(context, (is_average ? 2 : 1) * steps * sizeof(ClosedRelease),
+                                   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
     auto* averages = static_cast<ClosedAverage*>(MemoryContextAllocExtended(
-        context, (numbers - 1) * steps * sizeof(ClosedAverage), MCXT_ALLOC_HUGE));
+        context, (is_average ? steps : 0) * sizeof(ClosedAverage), MCXT_ALLOC_HUGE));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
     const TimestampTz released_at = std::max(counted.called, row.released_at);
     const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
@@ -87,7 +89,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         for (std::size_t s = 0; s < steps; ++s)
             totals[s] =
                 counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];
-        ClosedRelease* const of_number = closed + number * steps;
+        ClosedRelease* const of_number = is_average ? closed + number * steps : closed;
         if (row.cumulative)
             next = close_stream(stream_context, row, streams, stream, totals, counted.steps,
                                 of_number);
@@ -96,13 +98,15 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
                         of_number);
         else
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
-        if (number + 1 == numbers) {
-            for (std::size_t s = 0; numbers == 2 && s < steps; ++s)
+        if (is_average && number == 1)
+            for (std::size_t s = 0; s < steps; ++s)
                 averages[s] = average_of(unit, next, closed[s].release, closed[steps + s].release);
+        if (!is_average || number == 1)
             insert_releases(releases, row.number, released_at,
-                            {static_cast<std::int32_t>(cell / numbers) + 1, counted.steps, closed,
-                             numbers == 2 ? averages : nullptr, counted.periods, counted.least});
-        }
+                            {static_cast<std::int32_t>(cell / numbers) + 1,
+                             counted.has_bins ? static_cast<std::int32_t>(number) + 1 : 0,
+                             counted.steps, closed, is_average ? averages : nullptr,
+                             counted.periods, counted.least});
         MemoryContextReset(stream_context); // wipes the state
     }
     MemoryContextSwitchTo(caller);

@@ -22,7 +22,7 @@ enum class Closed {
 struct Counted {
     std::int64_t steps;
     std::int32_t groups;
-    std::int32_t numbers; ///< of each group: 2 of an average, else 1
+    std::int32_t numbers; ///< of each group: 2 of an average, the bins of a histogram, else 1
     /// Of step s = 0, 1, ..., group 1 + g and number n: cells[(s * groups + g) * numbers + n], in
     /// stream 1 + g * numbers + n.
     const int128* cells;
@@ -33,6 +33,7 @@ struct Counted {
     /// reading the rows took, and so how many there are.
     TimestampTz called;
     const bool* dropped = nullptr; ///< of group 1 + g: it is released no longer; null: none is
+    bool has_bins = false;         ///< a histogram: its numbers are released as bins
 };
 
 /// Closes counted.steps steps after row.steps, as part of the current transaction, and stores in

@@ -4,11 +4,16 @@
 
 #include "pg/tables/secret_tables.hpp"
 
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+}
+
 namespace dp_counter::pg {
 
 namespace {
 
-constexpr const char* kNames[] = {"count", "persons", "sum", "avg", "share"};
+constexpr const char* kNames[] = {"count", "persons", "sum", "avg", "share", "histogram"};
 
 } // namespace
 
@@ -21,6 +26,20 @@ MeasureKind measure_named(const char* name) {
         if (std::strcmp(kNames[i], name) == 0)
             return static_cast<MeasureKind>(i);
     raise_damaged("the counter's measure is damaged");
+}
+
+Datum array_of(std::span<const std::int64_t> bins) {
+    auto* values = static_cast<Datum*>(palloc(bins.size() * sizeof(Datum)));
+    std::transform(bins.begin(), bins.end(), values,
+                   [](std::int64_t end) { return Int64GetDatum(end); });
+    return PointerGetDatum(construct_array(values, static_cast<int>(bins.size()), INT8OID,
+                                           sizeof(std::int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+std::span<const std::int64_t> bins_in(Datum array) {
+    ArrayType* copy = DatumGetArrayTypePCopy(array);
+    return {reinterpret_cast<const std::int64_t*>(ARR_DATA_PTR(copy)),
+            static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(copy), ARR_DIMS(copy)))};
 }
 
 } // namespace dp_counter::pg

@@ -28,10 +28,12 @@ struct ClosedAverage {
     ShareInterval share;
 };
 
-/// Releases of one group. `averages` is null but for averages; `periods` holds the beginning of the
-/// period of each, and is null for a counter without periods. `least` is what no sum is below.
+/// Releases of one group, or of one bin of it, from 1; else `bin` is 0. `averages` is null but for
+/// averages; `periods` holds the beginning of the period of each, and is null for a counter without
+/// periods. `least` is what no sum is below.
 struct GroupReleases {
     std::int32_t group;
+    std::int32_t bin;
     std::int64_t count;
     const ClosedRelease* releases;
     const ClosedAverage* averages;

@@ -24,6 +24,7 @@ enum Column {
     kValue,
     kLower,
     kUpper,
+    kBins,
     kPerPerson,
     kBy,
     kGroups,
@@ -72,6 +73,8 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             row.event = column(kEvent);
             row.measure = {measure_named(TextDatumGetCString(values[kMeasure])), column(kValue),
                            DatumGetInt64(values[kLower]), DatumGetInt64(values[kUpper])};
+            if (!nulls[kBins])
+                row.measure.bins = bins_in(values[kBins]);
             row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
             row.by = column(kBy);
             row.groups = nulls[kGroups] ? 0 : DatumGetInt32(values[kGroups]);
@@ -104,6 +107,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
         return {number, Int16GetDatum(read), read == InvalidAttrNumber};
     };
     const bool is_first = row.old.number == 0;
+    const bool has_bins = !row.measure.bins.empty();
     insert_secret_row(kSourceCounters,
                       {{kNumber, Int64GetDatum(number_of_counter(counter))},
                        {kSource, ObjectIdGetDatum(row.source)},
@@ -112,6 +116,7 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        column(kValue, row.measure.column),
                        {kLower, Int64GetDatum(row.measure.lower)},
                        {kUpper, Int64GetDatum(row.measure.upper)},
+                       {kBins, has_bins ? array_of(row.measure.bins) : Datum{0}, !has_bins},
                        {kPerPerson, Int64GetDatum(row.per_person), row.per_person == 0},
                        column(kBy, row.by),
                        {kGroups, Int32GetDatum(row.groups), row.groups == 0},
