@@ -69,6 +69,7 @@ create('persons', 'by_at', q{every => '7 days', persons => true});
 create('so_far', 'by_local', q{every => '1 day', horizon => 100, per_person => 1});
 create('flu_share', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, share => 'flu'});
 create('mean_cents', 'by_day', q{every => '3 days', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'flu', groups => '{true,false}'});
+create('amounts', 'by_local', q{every => '1 day', per_person => 1, histogram => 'cents', bins => '{0,20,40,60,80}'});
 create('hidden', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'region', groups => '{nowhere}'});
 create('empty', 'by_day', q{every => '100 days', per_person => 1, cumulative => false});
 sql('CALL dp_tick(' . literal($_) . ')') for qw(by_at by_local by_day);
@@ -169,6 +170,9 @@ for my $case (
 	[ 'so_far', '', q{SELECT period + interval '1 day', 1, count, low, high FROM so_far}, 'events so far', 'end of the day' ],
 	[ 'flu_share', '', 'SELECT period, 1, share, low, high FROM flu_share', 'share of flu, each day', 'beginning of the day' ],
 	[ 'mean_cents', '', 'SELECT period, flu, avg, low, high FROM mean_cents', 'average of cents, each period of 3 days', 'beginning of the period of 3 days' ],
+	[ 'amounts', '', q{SELECT period, 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}')}, 'median of cents, each day', 'beginning of the day' ],
+	[ 'amounts', '-l 7', q{SELECT period + interval '1 day', 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}', 7)},
+	  'median of cents, last 7 periods', 'end of the day' ],
 	[ 'hidden', '', 'SELECT period, region, avg, low, high FROM hidden', 'average of cents, each day', 'beginning of the day' ],
 	[ 'er', '', q{SELECT released_at AT TIME ZONE 'UTC', 1, count, low, high FROM er}, 'events so far', 'released at, UTC' ],
 	[ 'visits_by_region', '-l 3', qq{SELECT $tokyo + interval '1 day', region, d.count, d.low, d.high FROM visits_by_region AS v JOIN dp_counter_changes('visits_by_region', 3) AS d USING (step) WHERE region = group_value},
