@@ -128,7 +128,8 @@ is($node->safe_psql('bare', 'SELECT count(*) FROM (SELECT step FROM visits_seen 
 	0, 'the views of a dump without counters stay empty');
 
 # --- groups of an enum whose labels have changed places and names since the last tick: the rows that are restored have them too;
-# groups that come from a table, and one that is added after the restore; an average, which has two numbers, and a sum below 0
+# groups that come from a table, and one that is added after the restore; an average, which has two numbers, a sum below 0, and a
+# histogram
 $node->safe_psql('postgres', 'CREATE DATABASE labels TEMPLATE template0');
 $node->safe_psql('labels', q{
 	CREATE EXTENSION dp_counter;
@@ -143,6 +144,8 @@ $node->safe_psql('labels', q{
 	SELECT dp_counter_create('by_place', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'place', groups_from => 'places', groups_column => 'name', others => 'elsewhere', per_person => 1);
 	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', avg => 'net', lower => -20, upper => 10, per_person => 1);
 	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', sum => 'net', lower => -20, upper => 10, per_person => 1);
+	SELECT dp_counter_create('net_bins', epsilon => 1e9, horizon => 2, source => 'visits_dp', every => '1 day', since => '2025-01-01', histogram => 'net', bins => '{-20,0,10}',
+	                         by => 'ward', groups => '{a,c,b}', per_person => 1);
 	UPDATE dp_counter_private.source_counters SET "grace" = now() AT TIME ZONE 'UTC' - (since + every);
 	CALL dp_tick('visits_dp');
 	CALL dp_source_contributions('visits_dp', 'contributions', 1e9, most => 2);
@@ -168,6 +171,10 @@ for my $database (qw(labels labels_restored))
 		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count, round(a.low::numeric, 9) = t.avg AND t.avg = round(a.avg::numeric, 9)
 		FROM average AS a JOIN nets AS n USING (step), LATERAL (SELECT sum(v), count(v), round(avg(v), 9) AS avg FROM visits, LATERAL (SELECT least(greatest(net, -20), 10)) AS c (v) WHERE at < date '2025-01-01' + step::int) AS t
 		ORDER BY step}), "1|0|0|0|t|0|t\n2|0|0|0|t|0|t", "$database: both numbers of an average go on, and a sum below 0");
+	is($node->safe_psql($database, q{
+		SELECT count(*), sum(n.count), sum(abs(n.count - (SELECT count(*) FROM visits WHERE at = date '2024-12-31' + n.step::int AND ward = n.ward
+			AND greatest(width_bucket(net, '{-20,0,10}'::integer[]), 1) = width_bucket(n.bin, '{-20,0,10}'::bigint[])))),
+		       (SELECT count(*) FROM dp_counter_quantiles('net_bins', '{0.5}', 2)) FROM net_bins AS n}), '18|333|0|3', "$database: a histogram goes on");
 }
 
 # --- rename and move

@@ -45,7 +45,7 @@ struct Measure {
         return std::upper_bound(bins.begin() + 1, bins.end(), value) - bins.begin() - 1;
     }
 
-    /// The most that an event can add, in l1: in a histogram, to one bin.
+    /// The most that an event can add, in l1.
     [[nodiscard]] std::int64_t largest() const {
         return is_average() ? upper - lower : std::max(lower < 0 ? -lower : lower, upper);
     }
