@@ -5,6 +5,7 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 }
 
@@ -76,28 +77,22 @@ std::span<const std::int64_t> read_bins(const Argument& argument) {
     if (argument.isnull)
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("histogram requires bins"),
                         errhint("%s", kBinsHint)));
-    Datum* ends = nullptr;
-    bool* nulls = nullptr;
-    int count = 0;
-    deconstruct_array(DatumGetArrayTypeP(argument.value), INT8OID, sizeof(std::int64_t),
-                      FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &ends, &nulls, &count);
-    if (count < 2 || count > kMostBins)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("bins must be 2 to %d, not %d", kMostBins, count),
-                        errhint("%s", kBinsHint)));
-    auto* bins =
-        static_cast<std::int64_t*>(palloc(static_cast<Size>(count) * sizeof(std::int64_t)));
-    for (int i = 0; i < count; ++i) {
-        check_not_null({ends[i], nulls[i]}, "bins", kBinsHint);
-        bins[i] = DatumGetInt64(ends[i]);
-        if (i > 0 && bins[i] <= bins[i - 1])
+    ArrayType* written = DatumGetArrayTypeP(argument.value);
+    check_not_null({0, array_contains_nulls(written)}, "bins", kBinsHint);
+    const std::span<const std::int64_t> bins = bins_in(argument.value);
+    if (bins.size() < 2 || bins.size() > kMostBins)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("bins must be 2 to %d, not %d", kMostBins, static_cast<int>(bins.size())),
+                 errhint("%s", kBinsHint)));
+    for (std::size_t i = 1; i < bins.size(); ++i)
+        if (bins[i] <= bins[i - 1])
             ereport(ERROR,
                     (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                      errmsg("bins must rise, but %lld comes after %lld",
                             static_cast<long long>(bins[i]), static_cast<long long>(bins[i - 1])),
                      errhint("%s", kBinsHint)));
-    }
-    return {bins, static_cast<std::size_t>(count)};
+    return bins;
 }
 
 const char* why_not_clamped(MeasureKind kind) {

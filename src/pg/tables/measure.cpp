@@ -33,11 +33,12 @@ Datum array_of(std::span<const std::int64_t> bins) {
     std::transform(bins.begin(), bins.end(), values,
                    [](std::int64_t end) { return Int64GetDatum(end); });
     return PointerGetDatum(construct_array(values, static_cast<int>(bins.size()), INT8OID,
-                                           sizeof(std::int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+                                           sizeof(std::int64_t),
+                                           sizeof(Datum) == sizeof(std::int64_t), TYPALIGN_DOUBLE));
 }
 
 std::span<const std::int64_t> bins_in(Datum array) {
-    ArrayType* copy = DatumGetArrayTypePCopy(array);
+    ArrayType* copy = DatumGetArrayTypePCopy(array); // without NULL it is plain numbers
     return {reinterpret_cast<const std::int64_t*>(ARR_DATA_PTR(copy)),
             static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(copy), ARR_DIMS(copy)))};
 }
