@@ -79,10 +79,30 @@ SET ROLE reattached_ana; SELECT dp_source_create('visits_dp', 'budget', 'patient
 SELECT count(source) AS taken FROM dp_counters;
 SELECT dp_source_drop('visits_dp');
 ALTER VIEW visits_dp OWNER TO CURRENT_USER; ALTER VIEW budget OWNER TO CURRENT_USER;
+-- a new name and schema change nothing. A counter knows the name of its last tick: one that was renamed since goes on under that
+CREATE SCHEMA elsewhere;
+SELECT load('patient, at, flu, cents, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
+ALTER VIEW visits_dp RENAME COLUMN flu TO fever; ALTER VIEW visits_dp RENAME TO moved_dp; ALTER VIEW moved_dp SET SCHEMA elsewhere;
+SELECT counter, source, event FROM dp_counters WHERE counter = 'flu'::regclass;
+DROP VIEW elsewhere.moved_dp CASCADE;
+CREATE VIEW elsewhere.moved_dp AS SELECT patient, at, flu AS fever, cents, ward FROM visits; SELECT dp_source_create('elsewhere.moved_dp', 'budget', 'patient', 'at', 'UTC');
+SELECT count(source) AS gone_on FROM dp_counters; SELECT dp_source_drop('elsewhere.moved_dp'); DROP VIEW elsewhere.moved_dp;
+CREATE VIEW visits_dp AS SELECT patient, at, flu, cents, ward FROM visits; SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
+SELECT counter, source, event FROM dp_counters WHERE counter = 'flu'::regclass;
+ALTER VIEW visits_dp RENAME COLUMN flu TO fever; ALTER VIEW visits_dp SET SCHEMA elsewhere;
+CALL until(31); CALL dp_tick();
+SET quote_all_identifiers = on; -- names are the same
+DROP VIEW elsewhere.visits_dp CASCADE;
+CREATE VIEW elsewhere.visits_dp AS SELECT patient, at, flu AS fever, cents, ward FROM visits; SELECT dp_source_create('elsewhere.visits_dp', 'budget', 'patient', 'at', 'UTC');
+RESET quote_all_identifiers;
+SELECT counter, source, event, steps FROM dp_counters WHERE counter = 'flu'::regclass;
+ALTER VIEW elsewhere.visits_dp RENAME COLUMN fever TO flu; ALTER VIEW elsewhere.visits_dp SET SCHEMA reattached;
+CALL until(32); CALL dp_tick();
+DROP SCHEMA elsewhere;
 -- integer may become bigint; and the zone may have another name
 SELECT load('patient::bigint, at, flu, cents, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'Etc/UTC');
 SELECT count(source) AS back FROM dp_counters;
-CALL until(31);
+CALL until(33);
 CALL dp_tick();
 SELECT (SELECT sum(count) FROM events) = t.events AS events, (SELECT sum(sum) FROM cents) = t.cents AS cents FROM truth() AS t;
 SELECT dp_counter_drop(counter) FROM dp_counters;

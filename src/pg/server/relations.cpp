@@ -1,5 +1,7 @@
 #include "pg/server/relations.hpp"
 
+#include "pg/server/plain_names.hpp"
+
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/objectaddress.h"
@@ -96,8 +98,12 @@ char* name_of_relation(Oid relation) {
 
 char* quoted_name(Oid relation) {
     check_exists(relation);
-    return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
-                                      get_rel_name(relation));
+    char* name = nullptr;
+    with_plain_names([&] {
+        name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
+                                          get_rel_name(relation));
+    });
+    return name;
 }
 
 const char* quoted_schema_of_function(Oid function) {

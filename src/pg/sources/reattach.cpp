@@ -6,6 +6,7 @@
 #include "pg/budgets/unit.hpp"
 #include "pg/calendar/time_zones.hpp"
 #include "pg/persons/columns.hpp"
+#include "pg/server/plain_names.hpp"
 #include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -129,19 +130,21 @@ Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source) {
         return format_type_be_qualified(column_type(counter.source, column));
     };
     const char* parts[kParts] = {};
-    parts[kView] = quoted_name(counter.source);
-    parts[kPerson] =
-        format_type_be_qualified(plain_type(column_type(counter.source, source.person)));
-    parts[kTime] = type(source.at);
     const auto add = [&](Part part, AttrNumber column) {
         if (column == InvalidAttrNumber)
             return;
         parts[part] = get_attname(counter.source, column, false);
         parts[part + 1] = type(column);
     };
-    add(kEvent, counter.event);
-    add(kValue, counter.measure.column);
-    add(kBy, counter.by);
+    with_plain_names([&] {
+        parts[kView] = quoted_name(counter.source);
+        parts[kPerson] =
+            format_type_be_qualified(plain_type(column_type(counter.source, source.person)));
+        parts[kTime] = type(source.at);
+        add(kEvent, counter.event);
+        add(kValue, counter.measure.column);
+        add(kBy, counter.by);
+    });
     Datum texts[kParts] = {};
     bool nulls[kParts] = {};
     for (int i = 0; i < kParts; ++i) {
