@@ -73,6 +73,8 @@ SELECT f.counter,
        s.grace,
        s.ended,
        c.ended_at,
+       (SELECT dp_counter_private.face(p.counter, p.number) FROM dp_counter_private.counters AS p
+        WHERE p.number OPERATOR(pg_catalog.=) s.continues) AS continues,
        n.next_due,
        n.periods_behind,
        CASE WHEN r.may_tick THEN c.last_failed END AS last_failed,
@@ -108,7 +110,8 @@ IS 'The counters whose views the current user may read or that it may tick, or a
    'one of groups that counts the rows of all others; bins are the lower ends of a histogram''s bins; '
    'since is local to time_zone; ended is the '
    'end of the last released period, and ended_at when '
-   'dp_counter_end ended the counter, NULL while it goes on. The next step may close at next_due, '
+   'dp_counter_end ended the counter, NULL while it goes on; continues is the counter that it '
+   'continues, unless that was dropped. The next step may close at next_due, '
    'and periods_behind periods may now; NULL where no further step can come or an event counter '
    'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
    'roles that may not tick the counter see NULL.';

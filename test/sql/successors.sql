@@ -31,7 +31,7 @@ CREATE FUNCTION truth(began date, s date, a integer, b integer, since date, unti
 SELECT dp_counter_create('old', 'visits_dp', 2e6, '1 day', '2024-02-01', per_person => 4);
 CALL until('2024-03-01');
 SELECT dp_counter_create('new', 'visits_dp', 3e6, '1 day', per_person => 7, continues => 'old');
-SELECT counter, steps, since::date, ended_at IS NOT NULL AS has_ended, next_due IS NULL AS not_due FROM dp_counters ORDER BY counter::text;
+SELECT counter, continues, steps, since::date, ended_at IS NOT NULL AS has_ended, next_due IS NULL AS not_due FROM dp_counters ORDER BY counter::text;
 SELECT * FROM charges ORDER BY begins_from NULLS FIRST, begins_before;
 SELECT budget, spent FROM dp_budgets WHERE budget = 'windows'::regclass;
 SELECT counter, has_persons, marks FROM tallies; -- as before: nobody was written
@@ -82,7 +82,9 @@ SELECT dp_counter_create('other', 'visits_dp', 1.0, '1 day', per_person => 3, bu
 -- what it takes over survives the old one, and is gone with it
 CREATE VIEW kept AS SELECT count(*) - 1 AS persons FROM dp_counter_private.tallies WHERE number = (SELECT continues FROM dp_counter_private.source_counters ORDER BY number DESC LIMIT 1);
 CREATE TABLE before AS SELECT persons FROM kept;
+SELECT counter, continues FROM dp_counters WHERE counter::text IN ('medium', 'small') ORDER BY counter::text;
 SELECT dp_counter_drop('small');
+SELECT counter, continues FROM dp_counters WHERE counter::text IN ('medium', 'small');
 SELECT persons > 0 AS has_persons, persons = (SELECT persons FROM before) AS all FROM kept;
 CALL until('2024-07-02');
 SELECT count(*), sum(count) < 60 AS has_bound FROM medium;
