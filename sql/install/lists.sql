@@ -156,6 +156,22 @@ IS 'The sources that the current user, or a role of which the user is a member, 
    'pg_monitor, and the number of counters of each. never_fails are the columns for which the owner '
    'vouches that evaluating them raises no error.';
 
+CREATE VIEW dp_source_history WITH (security_barrier) AS
+SELECT h.source, f.budget, h.owner, h.budget_owner, h.person, h.at, h.time_zone, h.vouched_for,
+       h.definition, h.role, h.session_role, h.booked_at
+FROM dp_counter_private.source_history AS h
+     LEFT JOIN dp_counter_private.budgets AS b ON b.number OPERATOR(pg_catalog.=) h.budget,
+     LATERAL dp_counter_private.face(b.budget, b.number) AS f (budget)
+WHERE pg_catalog.has_table_privilege(f.budget::pg_catalog.oid, 'SELECT')
+      OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
+
+COMMENT ON VIEW dp_source_history
+IS 'What each source of the budgets that the current user may read, or of all for members of '
+   'pg_monitor, was when it was declared, and when a tick or a report found it changed: who owned the '
+   'view and the budget, which columns are the person and the time, the time zone, what the owner '
+   'vouched for, the query of the view, and by whom and when this was booked. Rows are never changed '
+   'or deleted. budget is NULL if it was dropped.';
+
 -- The planner has no statistics of releases, and would read many of them one by one by the index.
 CREATE FUNCTION dp_counter_changes(
     counter pg_catalog.regclass,

@@ -17,4 +17,4 @@ DROP FUNCTION dp_counter_private.reset_privileges();
 REVOKE ALL ON FUNCTION dp_counter_private.kept_in_dumps() FROM PUBLIC;
 
 GRANT SELECT ON dp_counter_private.published, dp_counter_private.spendings,
-                dp_counters, dp_sources, dp_budgets TO PUBLIC;
+                dp_counters, dp_sources, dp_source_history, dp_budgets TO PUBLIC;

@@ -376,6 +376,32 @@ REVOKE ALL ON TABLE dp_counter_private.sources FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.sources
 IS 'dp_counter: the sources, and which of their columns are the person and the time of a row';
 
+-- What a source was when it was declared or read, by names: evidence. budget is a number.
+CREATE TABLE dp_counter_private.source_history (
+    entry        pg_catalog.int8 PRIMARY KEY,
+    budget       pg_catalog.int8 NOT NULL,
+    source       pg_catalog.text NOT NULL,
+    owner        pg_catalog.text NOT NULL,
+    budget_owner pg_catalog.text,
+    person       pg_catalog.text NOT NULL,
+    at           pg_catalog.text NOT NULL,
+    time_zone    pg_catalog.text NOT NULL,
+    vouched_for  pg_catalog.text,
+    definition   pg_catalog.text NOT NULL,
+    role         pg_catalog.text NOT NULL,
+    session_role pg_catalog.text NOT NULL,
+    booked_at    pg_catalog.timestamptz NOT NULL
+) USING heap;
+
+CREATE INDEX source_history_budget_idx ON dp_counter_private.source_history (budget);
+
+ALTER TABLE dp_counter_private.source_history ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON TABLE dp_counter_private.source_history FROM PUBLIC;
+
+COMMENT ON TABLE dp_counter_private.source_history
+IS 'dp_counter: what each source was when it was declared or read: its owners, its columns, what its '
+   'owner vouched for, and the query of its view';
+
 -- Released numbers, but for who has no counter of the source. event is 0 for all rows.
 CREATE TABLE dp_counter_private.contributions (
     source      dp_counter_private.view_name NOT NULL,

@@ -68,7 +68,7 @@ SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE probin <> ''$libd
 SELECT set_eq('SELECT oid::regclass::text, relkind::text FROM relations',
               $$ VALUES ('dp_counter_private.budgets', 'r'), ('dp_counter_private.dropped_budgets', 'r'), ('dp_counter_private.budget_entries', 'r'), ('dp_counter_private.window_key', 'r'), ('dp_counter_private.spendings', 'v'),
                         ('dp_budgets', 'v'), ('dp_counter_private.counters', 'r'), ('dp_counter_private.events', 'r'), ('dp_counter_private.streams', 'r'), ('dp_counter_private.groups', 'r'), ('dp_counter_private.sources', 'r'), ('dp_counter_private.contributions', 'r'), ('dp_counter_private.source_counters', 'r'),
-                        ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
+                        ('dp_counter_private.tallies', 'r'), ('dp_sources', 'v'), ('dp_source_history', 'v'), ('dp_counter_private.source_history', 'r'), ('dp_counter_private.publications', 'r'), ('dp_counter_private.releases', 'r'),
                         ('dp_counter_private.counters_number_seq', 'S'), ('dp_counter_private.published', 'v'), ('dp_counters', 'v') $$,
               'tables, a sequence and views');
 SELECT is_empty('SELECT relname FROM relations WHERE relowner <> (SELECT extowner FROM pg_extension WHERE extname = ''dp_counter'')',
@@ -81,7 +81,7 @@ SELECT is_empty('SELECT polname FROM pg_policy WHERE polrelid IN (SELECT oid FRO
 SELECT is_empty($$ SELECT nspname FROM pg_namespace WHERE nspname = 'dp_counter_private'
                    AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee <> nspowner) $$, 'nobody else may use the schema');
 SELECT bag_eq($$ SELECT relname, grantee, privilege_type FROM relations, aclexplode(relacl) WHERE relkind = 'v' AND grantee <> relowner $$,
-              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('dp_budgets', 0, 'SELECT'), ('dp_sources', 0, 'SELECT'), ('published', 0, 'SELECT'), ('spendings', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
+              $$ VALUES ('dp_counters'::name, 0::oid, 'SELECT'), ('dp_budgets', 0, 'SELECT'), ('dp_sources', 0, 'SELECT'), ('dp_source_history', 0, 'SELECT'), ('published', 0, 'SELECT'), ('spendings', 0, 'SELECT') $$, 'PUBLIC may read the views, and no more');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND reloptions::text IS DISTINCT FROM '{security_barrier=true}' $$, 'which are security barriers');
 SELECT is_empty($$ SELECT relname FROM relations WHERE relkind = 'v' AND pg_relation_is_updatable(oid, true) <> 0 $$, 'and not updatable');
 SELECT set_eq($$ SELECT c.relname FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class

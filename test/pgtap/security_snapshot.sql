@@ -101,6 +101,8 @@ SELECT set_eq(
         ('table', 'dp_counter_private.source_counters', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('table', 'dp_counter_private.tallies', 'row security fillfactor=90 acl owner=delete,insert,references,select,trigger,truncate,update'),
         ('view', 'public.dp_sources', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
+        ('table', 'dp_counter_private.source_history', 'row security acl owner=delete,insert,references,select,trigger,truncate,update'),
+        ('view', 'public.dp_source_history', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
         ('view', 'public.dp_budgets', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select'),
         ('view', 'public.dp_counters', 'security_barrier=true acl owner=delete,insert,references,select,trigger,truncate,update public=select') $$,
     'owner, privileges, volatility, parallel mark and settings of every object');

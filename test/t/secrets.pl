@@ -59,7 +59,7 @@ like(try_as('clinic', "SELECT dp_counter_record('er.visits')"), qr/"visits" is n
 # --- the secret tables
 for my $user (qw(clinic reader recorder ticker stranger))
 {
-	for my $table (qw(counters streams groups events releases publications published sources source_counters tallies budgets dropped_budgets budget_entries window_key))
+	for my $table (qw(counters streams groups events releases publications published sources source_counters tallies budgets dropped_budgets budget_entries source_history window_key))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
 			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",
@@ -102,7 +102,7 @@ is($node->safe_psql('postgres', 'SELECT counter::text, epsilon, horizon, steps, 
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = 'dp_counters'::regclass AND attnum > 0}),
-	'counter epsilon sensitivity horizon steps steps_left mechanism k cumulative stddev released_at source event measure value lower upper bins per_person per by groups others every since time_zone grace ended ended_at next_due periods_behind last_failed last_sqlstate', 'and there are no others');
+	'counter epsilon sensitivity horizon steps steps_left mechanism k cumulative stddev released_at source event measure value lower upper bins per_person per by groups others every since time_zone grace ended ended_at continues next_due periods_behind last_failed last_sqlstate', 'and there are no others');
 
 # --- statistics: a reader watches everything that he may while events arrive
 my $flush = 'SELECT pg_stat_force_next_flush();';

@@ -17,6 +17,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/read_measure.hpp"
+#include "pg/sources/source_history.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/worker/call.hpp"
 #include "pg/worker/progress.hpp"
@@ -205,6 +206,7 @@ void make_report(const ReportRequest& request, const char* purpose,
     check_owner(request.source);
     report.unit = unit_of_budget(row.budget);
     check_contains_units(report);
+    book_source(request.source, row);
     const bool is_kept_stored = make(report);
     PopActiveSnapshot();
     next_transaction();

@@ -26,6 +26,7 @@
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
+#include "pg/sources/source_history.hpp"
 #include "pg/steps/closing.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -287,6 +288,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         static_cast<std::size_t>(due.count) * static_cast<std::size_t>(collector.groups.count) *
             static_cast<std::size_t>(declared.measure.streams()) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
+    book_source(declared.source, source);
     without_statistics([&] { count_rows(collector, source, row.number, row.steps == 0); });
     show_phase("drawing noise");
     close_streams(counter, row,

@@ -11,6 +11,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/reattach.hpp"
+#include "pg/sources/source_history.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 #include "pg/vetting/person_wise.hpp"
@@ -192,6 +193,7 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
     if (renames)
         check_same_offsets(source, existing, row.time_zone);
     update_source(source, sum);
+    book_source(source, sum);
     restate_guarantees(source, sum);
     if (has_own_comment(source))
         comment_on_source(source, sum);
@@ -238,6 +240,7 @@ DP_FUNCTION(dp_source_create) {
     take_source_types(budget, plain_type(column_type(source, row.person)),
                       column_type(source, row.at));
     insert_source(source, row);
+    book_source(source, row);
     forget_lost_sources();
     reattach_counters(source, row);
     restate_guarantees(source, row);

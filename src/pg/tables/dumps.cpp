@@ -39,6 +39,7 @@ constexpr Dumped kDumped[] = {
     {"budgets"},
     {"dropped_budgets"},
     {"budget_entries"},
+    {"source_history"},
     {"window_key"},
 };
 

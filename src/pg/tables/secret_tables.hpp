@@ -35,6 +35,7 @@ inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
 inline constexpr SecretTable kSources{"sources", "sources_source_idx"};
 inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
+inline constexpr SecretTable kSourceHistory{"source_history", "source_history_budget_idx"};
 inline constexpr SecretTable kContributions{"contributions",
                                             "contributions_source_event_bound_idx"};
 inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
