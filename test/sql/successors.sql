@@ -181,6 +181,21 @@ RESET ROLE;
 SELECT count(*) FROM dp_counters WHERE counter = to_regclass('x');
 SELECT count(*) FROM windows WHERE purpose ~ 'x$';
 
+-- one whose successor was dropped can be continued, or forgets its persons
+SELECT dp_counter_create('last', 'visits_dp', 1e6, '1 day', per_person => 3, continues => 'failing');
+SELECT dp_counter_end('failing');
+SELECT dp_counter_drop('last');
+CREATE TABLE ended AS SELECT ended_at FROM dp_counters WHERE counter = 'failing'::regclass;
+SELECT counter, has_persons, marks FROM tallies WHERE counter = 'failing'::regclass;
+BEGIN;
+SELECT dp_counter_end('failing');
+SELECT count(*) FROM tallies WHERE counter = 'failing'::regclass;
+SELECT ended_at = (SELECT ended_at FROM ended) AS is_unchanged FROM dp_counters WHERE counter = 'failing'::regclass;
+SAVEPOINT s;
+SELECT dp_counter_create('x', 'visits_dp', 1e6, '1 day', per_person => 1, continues => 'failing');
+ROLLBACK TO s;
+SELECT dp_counter_end('failing');
+ROLLBACK;
 -- all at once
 \set VERBOSITY terse
 SELECT dp_counter_create('last', 'visits_dp', 1e6, '1 day', per_person => 3, continues => 'failing');

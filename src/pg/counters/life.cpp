@@ -32,14 +32,25 @@ Oid read_own_counter(FunctionCallInfo fcinfo, const char* call) {
     return counter;
 }
 
-CounterRow open_counter(Oid counter, LOCKMODE mode) {
+void lock_own_counter(Oid counter, LOCKMODE mode) {
     LockRelationOid(counter, mode);
     check_counter_owner(counter);
     lock_counter(counter);
     check_owner(counter);
+}
+
+CounterRow open_counter(Oid counter, LOCKMODE mode) {
+    lock_own_counter(counter, mode);
     CounterRow row;
     read_running_counter(counter, row);
     return row;
+}
+
+/// Whether it has ended, and has its tallies: what was to continue it was dropped.
+bool waits_to_be_continued(Oid counter, CounterRow& row) {
+    SourceCounterRow declared;
+    return read_counter(counter, row) && row.has_ended && read_source_counter(counter, declared) &&
+           has_tally_key(declared);
 }
 
 /// Locks one over a source against all others, in the order of a tick.
@@ -64,7 +75,13 @@ void check_released(Oid counter, const CounterRow& row) {
 DP_FUNCTION(dp_counter_end) {
     using namespace dp_counter::pg;
     const Oid counter = read_own_counter(fcinfo, "dp_counter_end()");
-    const CounterRow row = open_counter(counter, AccessExclusiveLock);
+    lock_own_counter(counter, AccessExclusiveLock);
+    CounterRow row;
+    if (waits_to_be_continued(counter, row)) {
+        forget_tallies(counter, row.number);
+        PG_RETURN_VOID();
+    }
+    read_running_counter(counter, row);
     check_released(counter, row);
     delete_streams(row.number);
     if (has_source(counter))

@@ -100,10 +100,14 @@ bool find_open_period(Oid counter, const CounterRow& row, TimestampTz now, OpenP
     return find_open_period(schedule, row.steps, row.horizon, declared.ended, now, period);
 }
 
+void forget_tallies(Oid counter, std::int64_t number) {
+    delete_tallies(number);
+    forget_tally_key(counter);
+}
+
 void end_source_counter(Oid counter, const CounterRow& row) {
     end_charge(counter, row);
-    delete_tallies(row.number);
-    forget_tally_key(counter);
+    forget_tallies(counter, row.number);
 }
 
 void drop_source_counter(Oid counter, const CounterRow& row, const char* name) {

@@ -41,7 +41,10 @@ void lock_source_of(Oid counter);
 /// one or, in a copy, which may lack steps, tomorrow.
 void end_charge(Oid counter, const CounterRow& row);
 
-/// The same of one that has closed a step, and deletes its tallies.
+/// Deletes its tallies, and their key.
+void forget_tallies(Oid counter, std::int64_t number);
+
+/// Both, of one that has closed a step.
 void end_source_counter(Oid counter, const CounterRow& row);
 
 /// Deletes the declaration and the tallies of a dropped counter, but those that it has not taken
