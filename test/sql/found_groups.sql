@@ -92,6 +92,15 @@ SELECT dp_counter_add_groups('series', groups_from => 'found', groups_column => 
 SELECT cardinality(groups) >= 3 AS added FROM dp_counters WHERE counter = 'series'::regclass;
 SELECT purpose, epsilon, since, until FROM life WHERE purpose ~ 'found_groups.found$';
 
+-- The threshold is that of the whole list, 9.2, whatever has data: of 990 groups of 7 persons some 55 reach it, and with a probability
+-- below 1e-50 more than 200. That of the 10 other groups would be 4.6, and 945 would.
+CREATE TABLE thousand AS SELECT g FROM generate_series(1, 1000) AS g;
+CREATE TABLE thin AS SELECT 10 * g + n AS person, date '2024-01-01' AS at, g FROM generate_series(1, 990) AS g, generate_series(1, 7) AS n;
+CREATE VIEW thin_dp AS SELECT * FROM thin;
+SELECT dp_source_create('thin_dp', 'life', 'person', 'at');
+CALL dp_source_groups('thin_dp', 'reaching', 1, 'g', 1, since => '2024-01-01', until => '2024-02-01', groups_from => 'thousand', groups_column => 'g');
+SELECT count(*) BETWEEN 10 AND 200 AS few FROM reaching;
+
 -- bad input
 CREATE TABLE charged AS SELECT budget, spent FROM dp_budgets;
 CREATE TABLE twice AS SELECT unnest('{a,a}'::text[]) AS code;
@@ -139,7 +148,7 @@ SELECT purpose, epsilon, to_regclass('stays') FROM life WHERE purpose ~ 'stays';
 DO $$
 BEGIN
     PERFORM dp_counter_drop('series');
-    PERFORM dp_source_drop(source) FROM dp_sources WHERE source::text ~ '^(visits|windows|popular|times)';
+    PERFORM dp_source_drop(source) FROM dp_sources WHERE source::text ~ '^(visits|windows|popular|thin|times)';
     PERFORM dp_budget_drop(b) FROM unnest('{life,year}'::regclass[]) AS b;
 END $$;
 DROP SCHEMA found_groups CASCADE;
