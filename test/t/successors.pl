@@ -1,9 +1,11 @@
-# Counters that continue one another, by random histories: one to four of them, with other bounds, epsilons, periods, events and
-# measures, gaps, and successors that are dropped before they read; while rows come late, move and go. An independent model, in Perl,
-# computes what each releases and what the budget books. And for pairs of histories that differ in all rows of one person in one own
-# window (or in a life): what the releases of all differ by costs no more than is booked for that window.
+# Counters that continue one another, by random histories: one to four of them, with other bounds, epsilons, periods, events and measures,
+# gaps, and successors that are dropped before they read; while rows come late, move and go. Their sources are renamed, moved between
+# schemas, dropped, made again with other columns and types, and replaced by others of the same persons; budgets are within budgets; the
+# server crashes during ticks, and a dump moves all to another database. An independent model, in Perl, computes what each releases and
+# what the budget books, and what was released stays as it was. And for pairs of histories that differ in all rows of one person in one
+# own window (or in a life): what the releases of all differ by costs no more than is booked for that window.
 #
-# SUCCESSOR_HISTORIES (60), each with SUCCESSOR_UNITS (5) pairs. SUCCESSOR_SEED repeats a run but for the key of the windows.
+# SUCCESSOR_HISTORIES (30), each with SUCCESSOR_UNITS (5) pairs. SUCCESSOR_SEED repeats a run but for the key of the windows.
 use strict;
 use warnings;
 use FindBin;
@@ -13,16 +15,18 @@ use Counters;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX qw(floor ceil);
+use Time::HiRes qw(usleep);
 use Test::More;
 
-my $histories = $ENV{SUCCESSOR_HISTORIES} // 60;
+my $histories = $ENV{SUCCESSOR_HISTORIES} // 30;
 my $units     = $ENV{SUCCESSOR_UNITS}     // 5;
 my $seed      = $ENV{SUCCESSOR_SEED}      // int(rand(1e6));
 srand $seed;
 note("SUCCESSOR_SEED=$seed");
 
 my $node = new_node('successors', conf => "autovacuum = off\nfsync = off\njit = off\n");
-sub sql { return $node->safe_psql('postgres', "SET client_min_messages = warning;\n$_[0]"); }
+my $database = 'postgres'; # after a restore another one
+sub sql { return $node->safe_psql($database, "SET client_min_messages = warning;\n$_[0]"); }
 sub one_of { return $_[ int(rand(@_)) ]; }
 
 # Times are minutes since 2020-01-01. Epsilons are millions: no noise.
@@ -31,6 +35,8 @@ sub stamp { return defined $_[0] ? "timestamp '2020-01-01' + $_[0] * interval '1
 
 sql(q{
 	CREATE TABLE rows (h integer, who integer, own_window integer, at timestamp, flag boolean, value integer);
+	CREATE SCHEMA other;
+	CREATE TABLE seen (number bigint, step bigint, stream integer, released_at timestamptz, count bigint, PRIMARY KEY (number, step, stream));
 	CREATE TABLE found (h integer, v integer, k integer, step integer, number bigint);
 	CREATE FUNCTION minutes(timestamp) RETURNS integer LANGUAGE sql AS $$ SELECT extract(epoch FROM $1 - timestamp '2020-01-01')::integer / 60 $$;
 	CREATE PROCEDURE until(day integer) LANGUAGE plpgsql AS $$
@@ -45,10 +51,15 @@ my @histories;
 for my $h (1 .. $histories)
 {
 	my $per = rand() < 0.2 ? undef : 2 + int(rand(7));
-	my $history = { h => $h, per => $per, persons => [ map { 10 * $h + $_ } 1 .. 1 + int(rand(2)) ], rows => [], chain => [] };
+	my $history = { h => $h, per => $per, budget => 'b', persons => [ map { 10 * $h + $_ } 1 .. 1 + int(rand(2)) ], rows => [], chain => [] };
 	push @histories, $history;
-	sql(join "\n", map { "SELECT dp_budget_create('b_${h}_$_', 1e9" . (defined $per ? ", per => '$per days'" : '') . ');' } 0 .. $units);
-	declare_source($history, 0);
+	sql(join "\n", map { "SELECT dp_budget_create('b_${h}_$_', 2e9" . (defined $per ? ", per => '$per days'" : '') . ');' } 0 .. $units);
+	if (rand() < 0.3)
+	{
+		$history->{budget} = 'within';
+		sql(join "\n", map { "SELECT dp_budget_create('within_${h}_$_', 1e9, within => 'b_${h}_$_'" . (defined $per ? ", since => '2019-01-01'" : '') . ');' } 0 .. $units);
+	}
+	make_source($history, new_source(), 0);
 	next if !defined $per;
 	for my $who (@{ $history->{persons} })
 	{
@@ -57,12 +68,64 @@ for my $h (1 .. $histories)
 			ORDER BY own_window DESC, d LIMIT 1});
 	}
 }
-sub declare_source
+# A source is named by what comes before its number; its columns may get other names, and `who` another type of the same form.
+sub new_source { return { schema => 'public', name => 's', who => 'who', flag => 'flag', value => 'value' }; }
+sub source_name { my ($source, $history, $v) = @_; return "$source->{schema}.$source->{name}_$history->{h}_$v"; }
+sub make_source
 {
-	my ($history, $v, $who, $w) = @_;
-	my $name = "$history->{h}_$v";
+	my ($history, $source, $v) = @_;
+	$history->{source} = $source;
+	$history->{known} = {%$source}; # what a drop leaves to its counter
+	my ($who, $w) = $v > 0 ? @{ $history->{units}[$v] } : ();
 	my $without = defined $who ? " AND NOT (who = $who AND own_window = $w)" : '';
-	sql("CREATE VIEW s_$name AS SELECT who, at, flag, value FROM rows WHERE h = $history->{h}$without; SELECT dp_source_create('s_$name', 'b_$name', 'who', 'at', 'UTC')");
+	my $type = $source->{type} //= one_of(qw(smallint integer bigint));
+	my @columns = @{ $source->{order} //= one_of([ 0 .. 4 ], [ 4, 2, 3, 1, 0 ], [ 1, 3, 0, 2, 4 ]) };
+	my @all = ("who::$type AS $source->{who}", 'at', "flag AS $source->{flag}", "value AS $source->{value}", 'h AS further');
+	my $name = source_name($source, $history, $v);
+	sql("CREATE VIEW $name AS SELECT " . join(', ', @all[@columns]) . " FROM rows WHERE h = $history->{h}$without; SELECT dp_source_create('$name', 'b_$history->{h}_$v', '$source->{who}', 'at', 'UTC')");
+}
+sub all_units { my ($history) = @_; return 0 .. $#{ $history->{units} }; }
+sub for_all_units { my ($history, $code) = @_; return sql(join "\n", map { $code->($_) . ';' } all_units($history)); }
+
+# What becomes of a source between two ticks. Its running counter, if it is gone, waits for a view of the name that it last knew.
+my %changes;
+sub change_source
+{
+	my ($history) = @_;
+	my $source = $history->{source};
+	my $what = defined $source ? one_of(qw(rename move column again again gone none none)) : 'back';
+	return if $what eq 'none';
+	++$changes{$what};
+	my $name = sub { source_name($source, $history, $_[0]) };
+	if ($what eq 'rename')
+	{
+		my $new = one_of(qw(t u v)) . ++$changes{names};
+		for_all_units($history, sub { 'ALTER VIEW ' . $name->($_[0]) . " RENAME TO ${new}_$history->{h}_$_[0]" });
+		$source->{name} = $new;
+	}
+	elsif ($what eq 'move')
+	{
+		my $schema = $source->{schema} eq 'public' ? 'other' : 'public';
+		for_all_units($history, sub { 'ALTER VIEW ' . $name->($_[0]) . " SET SCHEMA $schema" });
+		$source->{schema} = $schema;
+	}
+	elsif ($what eq 'column')
+	{
+		my $column = one_of(qw(who flag value));
+		my $new = $column . ++$changes{names};
+		for_all_units($history, sub { 'ALTER VIEW ' . $name->($_[0]) . " RENAME $source->{$column} TO $new" });
+		$source->{$column} = $new;
+	}
+	else
+	{
+		for_all_units($history, sub { 'DROP VIEW ' . $name->($_[0]) . ' CASCADE' }) if $what ne 'back';
+		$history->{source} = undef;
+		return if $what eq 'gone';
+		my %again = %{ $history->{known} };
+		delete @again{qw(type order)};
+		$again{who} = one_of('who', 'person'); # the columns of its counter have the names that it knows
+		make_source($history, \%again, $_) for all_units($history);
+	}
 }
 sub window
 {
@@ -120,22 +183,25 @@ for my $history (@histories)
 		$units{"$row->{who} $w"} //= 1 if keys %units < $units && $row->{t} > 0;
 	}
 	$history->{units} = [ undef, map { [ split / / ] } sort keys %units ];
-	declare_source($history, $_, @{ $history->{units}[$_] }) for 1 .. $#{ $history->{units} };
+	make_source($history, $history->{source}, $_) for 1 .. $#{ $history->{units} };
 }
 
 # --- counters, and what they are charged, by the model
 sub declare
 {
-	my ($history, $counter, $name, $continues) = @_;
+	my ($history, $counter, $name, $continues, $is_other) = @_;
 	my $h = $history->{h};
+	my $source = $history->{source};
 	sql(join "\n", map {
-		"SELECT dp_counter_create('c_${h}_${_}_$name', 's_${h}_$_', $counter->{e}e6, '$counter->{every} minutes', "
+		"SELECT dp_counter_create('c_${h}_${_}_$name', '" . source_name($source, $history, $_) . "', $counter->{e}e6, '$counter->{every} minutes', "
 		. (defined $continues && $counter->{since} == $counter->{s} ? 'NULL' : stamp($counter->{since}))
-		. ", per_person => $counter->{bound}, cumulative => false"
-		. ($counter->{flag} ? ", event => 'flag'" : '')
-		. ($counter->{most} > 1 ? ", sum => 'value', upper => $counter->{most}" : '')
+		. ", per_person => $counter->{bound}, cumulative => false, budget => '$history->{budget}_${h}_$_'"
+		. ($counter->{flag} ? ", event => '$source->{flag}'" : '')
+		. ($counter->{most} > 1 ? ", sum => '$source->{value}', upper => $counter->{most}" : '')
+		. ($is_other ? ', same_persons => true' : '')
 		. (defined $continues ? ", continues => 'c_${h}_${_}_$continues'" : '') . ');'
 	} 0 .. $#{ $history->{units} });
+	$history->{known} = {%$source};
 }
 sub any_counter
 {
@@ -151,7 +217,8 @@ sub tick
 	my $counter = $history->{chain}[-1];
 	my $old = @{ $history->{chain} } > 1 ? $history->{chain}[-2] : undef;
 	my $steps = floor(($until - $counter->{since}) / $counter->{every});
-	return if $steps <= $counter->{steps};
+	return if $steps <= $counter->{steps} || !defined $history->{source};
+	$history->{known} = { %{ $history->{source} } };
 	my $from = $counter->{since} + $counter->{steps} * $counter->{every};
 	my $end = $counter->{since} + $steps * $counter->{every};
 	if ($counter->{steps} == 0 && defined $old)
@@ -197,27 +264,78 @@ for my $history (@histories)
 	declare($history, $counter, 1);
 }
 is(sql('SELECT count(*) FROM dp_counters'), sum0(map { scalar @{ $_->{units} } } @histories), 'a first counter for each history with and without each unit');
-my $dropped = 0;
+
+# The call fails for counters without a source alone. Some are cut short by a crash, and called again.
+my ($crashes, $others, $dropped, $gone) = (0) x 4;
+sub tick_all
+{
+	my ($until, $crashes_within) = @_;
+	if ($crashes_within)
+	{
+		my $session = $node->background_psql($database, on_error_stop => 0);
+		$session->{stdin} .= "CALL until($until);\n";
+		$session->{run}->pump_nb();
+		usleep(1000 * int(rand(1500)));
+		$node->stop('immediate');
+		eval { $session->quit };
+		$node->start;
+		++$crashes;
+	}
+	my @without = grep { !defined $_->{source} } @histories;
+	my $error = failure($node, "CALL until($until)", database => $database);
+	is(defined $error && $error =~ /(\d+) of \d+ counters? failed/ ? $1 : 0, sum0(map { scalar @{ $_->{units} } } @without), "every counter with a source closes its periods up to day $until") or diag($error);
+	$gone += @without;
+}
+# What was released is as it was, and is remembered with what is new.
+sub releases_stay
+{
+	my ($when) = @_;
+	is(sql(q{SELECT count(*) FROM seen AS s LEFT JOIN dp_counter_private.releases AS r USING (number, step, stream) WHERE r.released_at IS DISTINCT FROM s.released_at OR r.count IS DISTINCT FROM s.count}), 0,
+		"no release is lost or made again $when");
+	sql('INSERT INTO seen SELECT number, step, stream, released_at, count FROM dp_counter_private.releases ON CONFLICT DO NOTHING');
+}
+sub move_by_dump
+{
+	my ($to) = @_;
+	my $file = "${PostgreSQL::Test::Utils::tmp_check}/$to.dump";
+	command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr($database), '-f', $file ], 'a dump');
+	$node->safe_psql('postgres', "CREATE DATABASE $to TEMPLATE template0");
+	command_ok([ 'pg_restore', '-e', '-d', $node->connstr($to), $file ], 'and its restore');
+	$database = $to;
+	resume_all($node, $to);
+}
+my %crash_at = map { $_ => 1 } map { 3 * (1 + int(rand(7))) } 1 .. 2;
+my $move_at = 3 * (2 + int(rand(5)));
 for my $until (map { 3 * $_ } 1 .. 7)
 {
 	store_rows();
-	is(failure($node, "CALL until($until)"), '', "every counter closes its periods up to day $until");
+	tick_all($until, $crash_at{$until});
+	releases_stay("up to day $until");
+	move_by_dump("moved_$until") if $until == $move_at;
 	for my $history (@histories)
 	{
 		tick($history, $until * $day);
+		change_source($history);
 		my $k = @{ $history->{chain} };
-		if ($k < 4 && $history->{chain}[-1]{steps} > 0 && rand() < 0.5)
+		if (defined $history->{source} && $k < 4 && $history->{chain}[-1]{steps} > 0 && rand() < 0.5)
 		{
+			my $is_other = rand() < 0.2;
+			if ($is_other)
+			{
+				++$others;
+				my $new = { %{ new_source() }, name => 'o' . ++$changes{names} };
+				make_source($history, $new, $_) for all_units($history);
+			}
 			my $counter = any_counter($history, $history->{chain}[-1]{end});
 			$counter->{steps} = 0;
 			if (rand() < 0.3)
 			{
 				++$dropped;
-				declare($history, any_counter($history, $counter->{s}), 'dropped', $k);
-				sql(join "\n", map { "SELECT dp_counter_drop('c_$history->{h}_${_}_dropped');" } 0 .. $#{ $history->{units} });
+				declare($history, any_counter($history, $counter->{s}), 'dropped', $k, $is_other);
+				for_all_units($history, sub { "SELECT dp_counter_drop('c_$history->{h}_$_[0]_dropped')" });
 			}
 			push @{ $history->{chain} }, $counter;
-			declare($history, $counter, $k + 1, $k);
+			declare($history, $counter, $k + 1, $k, $is_other);
 		}
 		happen($history);
 	}
@@ -259,7 +377,7 @@ for my $history (@histories)
 		}
 	}
 	my @entries = map { [ split /\|/ ] } split /\n/, sql(qq{
-		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9), coalesce(minutes(begins_before), 1e9) FROM b_${h}_0 WHERE refunded_at IS NULL});
+		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9), coalesce(minutes(begins_before), 1e9) FROM $history->{budget}_${h}_0 WHERE refunded_at IS NULL});
 	my $per = $day * ($history->{per} // 0);
 	my $stored = sub {
 		my ($s) = @_;
@@ -272,7 +390,7 @@ for my $history (@histories)
 		$most = max($most, booked($history, $s));
 		++$wrong_charges if abs(booked($history, $s) - $stored->($s)) > 1e-9;
 	}
-	++$wrong_charges if abs($most - sql("SELECT greatest(spent, spent_past) / 1e6 FROM dp_budgets WHERE budget = 'b_${h}_0'::regclass")) > 1e-9;
+	++$wrong_charges if abs($most - sql("SELECT greatest(spent, spent_past) / 1e6 FROM dp_budgets WHERE budget = '$history->{budget}_${h}_0'::regclass")) > 1e-9;
 	for my $v (1 .. $#{ $history->{units} })
 	{
 		my ($who, $w) = @{ $history->{units}[$v] };
@@ -297,4 +415,5 @@ is($costly, 0, "none of $pairs units costs more than is booked for it");
 cmp_ok($worst, '>', 0.999, sprintf('the most is %.3f of it', $worst)) if $differing > 100;
 cmp_ok($differing, '>', $pairs / 3, "$differing units have changed a release");
 cmp_ok($chains, '>', $histories / 5, "$chains histories have three counters or more, and $dropped successors were dropped");
+note("sources: ", join(', ', map { "$_ $changes{$_}" } sort keys %changes), "; $others others of the same persons, $gone ticks without; $crashes crashes, a dump");
 done_testing();
