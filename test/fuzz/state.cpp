@@ -1,30 +1,15 @@
-#include <algorithm>
 #include <cstddef>
-#include <vector>
-
-#include <sodium.h>
 
 #include "core/count/state_codec.hpp"
 #include "fuzz/input.hpp"
+#include "fuzz/seal.hpp"
 #include "unit/support.hpp"
 
 namespace dp_counter::test {
 
 namespace {
 
-using State = std::vector<unsigned char>;
-
-constexpr std::size_t kChecksumBytes = 32;
 constexpr unsigned char kHead[] = {'D', 'P', 'C', 'S', 1, 0};
-
-/// The bytes with the head and the checksum that they would have if dp_counter had written them.
-void seal(State& bytes) {
-    if (bytes.size() < sizeof kHead + kChecksumBytes)
-        return;
-    std::copy(std::begin(kHead), std::end(kHead), bytes.begin());
-    const std::size_t size = bytes.size() - kChecksumBytes;
-    crypto_generichash(bytes.data() + size, kChecksumBytes, bytes.data(), size, nullptr, 0);
-}
 
 void go_on(CounterState& state, const PreparedMechanism& prepared) {
     Input nothing({});
@@ -45,7 +30,7 @@ void fuzz_state(Bytes input) {
         return;
     State bytes(input.begin() + 1, input.end());
     if (input[0] % 8 != 0)
-        seal(bytes);
+        seal(bytes, kHead);
     test::Block block;
     bool is_decoded = false;
     try {

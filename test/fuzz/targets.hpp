@@ -24,6 +24,10 @@ void fuzz_name(Bytes input);
 /// that what lies behind these is reached.
 void fuzz_state(Bytes input);
 
+/// The same of a counter with box noise: two bytes say how long a block is, and whether the head
+/// and the checksum are right.
+void fuzz_box(Bytes input);
+
 /// Any question about errors and intervals: an answer that makes sense, or an Error.
 void fuzz_report(Bytes input);
 
@@ -34,7 +38,7 @@ struct FuzzTarget {
 
 inline constexpr FuzzTarget kFuzzTargets[] = {
     {"planner", fuzz_planner}, {"sampler", fuzz_sampler}, {"name", fuzz_name},
-    {"state", fuzz_state},     {"report", fuzz_report},
+    {"state", fuzz_state},     {"box", fuzz_box},         {"report", fuzz_report},
 };
 
 } // namespace dp_counter::test
