@@ -78,6 +78,10 @@ auto Forecast::ask(const AskedNoise& noise, Ask&& ask) {
         return ask(errors(*request));
     if (const auto* box = std::get_if<BoxError>(&noise))
         return ask(*box);
+    if (const auto* law = std::get_if<AnchoredLaw>(&noise)) {
+        AnchoredError anchored(*law, errors(law->increments()));
+        return ask(anchored);
+    }
     return ask(std::get<IndependentError>(noise));
 }
 
@@ -100,9 +104,11 @@ ShareInterval Forecast::share_interval(const AskedNoise& noise, std::int64_t a, 
                                        std::int64_t t, double confidence, std::int64_t since) {
     check_confidence(confidence);
     return ask(noise, [&](auto& errors) -> ShareInterval {
-        if constexpr (std::is_same_v<std::decay_t<decltype(errors)>, BoxError>) {
-            throw Error(Fault::parameter,
-                        "mechanism \"" + std::string(kBoxName) + "\" has no averages",
+        using Errors = std::decay_t<decltype(errors)>;
+        constexpr bool is_box = std::is_same_v<Errors, BoxError>;
+        if constexpr (is_box || std::is_same_v<Errors, AnchoredError>) {
+            const char* name = is_box ? kBoxName : kAnchoredName;
+            throw Error(Fault::parameter, "mechanism \"" + std::string(name) + "\" has no averages",
                         "It is the noise of a counter of persons.");
         } else {
             const NoiseClass law = errors.noise_class(t, since);

@@ -23,4 +23,17 @@ struct NoiseSum {
     int128 denominator = 1; ///< positive
 };
 
+/// The sum of independent noises, of which one may count whole numbers.
+[[nodiscard]] inline NoiseSum sum_of(NoiseSum a, NoiseSum b) {
+    if (a.denominator != b.denominator) {
+        NoiseSum& coarse = a.denominator == 1 ? a : b;
+        const NoiseSum& fine = a.denominator == 1 ? b : a;
+        for (NoiseTerm& term : coarse.terms)
+            term.coefficient *= fine.denominator;
+        coarse.denominator = fine.denominator;
+    }
+    a.terms.insert(a.terms.end(), b.terms.begin(), b.terms.end());
+    return a;
+}
+
 } // namespace dp_counter

@@ -68,23 +68,6 @@ double StreamError::variance_at(std::int64_t t, std::int64_t since) {
     return variance;
 }
 
-namespace {
-
-/// The sum of independent noises.
-NoiseSum sum_of(NoiseSum a, NoiseSum b) {
-    if (a.denominator != b.denominator) { // one of them counts whole numbers
-        NoiseSum& coarse = a.denominator == 1 ? a : b;
-        const NoiseSum& fine = a.denominator == 1 ? b : a;
-        for (NoiseTerm& term : coarse.terms)
-            term.coefficient *= fine.denominator;
-        coarse.denominator = fine.denominator;
-    }
-    a.terms.insert(a.terms.end(), b.terms.begin(), b.terms.end());
-    return a;
-}
-
-} // namespace
-
 NoiseSum StreamError::noise_at(std::int64_t t, std::int64_t since) {
     check(t, since);
     NoiseSum noise;

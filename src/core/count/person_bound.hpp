@@ -13,6 +13,7 @@ namespace dp_counter {
 struct Tally {
     std::int64_t window;
     std::int64_t used;
+    std::int32_t group = 0; ///< of an active person; then `used` is the time of the last event
 };
 
 /// What is used up of a bound `to`, where so much of a bound `from` is: at least the same share, so

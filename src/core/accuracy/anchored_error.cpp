@@ -1,0 +1,64 @@
+#include "core/accuracy/anchored_error.hpp"
+
+#include "core/accuracy/noise_distribution.hpp"
+#include "core/base/limits.hpp"
+
+namespace dp_counter {
+
+bool AnchoredError::is_one_block(std::int64_t t, std::int64_t since) const {
+    return since != 0 && (t - 1) / law_.block == (since - 1) / law_.block;
+}
+
+bool AnchoredError::is_rounded(std::int64_t step) const {
+    return step != 0 && law_.increments_at(step) != 0 &&
+           increments_.epoch(0).spec().is_fractional();
+}
+
+double AnchoredError::variance_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, kMaxHorizon);
+    if (t == since)
+        return 0;
+    if (is_one_block(t, since))
+        return increments_.variance_at(law_.increments_at(t), law_.increments_at(since));
+    const auto release = [&](std::int64_t step) {
+        return step == 0
+                   ? 0
+                   : law_.anchor().variance() + increments_.variance_at(law_.increments_at(step));
+    };
+    return release(t) + release(since);
+}
+
+NoiseSum AnchoredError::noise_at(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, kMaxHorizon);
+    if (t == since)
+        return {};
+    if (is_one_block(t, since))
+        return increments_.noise_at(law_.increments_at(t), law_.increments_at(since));
+    NoiseSum noise{{{1, law_.anchor(), since == 0 ? 1 : 2}}};
+    for (const std::int64_t step : {t, since}) // the noise is symmetric: no sign matters
+        if (step != 0)
+            noise = sum_of(increments_.noise_at(law_.increments_at(step)), std::move(noise));
+    return noise;
+}
+
+std::int64_t AnchoredError::half_width(std::int64_t t, double confidence,
+                                       std::int64_t since) const {
+    const bool twice = t != since && is_rounded(t) && is_rounded(since);
+    return NoiseDistribution(noise_at(t, since), twice ? Rounding::both_ends : Rounding::once)
+        .half_width(confidence);
+}
+
+NoiseClass AnchoredError::noise_class(std::int64_t t, std::int64_t since) const {
+    check_steps(t, since, kMaxHorizon);
+    // No stream is as high, nor box noise.
+    const auto place = [&](std::int64_t step) {
+        return step == 0 ? 0 : static_cast<std::uint64_t>(law_.increments_at(step)) + 1;
+    };
+    const auto block = static_cast<std::uint64_t>(law_.block);
+    const bool is_far = since != 0 && !is_one_block(t, since);
+    return {
+        law_.unit.epsilon.value(),          law_.unit.sensitivity, block, kMaxHeight + 3, place(t),
+        place(since) + (is_far ? block : 0)};
+}
+
+} // namespace dp_counter
