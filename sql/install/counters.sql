@@ -13,6 +13,7 @@ CREATE FUNCTION dp_counter_create(
     event pg_catalog.text DEFAULT NULL,
     per_person integer DEFAULT NULL,
     persons boolean DEFAULT false,
+    active interval DEFAULT NULL,
     sum pg_catalog.text DEFAULT NULL,
     avg pg_catalog.text DEFAULT NULL,
     share pg_catalog.text DEFAULT NULL,
@@ -38,18 +39,21 @@ AS 'MODULE_PATHNAME', 'dp_counter_create';
 
 COMMENT ON FUNCTION dp_counter_create(
     pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
-    integer, boolean, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
+    integer, boolean, interval, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
     pg_catalog.text, bigint[], pg_catalog.text, pg_catalog.text[], pg_catalog.regclass,
-    pg_catalog.text, pg_catalog.text, interval, boolean, integer, pg_catalog.text, pg_catalog.regclass, pg_catalog.regclass,
+    pg_catalog.text, pg_catalog.text, interval, boolean, integer, pg_catalog.text,
+    pg_catalog.regclass, pg_catalog.regclass,
     boolean)
 IS 'Creates a counter over a source and the view of its releases, and charges the budget of the '
    'source or one within it. The caller owns the source, and then the view, or has REFERENCES on '
    'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
    'together are epsilon-DP for neighbors that differ in all rows of one person or, where the '
    'budget renews, in those of one of the person''s own windows. At most per_person events of a '
-   'person count there; per_person is required, but for persons. It counts events, persons, the '
-   'sum or the average of a column clamped to lower .. upper, the share of events for which a '
-   'column is true, or the events in bins of a column, whose lower ends are public. Its groups are public, an array or the values of a column of a table, which is '
+   'person count there; per_person is required, but for persons. It counts events, persons, those '
+   'who are active, with an event in the time before the end of a period, the sum or the average of '
+   'a column clamped to lower .. upper, the share of events for which a column is true, or the '
+   'events in bins of a column, whose lower ends are public. '
+   'Its groups are public, an array or the values of a column of a table, which is '
    'read once, as the caller; rows of all others count in a group that others names, or not at '
    'all. '
    'With continues it begins where another counter of the caller''s has come to, which ends: each '

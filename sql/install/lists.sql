@@ -50,6 +50,7 @@ SELECT f.counter,
             THEN s.upper END AS upper,
        s.bins,
        s.per_person::pg_catalog.int4 AS per_person,
+       pg_catalog.make_interval(days => s.active) AS active,
        (SELECT r.per FROM dp_counter_private.budget_entries AS e
                           JOIN dp_counter_private.budgets AS b
                           ON b.number OPERATOR(pg_catalog.=) e.budget
@@ -105,7 +106,9 @@ COMMENT ON VIEW dp_counters
 IS 'The counters whose views the current user may read or that it may tick, or all of them for '
    'members of pg_monitor; public values only. stddev and released_at are those of the last '
    'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
-   'unit changes; per_person is for a person''s life or each own window, whose length is per; every is '
+   'unit changes; with mechanism anchored k is the periods after which the noise begins anew; '
+   'per_person is for a person''s life or each own window, whose length is per; active is for how '
+   'long a person is active after an event; every is '
    'the length of a period or, for an event counter, the least time between two steps; others is the '
    'one of groups that counts the rows of all others; bins are the lower ends of a histogram''s bins; '
    'since is local to time_zone; ended is the '
@@ -197,8 +200,9 @@ AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
 COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, timestamp, timestamp)
 IS 'Returns for the steps, groups and bins of a counter the events of the last lag periods, with the '
-   'standard deviation and the 95 % interval of that difference. Steps before lag, which have '
-   'fewer periods behind them, are left out; since and until choose the steps whose period begins '
+   'standard deviation and the 95 % interval of that difference; of active persons how many more '
+   'there are than lag periods before. Steps before lag, which have fewer periods behind them, are '
+   'left out; since and until choose the steps whose period begins '
    'from since to before until. period is local to the time zone of the source. It reads only '
    'releases, so it costs no privacy.';
 

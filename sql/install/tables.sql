@@ -448,7 +448,8 @@ CREATE TABLE dp_counter_private.source_counters (
     continues  pg_catalog.int8,
     continued  pg_catalog.timestamp,
     old_epsilon pg_catalog.numeric,
-    old_per_person pg_catalog.int8
+    old_per_person pg_catalog.int8,
+    active     pg_catalog.int4
 ) USING heap;
 
 ALTER TABLE dp_counter_private.source_counters
@@ -459,16 +460,19 @@ REVOKE ALL ON TABLE dp_counter_private.source_counters FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.source_counters
 IS 'dp_counter: what each counter over a source counts, a digest of its time zone''s offsets, and '
    'the secret key of its tallies; of one that an analyst declared, whether a tick has begun to read '
-   'rows; names and types of what it reads, for when its source was dropped; and of one that '
-   'continues another one the number of that, where it ended, its epsilon and its bound';
+   'rows; names and types of what it reads, for when its source was dropped; of one that continues '
+   'another one the number of that, where it ended, its epsilon and its bound; and the days for '
+   'which a person is active after an event';
 
--- A person is stored as a digest under the counter's key. The fillfactor leaves room on each page
+-- A person is stored as a digest under the counter's key. Of active persons, used is the time of the
+-- last event, in microseconds from 2000-01-01, and stream the number of the group. The fillfactor leaves room on each page
 -- for new versions of its rows.
 CREATE TABLE dp_counter_private.tallies (
     used       pg_catalog.int8 NOT NULL,
     number     pg_catalog.int8 NOT NULL,
     digest     pg_catalog.uuid NOT NULL,
-    own_window pg_catalog.int4 NOT NULL
+    own_window pg_catalog.int4 NOT NULL,
+    stream     pg_catalog.int4
 ) USING heap WITH (fillfactor = 90);
 
 -- Unique, so that a person with two rows would be an error, not a second bound.
@@ -478,6 +482,7 @@ ALTER TABLE dp_counter_private.tallies
     ALTER COLUMN used SET STATISTICS 0,
     ALTER COLUMN number SET STATISTICS 0,
     ALTER COLUMN own_window SET STATISTICS 0,
+    ALTER COLUMN stream SET STATISTICS 0,
     ALTER COLUMN digest SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.tallies FROM PUBLIC;

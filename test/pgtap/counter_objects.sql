@@ -24,10 +24,10 @@ SELECT set_eq(
          'budget regclass, epsilon numeric, purpose text, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
         ('dp_budget_drop(regclass)', 'f', 'void', 'budget regclass'),
         ('dp_budget_left(regclass,timestamp without time zone,timestamp without time zone)', 'f', 'numeric', 'budget regclass, since timestamp without time zone DEFAULT NULL::timestamp without time zone, until timestamp without time zone DEFAULT NULL::timestamp without time zone'),
-        ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,text,text,text,bigint,bigint,text,bigint[],text,text[],regclass,text,text,interval,boolean,integer,text,regclass,regclass,boolean)', 'f', 'regclass',
+        ('dp_counter_create(text,regclass,numeric,interval,timestamp without time zone,bigint,text,integer,boolean,interval,text,text,text,bigint,bigint,text,bigint[],text,text[],regclass,text,text,interval,boolean,integer,text,regclass,regclass,boolean)', 'f', 'regclass',
          'name text DEFAULT NULL::text, source regclass DEFAULT NULL::regclass, epsilon numeric DEFAULT NULL::numeric, every interval DEFAULT NULL::interval, '
          || 'since timestamp without time zone DEFAULT NULL::timestamp without time zone, horizon bigint DEFAULT NULL::bigint, event text DEFAULT NULL::text, per_person integer DEFAULT NULL::integer, '
-         || 'persons boolean DEFAULT false, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
+         || 'persons boolean DEFAULT false, active interval DEFAULT NULL::interval, sum text DEFAULT NULL::text, avg text DEFAULT NULL::text, share text DEFAULT NULL::text, '
          || 'lower bigint DEFAULT NULL::bigint, upper bigint DEFAULT NULL::bigint, histogram text DEFAULT NULL::text, bins bigint[] DEFAULT NULL::bigint[], by text DEFAULT NULL::text, groups text[] DEFAULT NULL::text[], '
          || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, others text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass, continues regclass DEFAULT NULL::regclass, same_persons boolean DEFAULT false'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
@@ -93,7 +93,7 @@ SELECT set_eq('SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE 
 SELECT is((SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'dp_counter_private.streams'::regclass AND attname = 'state'), 'e',
           'the state is never compressed: its length would depend on it');
 SELECT set_eq($$ SELECT relname || '.' || attname FROM pg_attribute JOIN relations r ON r.oid = attrelid WHERE attnum > 0 AND attstattarget = 0 $$,
-              ARRAY['source_counters.key', 'window_key.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
+              ARRAY['source_counters.key', 'window_key.key', 'tallies.used', 'tallies.number', 'tallies.own_window', 'tallies.digest', 'tallies.stream', 'streams.state', 'streams.total', 'streams.carries', 'events.head', 'events.total', 'events.carries', 'events.tail',
                     'releases.number', 'releases.step', 'releases.stream', 'releases.bin', 'releases.period', 'releases.released_at', 'releases.count', 'releases.stddev', 'releases.low', 'releases.high',
                     'releases.below', 'releases.share_low', 'releases.share_high'],
               'ANALYZE leaves the secret columns alone');

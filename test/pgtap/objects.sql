@@ -62,7 +62,7 @@ SELECT set_eq(
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_budget_left(regclass, timestamp without time zone, timestamp without time zone)', 'f', 'numeric'),
-        ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
+        ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, interval, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),

@@ -15,6 +15,7 @@
 #include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/source_counter.hpp"
+#include "pg/steps/anchored.hpp"
 #include "pg/steps/boxes.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
@@ -43,6 +44,7 @@ enum ArgumentIndex {
     kEvent,
     kPerPerson,
     kPersons,
+    kActive,
     kSum,
     kAvg,
     kShare,
@@ -68,8 +70,8 @@ SourceArguments source_arguments(FunctionCallInfo fcinfo) {
     const NullableDatum* args = fcinfo->args;
     return {args[kSource],
             args[kEvent],
-            {args[kPersons], args[kSum], args[kAvg], args[kShare], args[kLower], args[kUpper],
-             args[kHistogram], args[kBins]},
+            {args[kPersons], args[kActive], args[kSum], args[kAvg], args[kShare], args[kLower],
+             args[kUpper], args[kHistogram], args[kBins]},
             args[kPerPerson],
             args[kBy],
             read_written_groups(args[kGroups], args[kGroupsFrom], args[kGroupsColumn]),
@@ -103,13 +105,19 @@ struct Parameters {
 };
 
 /// The noise of single periods has no parameters.
-void check_independent(const Parameters& parameters) {
-    if (!parameters.k.isnull || !parameters.mechanism.isnull)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("%s requires cumulative => true", parameters.k.isnull ? "mechanism" : "k"),
-                 errhint("A counter that is not cumulative adds noise to the count of each period "
-                         "by itself.")));
+void check_independent(const Parameters& parameters, bool is_active) {
+    const char* name = parameters.k.isnull ? "mechanism" : "k";
+    if (parameters.k.isnull && parameters.mechanism.isnull)
+        return;
+    if (is_active)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("active and %s exclude each other", name),
+                        errhint("Its noise is chosen: that of least error.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("%s requires cumulative => true", name),
+             errhint("A counter that is not cumulative adds noise to the count of each period "
+                     "by itself.")));
 }
 
 /// Makes a counter and its view; with a source where one is declared.
@@ -117,7 +125,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     const char* extension = quoted_schema_of_function(function);
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
     if (source != nullptr && !source->cumulative)
-        check_independent(parameters);
+        check_independent(parameters, source->row.active != 0);
     const std::int64_t sensitivity = source != nullptr ? source->sensitivity : 1;
     const Request request =
         read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(epsilon)), false},
@@ -131,7 +139,11 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     const std::int32_t block = has_cells ? source->block : 0;
     std::optional<StoredState> state;
     struct varlena* bytes = nullptr; // independent noise has no state
-    if (block != 0)
+    const bool is_anchored = block != 0 && source->row.active != 0;
+    if (is_anchored)
+        bytes = new_anchored_state(CurrentMemoryContext,
+                                   run([&] { return AnchoredLaw(request.unit, block); }));
+    else if (block != 0)
         bytes =
             new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
     else if (has_cells)
@@ -141,9 +153,9 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     const auto [counter, number] =
         create_view(DatumGetTextPP(parameters.name.value), source, extension);
     insert_counter(counter, number, epsilon, request, state.has_value() ? &state->spec : nullptr,
-                   block, parameters.every);
+                   block, is_anchored, parameters.every);
     if (bytes != nullptr)
-        insert_streams(number, 1, source != nullptr && !has_cells ? source->streams : 1, bytes);
+        insert_streams(number, 1, source != nullptr ? source->streams : 1, bytes);
     insert_publication(number);
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);

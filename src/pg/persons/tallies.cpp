@@ -26,7 +26,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kUsed, kNumber, kDigest, kOwnWindow, kColumns };
+enum Column { kUsed, kNumber, kDigest, kOwnWindow, kStream, kColumns };
 static_assert(kTallyKeyBytes == crypto_generichash_KEYBYTES);
 static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 
@@ -35,10 +35,11 @@ static_assert(UUID_LEN >= crypto_generichash_BYTES_MIN);
 constexpr std::size_t kMostKept = std::size_t{1} << 18;
 
 HeapTuple row_of(const Tallies& tallies, const pg_uuid_t& digest, const Tally& tally) {
-    Datum values[kColumns] = {Int64GetDatum(tally.used), Int64GetDatum(tallies.number),
-                              UUIDPGetDatum(&digest),
-                              Int32GetDatum(static_cast<std::int32_t>(tally.window))};
+    Datum values[kColumns] = {
+        Int64GetDatum(tally.used), Int64GetDatum(tallies.number), UUIDPGetDatum(&digest),
+        Int32GetDatum(static_cast<std::int32_t>(tally.window)), Int32GetDatum(tally.group)};
     bool nulls[kColumns] = {};
+    nulls[kStream] = tally.group == 0;
     return heap_form_tuple(RelationGetDescr(tallies.table), values, nulls);
 }
 
@@ -50,10 +51,12 @@ void store_kept(Tallies& tallies) {
     for (const NewTally* tally = tallies.kept; tally != end;) {
         CHECK_FOR_INTERRUPTS();
         const pg_uuid_t& digest = tally->digest;
-        Tally shared{kNoWindow, 0}; // by persons of one digest
+        Tally shared = (tally++)->tally; // by persons of one digest
         for (; tally != end && std::memcmp(tally->digest.data, digest.data, UUID_LEN) == 0; ++tally)
             shared = {std::max(shared.window, tally->tally.window),
-                      shared.used + tally->tally.used};
+                      tallies.has_times ? std::max(shared.used, tally->tally.used)
+                                        : shared.used + tally->tally.used,
+                      tally->tally.window > shared.window ? tally->tally.group : shared.group};
         HeapTuple row = row_of(tallies, digest, shared);
         CatalogTupleInsertWithInfo(tallies.table, row, tallies.indexes);
         heap_freetuple(row);
@@ -64,6 +67,7 @@ void store_kept(Tallies& tallies) {
 
 /// The digest of nobody: of a person with a probability of 2^-128.
 const pg_uuid_t kMark{};
+constexpr std::int32_t kMarkWindow = INT32_MAX; // never earlier
 
 } // namespace
 
@@ -118,6 +122,8 @@ Tally read_tally(Tallies& tallies, const void* person, std::size_t bytes) {
         bool is_null = false;
         tally = {DatumGetInt32(slot_getattr(tallies.slot, kOwnWindow + 1, &is_null)),
                  DatumGetInt64(slot_getattr(tallies.slot, kUsed + 1, &is_null))};
+        const Datum group = slot_getattr(tallies.slot, kStream + 1, &is_null);
+        tally.group = is_null ? 0 : DatumGetInt32(group);
         tallies.place = tallies.slot->tts_tid;
         const auto writer = [&](AttrNumber column) {
             return slot_getsysattr(tallies.slot, column, &is_null);
@@ -161,7 +167,7 @@ void mark_tallies(std::int64_t number) {
     insert_secret_row(kTallies, {{kUsed, Int64GetDatum(0)},
                                  {kNumber, Int64GetDatum(number)},
                                  {kDigest, UUIDPGetDatum(&kMark)},
-                                 {kOwnWindow, Int32GetDatum(INT32_MAX)}}); // never earlier
+                                 {kOwnWindow, Int32GetDatum(kMarkWindow)}});
 }
 
 void check_tallies(std::int64_t number) {
@@ -184,15 +190,19 @@ void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::in
     end_rows_in_order(rows);
 }
 
-void delete_earlier_tallies(std::int64_t number, std::int32_t first_window) {
+void sweep_tallies(std::int64_t number, bool (*keeps)(const Tally& tally, void* context),
+                   void* context) {
     Relation table = open_secret(kTallies);
     SysScanDesc scan = begin_secret_scan(table, kTallies, {number_key(number, kNumber)});
     HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
         CHECK_FOR_INTERRUPTS();
-        bool is_null = false;
-        const Datum window = heap_getattr(row, kOwnWindow + 1, RelationGetDescr(table), &is_null);
-        if (DatumGetInt32(window) < first_window)
+        Datum values[kColumns];
+        bool nulls[kColumns];
+        heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+        const Tally tally{DatumGetInt32(values[kOwnWindow]), DatumGetInt64(values[kUsed]),
+                          nulls[kStream] ? 0 : DatumGetInt32(values[kStream])};
+        if (tally.window != kMarkWindow && !keeps(tally, context))
             CatalogTupleDelete(table, &row->t_self);
     }
     systable_endscan(scan);

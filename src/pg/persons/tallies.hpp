@@ -6,6 +6,9 @@
 // tallies of two counters cannot be joined. Two persons share a digest with a probability of
 // 2^-128, and then a tally, which adds up the events of both in the later window: neither exceeds
 // the bound.
+//
+// A counter of active persons stores when the last event of each was, instead of a number, and the
+// group of the first event of its window; of two persons with one digest the later ones.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +44,7 @@ struct Tallies {
     const unsigned char* key;
     std::int32_t first_window; ///< tallies of earlier ones are no longer needed
     bool is_fresh;             ///< nothing has been stored: there is nothing to look for
+    bool has_times;            ///< `used` is the time of the person's last event, not a number
     Relation table;
     Relation index;
     IndexScanDesc scan;
@@ -83,8 +87,9 @@ void check_tallies(std::int64_t number);
 void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::int64_t from,
                        std::int64_t to);
 
-/// Deletes the counter's tallies of windows before this one.
-void delete_earlier_tallies(std::int64_t number, std::int32_t first_window);
+/// Deletes the counter's tallies, but the mark, for which keeps(tally, context) is false.
+void sweep_tallies(std::int64_t number, bool (*keeps)(const Tally& tally, void* context),
+                   void* context);
 
 /// Deletes all tallies of a counter. Statistics do not count them, since each is a person.
 void delete_tallies(std::int64_t number);

@@ -37,6 +37,8 @@ AskedNoise noise_of(const CounterRow& row) {
                              .mechanism = {PointerGetDatum(row.mechanism), false}});
     const PrivacyUnit unit = read_unit(epsilon, sensitivity);
     return run([&]() -> AskedNoise {
+        if (row.is_anchored)
+            return AnchoredLaw(unit, row.block);
         if (row.block != 0)
             return BoxError({unit, row.block});
         return IndependentError(unit);
@@ -47,8 +49,10 @@ AskedNoise noise_of(const CounterRow& row) {
 class Noise {
 public:
     explicit Noise(const Asked& asked) : noise_(noise_of(asked.row)) {
-        if (!asked.row.cumulative)
+        if (!asked.is_difference())
             lag_ = asked.lag;
+        else if (asked.is_active() && !asked.row.is_anchored)
+            lag_ = 2; // the noises of two numbers
         if (asked.row.block != 0)
             block_ = asked.row.block;
     }
@@ -145,7 +149,8 @@ void Result::put_number(const MovingWindows::Window& window, std::int64_t step, 
                         bool* nulls) {
     const std::int64_t number = saturated(window.numbers.one);
     const Noise::Error& error = noise.error(step, window.since);
-    const bool is_signed = asked.is_sum() && asked.declared.measure.lower < 0;
+    const bool is_signed =
+        (asked.is_sum() && asked.declared.measure.lower < 0) || asked.is_active();
     const double least = is_signed ? -HUGE_VAL : 0;
     constexpr auto kMost = static_cast<double>(std::numeric_limits<std::int64_t>::max());
     const auto end = [&](double width) {
@@ -189,7 +194,7 @@ void Result::put(std::int64_t step) {
     for (std::int32_t group = 0; group < windows.groups(); ++group) {
         CHECK_FOR_INTERRUPTS();
         const std::optional<MovingWindows::Window> window = windows.window(group);
-        if (!window)
+        if (!window || (asked.is_active() && window->since == 0))
             continue;
         std::fill_n(nulls, static_cast<int>(kColumns), true);
         nulls[kStep] = nulls[kLow] = nulls[kHigh] = false;

@@ -41,29 +41,43 @@ constexpr const char* kTotals =
     "SELECT 'last ' || CASE n WHEN 1 THEN '' ELSE n || ' ' END || 'of ' || last || ' periods', n, "
     "last, last - n FROM unnest('{1,4,12,52}'::int8[]) AS n WHERE n < last";
 
+/// Of stocks: one, and changes from one to another, whose noise is that of two numbers where each
+/// has noise of its own.
+constexpr const char* kStocks =
+    "SELECT 'one period', 1, 1, 0 UNION ALL SELECT 'change over ' || "
+    "CASE n WHEN 1 THEN 'one period' ELSE n || ' periods' END, n, CASE c.mechanism WHEN 'anchored' "
+    "THEN n + 1 ELSE 2 END, CASE c.mechanism WHEN 'anchored' THEN 1 ELSE 0 END "
+    "FROM unnest('{1,4,12,52}'::int8[]) AS n";
+
 /// Of box noise a sum is the less accurate the more of it is in one block, and not only then: the
-/// widest of all places in a block that the counter has. `first` is the steps before.
+/// widest of all places in a block that the counter has; also of anchored noise, of about 256
+/// places in long blocks. `first` is the steps before; of a stock the release is asked about, from
+/// 0 on.
 constexpr const char* kPlaces =
-    "generate_series(0, CASE c.mechanism WHEN 'box' THEN "
-    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END) AS first";
+    "generate_series(0, CASE WHEN c.mechanism IN ('box', 'anchored') THEN "
+    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END, "
+    "CASE c.mechanism WHEN 'anchored' THEN greatest(1, c.k / 256) ELSE 1 END) AS first, "
+    "LATERAL (SELECT line.step + first AS step, CASE WHEN c.mechanism = 'anchored' AND "
+    "line.since = 0 THEN 0 ELSE line.since + first END AS since) AS place";
 
 /// It runs as the caller. The function sets the search path to pg_catalog. The extension's
 /// functions get all their arguments, of the very types: another function in the same schema may
 /// fit nearly.
-const char* statement(bool is_cumulative, const char* extension) {
+const char* statement(const char* lines, const char* extension) {
     return psprintf(
         "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
         "WHEN c.measure = 'histogram' THEN ', of a bin' ELSE '' END, line.periods, "
-        "%s.dp_stddev(line.step, c.horizon, c.epsilon::float8, "
-        "c.k, c.mechanism, c.sensitivity, line.since::int8), "
-        "(SELECT max(upper(%s.dp_interval(0::int8, line.step + first, c.horizon, "
-        "c.epsilon::float8, 0.95::float8, c.k, c.mechanism, c.sensitivity, line.since + first, "
-        "NULL::int8range))) - 1 FROM %s), "
+        "widest.stddev, widest.half_width, "
         "cardinality(c.groups), c.sensitivity, c.epsilon, "
         "$2, c.per, $3, $4 "
         "FROM %s.dp_counters AS c, coalesce(c.horizon, %d) AS last, "
-        "LATERAL (%s) AS line (shown, periods, step, since) WHERE c.counter = $1",
-        extension, extension, kPlaces, extension, kFarStep, is_cumulative ? kTotals : kSums);
+        "LATERAL (%s) AS line (shown, periods, step, since), "
+        "LATERAL (SELECT max(%s.dp_stddev(place.step, c.horizon, c.epsilon::float8, c.k, "
+        "c.mechanism, c.sensitivity, place.since)) AS stddev, "
+        "max(upper(%s.dp_interval(0::int8, place.step, c.horizon, c.epsilon::float8, "
+        "0.95::float8, c.k, c.mechanism, c.sensitivity, place.since, NULL::int8range))) - 1 "
+        "AS half_width FROM %s) AS widest WHERE c.counter = $1",
+        extension, kFarStep, lines, extension, extension, kPlaces);
 }
 
 /// What its bound keeps, and the guarantee, in words.
@@ -116,8 +130,11 @@ DP_FUNCTION(dp_counter_plan) {
                       words.guarantee != nullptr ? CStringGetTextDatum(words.guarantee) : 0};
     const char nulls[] = {' ', remaining != nullptr ? ' ' : 'n', words.kept != nullptr ? ' ' : 'n',
                           words.guarantee != nullptr ? ' ' : 'n', 0};
-    if (SPI_execute_with_args(statement(row.cumulative, extension), lengthof(types), types, values,
-                              nulls, true, 0) != SPI_OK_SELECT)
+    SourceCounterRow declared;
+    const bool is_active = read_source_counter(counter, declared) && declared.active != 0;
+    const char* lines = is_active ? kStocks : row.cumulative ? kTotals : kSums;
+    if (SPI_execute_with_args(statement(lines, extension), lengthof(types), types, values, nulls,
+                              true, 0) != SPI_OK_SELECT)
         elog(ERROR, "could not read counter %u", counter);
     for (uint64 i = 0; i < SPI_processed; ++i)
         tuplestore_puttuple(rows, SPI_tuptable->vals[i]);

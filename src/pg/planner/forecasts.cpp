@@ -48,13 +48,23 @@ const char* name_of_single(const Argument& mechanism) {
         return nullptr;
     const struct varlena* text = PG_DETOAST_DATUM_PACKED(mechanism.value);
     const std::string_view name(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
-    return name == kIndependentName ? kIndependentName : name == kBoxName ? kBoxName : nullptr;
+    for (const char* single : {kIndependentName, kBoxName, kAnchoredName})
+        if (name == single)
+            return single;
+    return nullptr;
 }
 
-BoxError read_box(const RequestArguments& arguments) {
-    check_not_null(arguments.k, "k", "It is the number of periods of a block of box noise.");
+/// Of noise in blocks, which k says how long.
+AskedNoise read_blocks(const RequestArguments& arguments, const char* name) {
+    check_not_null(arguments.k, "k",
+                   psprintf("It is the number of periods of a block of %s noise.", name));
     const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
-    return run([&] { return BoxError({unit, DatumGetInt32(arguments.k.value)}); });
+    const std::int32_t size = DatumGetInt32(arguments.k.value);
+    return run([&]() -> AskedNoise {
+        if (name == kBoxName)
+            return BoxError({unit, size});
+        return AnchoredLaw(unit, size);
+    });
 }
 
 /// The noise that a function is asked about.
@@ -62,8 +72,8 @@ AskedNoise read_noise(const RequestArguments& arguments) {
     const char* single = name_of_single(arguments.mechanism);
     if (single == nullptr)
         return read_request(arguments);
-    if (single == kBoxName)
-        return read_box(arguments);
+    if (single != kIndependentName)
+        return read_blocks(arguments, single);
     if (!arguments.k.isnull)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("k must be null for mechanism \"%s\", not %d", kIndependentName,

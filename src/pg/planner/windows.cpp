@@ -180,14 +180,16 @@ Asked read_asked(const Argument& counter, const Argument& lag, const Argument& s
     const EntryRange range{since.isnull ? DT_NOBEGIN : DatumGetTimestamp(since.value),
                            until.isnull ? DT_NOEND : DatumGetTimestamp(until.value)};
     check_not_empty(range);
-    asked.first = std::max(asked.lag, since.isnull ? 1 : steps_before(asked, range.since) + 1);
+    // Before the first period a total is 0, and a stock unknown.
+    asked.first = std::max(asked.lag + (asked.is_active() ? 1 : 0),
+                           since.isnull ? 1 : steps_before(asked, range.since) + 1);
     asked.last = until.isnull ? asked.row.steps : steps_before(asked, range.until);
     return asked;
 }
 
 MovingWindows& windows_in(MemoryContext context, const Asked& asked) {
     auto& windows = room_in<MovingWindows>(context);
-    run([&] { windows.emplace(asked.lag, asked.row.cumulative, asked.last); });
+    run([&] { windows.emplace(asked.lag, asked.is_difference(), asked.last); });
     return *windows;
 }
 
@@ -197,9 +199,9 @@ void read_windows(const Asked& asked, MovingWindows& windows,
     const Sink sink{windows, put, context};
     // Of totals: those before the windows and, where there is none, the first ones in them; and
     // the last ones.
-    std::int64_t from = asked.first - asked.lag + (asked.row.cumulative ? 0 : 1);
+    std::int64_t from = asked.first - asked.lag + (asked.is_difference() ? 0 : 1);
     const std::int64_t bases = asked.last - asked.lag + 1;
-    if (asked.row.cumulative && bases < asked.first - 1) {
+    if (asked.is_difference() && bases < asked.first - 1) {
         read_steps(asked, plan, sink, from, bases);
         from = asked.first;
     }

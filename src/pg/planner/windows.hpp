@@ -30,6 +30,9 @@ struct Asked {
     [[nodiscard]] bool is_sum() const {
         return has_source && declared.measure.kind == MeasureKind::sum;
     }
+    /// Stocks, of which the change is shown, as of totals.
+    [[nodiscard]] bool is_active() const { return has_source && declared.active != 0; }
+    [[nodiscard]] bool is_difference() const { return row.cumulative || is_active(); }
     [[nodiscard]] bool is_average() const { return has_source && declared.measure.is_average(); }
     [[nodiscard]] bool has_group() const { return has_source && declared.by != InvalidAttrNumber; }
     [[nodiscard]] bool has_bins() const { return has_source && !declared.measure.bins.empty(); }

@@ -5,6 +5,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/declare_counter.hpp"
 #include "pg/sources/reattach.hpp"
+#include "pg/steps/anchored.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/source_counters_table.hpp"
@@ -71,7 +72,8 @@ void add_streams(const CounterRow& row, std::int32_t other, std::int32_t first, 
         StreamRow stored;
         read_stream(row.number, other, stored);
         insert_streams(row.number, stream, stream,
-                       later_state(context, stored.state, row.steps).bytes);
+                       row.is_anchored ? later_anchored_state(context, row)
+                                       : later_state(context, stored.state, row.steps).bytes);
         MemoryContextReset(context); // wipes the states
     }
     MemoryContextSwitchTo(caller);
@@ -99,7 +101,7 @@ void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added) 
     insert_groups(row.number, before.count + 1, names + before.count, count);
     update_groups(counter, groups.count);
     const std::int32_t streams = declared.measure.streams();
-    if (row.cumulative)
+    if (row.has_streams())
         add_streams(row, first_running(before) * streams + 1, before.count * streams + 1,
                     groups.count * streams);
 }
@@ -123,7 +125,7 @@ void drop_groups(Oid counter, const CounterRow& row, ArrayType* written) {
             raise_others(name);
         drop_group(row.number, group);
         const std::int32_t streams = declared.measure.streams();
-        for (std::int32_t stream = 1; row.cumulative && stream <= streams; ++stream)
+        for (std::int32_t stream = 1; row.has_streams() && stream <= streams; ++stream)
             delete_stream(row.number, (group - 1) * streams + stream);
     }
     if (dropped.count == running(before))

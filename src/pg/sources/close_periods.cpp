@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "core/count/active_path.hpp"
 #include "core/count/own_window.hpp"
 #include "core/count/person_bound.hpp"
 
@@ -58,10 +59,32 @@ struct Collector {
     PlainValue person;     ///< whose events come
     std::int32_t phase;
     PersonBound bound{BoundRule{}};
+    // Of active persons, whose cells are stocks: what changes with each step, until all are read.
+    ActivePath path{{}, {}};
+    Timestamp from;      ///< the first time that the tick reads
+    Timestamp* begins;   ///< of the last days before the end of each step
+    std::int32_t open;   ///< the first own window in which an event can still come
+    Tally active;        ///< the person's
+    bool is_read;        ///< whether an event of this tick was the person's
+    Timestamp uncovered; ///< that event, the last one, if its group is not known yet
 
     [[nodiscard]] bool has_bound() const { return declared->per_person != 0; }
     [[nodiscard]] bool counts_persons() const {
         return declared->measure.kind == MeasureKind::persons;
+    }
+
+    [[nodiscard]] int128& cell(std::int64_t step, std::int64_t group) const {
+        return cells[(step * groups.count + group - 1) * declared->measure.streams()];
+    }
+    /// The stocks of a person who has an event at this time, or had.
+    void cover(Timestamp time, std::int32_t group) {
+        if (group < 1 || group > groups.count)
+            raise_damaged("the group of a person of the counter is damaged");
+        path.cover(time, group, [&](std::int64_t of, std::int64_t first, std::int64_t end, int n) {
+            cell(first, of) += n;
+            if (end < due->count)
+                cell(end, of) -= n;
+        });
     }
 
     // What PersonBound calls. A group below 0 is one that is not declared.
@@ -69,17 +92,21 @@ struct Collector {
         const Measure& measure = declared->measure;
         if (group < 0)
             group = declared->others;
-        int128* cell = &cells[(step * groups.count + group - 1) * measure.streams()];
+        if (declared->active != 0) { // the first event of a window
+            active.group = static_cast<std::int32_t>(group);
+            return;
+        }
+        int128* numbers = &cell(step, group);
         if (measure.kind == MeasureKind::histogram) {
-            ++cell[value];
+            ++numbers[value];
             return;
         }
         if (!measure.is_average()) {
-            *cell += value;
+            *numbers += value;
             return;
         }
-        cell[0] += value - measure.lower;
-        cell[1] += measure.upper - value;
+        numbers[0] += value - measure.lower;
+        numbers[1] += measure.upper - value;
     }
     [[nodiscard]] std::uint64_t rank(std::int64_t time, const Event& event) const;
     [[nodiscard]] Event* allocate(std::size_t n) const {
@@ -122,6 +149,12 @@ void begin_person(const PlainValue& person, void* context) {
     collector.person = person;
     if (collector.unit.per_days != 0)
         collector.phase = person_phase(collector.unit, person.bytes(), bytes);
+    if (collector.declared->active != 0) {
+        collector.active = read_tally(collector.tallies, person.bytes(), bytes);
+        collector.is_read = false;
+        collector.bound.begin({collector.active.window, 1}); // the window has its first event
+        return;
+    }
     collector.bound.begin(collector.has_bound()
                               ? read_tally(collector.tallies, person.bytes(), bytes)
                               : Tally{kNoWindow, 0});
@@ -129,6 +162,13 @@ void begin_person(const PlainValue& person, void* context) {
 
 void end_person(void* context) {
     auto& collector = *static_cast<Collector*>(context);
+    if (collector.declared->active != 0) {
+        (void)collector.bound.end(collector);
+        if (collector.is_read)
+            collector.cover(collector.uncovered, collector.active.group);
+        write_tally(collector.tallies, collector.active);
+        return;
+    }
     const Tally tally = collector.bound.end(collector);
     if (collector.has_bound())
         write_tally(collector.tallies, tally);
@@ -166,6 +206,41 @@ std::int64_t counted_value(const Measure& measure, std::int64_t value) {
                                                   : std::clamp(value, measure.lower, measure.upper);
 }
 
+/// Of an active person, who is in the group of the first event of the last one's own window. Those
+/// without an event in the tick are counted by their tallies (count_others).
+void add_active(Collector& collector, const TimedEvent& event) {
+    Tally& active = collector.active;
+    const bool is_first = !collector.is_read;
+    if (is_first) {
+        collector.path.begin();
+        if (active.window != kNoWindow)
+            collector.cover(active.used, active.group);
+        collector.is_read = true;
+    }
+    collector.bound.add(event, collector); // now the group at the time before is known
+    if (!is_first && event.time != collector.uncovered)
+        collector.cover(collector.uncovered, active.group);
+    active.used = active.window == kNoWindow ? event.time : std::max(active.used, event.time);
+    active.window = std::max(active.window, event.window);
+    collector.uncovered = event.time;
+}
+
+/// The stocks of those who have no event in the tick. Kept is who is active at the last end and,
+/// for the group, who may have another event of the own window.
+bool count_others(const Tally& tally, void* context) {
+    auto& collector = *static_cast<Collector*>(context);
+    if (tally.used < collector.from) {
+        collector.path.begin();
+        collector.cover(tally.used, tally.group);
+    }
+    return tally.used >= collector.begins[collector.due->count - 1] ||
+           tally.window >= collector.open;
+}
+
+bool is_open(const Tally& tally, void* context) {
+    return tally.window >= *static_cast<const std::int32_t*>(context);
+}
+
 void add_event(const SourceEvent& event, void* context) {
     auto& collector = *static_cast<Collector*>(context);
     const std::int64_t group = group_of(collector, event.group);
@@ -181,7 +256,10 @@ void add_event(const SourceEvent& event, void* context) {
         collector.unit.per_days == 0
             ? 0
             : own_window(day_of(time), collector.phase, collector.unit.per_days);
-    collector.bound.add({time, window, step_of(collector, time), group, value}, collector);
+    if (collector.declared->active != 0)
+        add_active(collector, {time, window, 0, group, value});
+    else
+        collector.bound.add({time, window, step_of(collector, time), group, value}, collector);
 }
 
 /// Reads the counter's declaration back from its stored form.
@@ -205,6 +283,35 @@ std::int32_t first_open_window(const Collector& collector, Timestamp boundary) {
     return static_cast<std::int32_t>(floor_quotient(day_of(boundary) + 1, per) - 1);
 }
 
+/// Reads the due periods into stocks and tallies; before its first step a counter of active persons
+/// also the days before. Departures are of all persons, whether or not they have rows in the tick.
+void count_stocks(Collector& collector, const SourceRow& source, std::int64_t number,
+                  Timestamp since, bool is_first) {
+    const SourceCounterRow& declared = *collector.declared;
+    const DuePeriods& due = *collector.due;
+    const auto count = static_cast<std::size_t>(due.count);
+    collector.begins = static_cast<Timestamp*>(palloc(count * sizeof(Timestamp)));
+    for (std::size_t i = 0; i < count; ++i) // on the face: days in the zone can be longer
+        collector.begins[i] = days_before(due.starts[i + 1], declared.active);
+    collector.from = due.starts[0];
+    if (is_first)
+        collector.from = std::max(days_before(due.starts[0], declared.active), since);
+    collector.open = first_open_window(collector, due.starts[due.count]);
+    collector.path = ActivePath({due.starts + 1, count}, {collector.begins, count});
+    check_tallies(number);
+    collector.tallies.has_times = true;
+    open_tallies(collector.tallies, number, kNoWindow + 1, is_first); // all but of no event
+    read_persons({declared.source, &source, declared.event, declared.measure.column, declared.by,
+                  collector.from, due.starts[due.count]},
+                 {begin_person, add_event, end_person, &collector});
+    show_phase("storing tallies");
+    close_tallies(collector.tallies);
+    sweep_tallies(number, count_others, &collector);
+    const std::int64_t groups = collector.groups.count;
+    for (std::int64_t i = groups; i < due.count * groups; ++i)
+        collector.cells[i] += collector.cells[i - groups];
+}
+
 /// Reads the due periods into cells and tallies. Before its first step a counter that continues
 /// another one also reads what comes after that, for the tallies alone. Any other one whose budget
 /// renews reads one `per` before: otherwise the bound of every person would be unused when it
@@ -217,7 +324,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int64_t numb
     const bool takes_over = is_first && old.number != 0;
     Timestamp from = takes_over ? old.end : due.starts[0];
     const std::int32_t was_first = first_open_window(collector, from);
-    const std::int32_t first = first_open_window(collector, due.starts[due.count]);
+    std::int32_t first = first_open_window(collector, due.starts[due.count]);
     if (collector.has_bound()) {
         if (takes_over)
             take_over_tallies(old.number, number, old.per_person, declared.per_person);
@@ -235,7 +342,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int64_t numb
     if (collector.has_bound()) {
         close_tallies(collector.tallies);
         if (first > was_first && (!is_first || takes_over))
-            delete_earlier_tallies(number, first);
+            sweep_tallies(number, is_open, &first);
     }
 }
 
@@ -281,7 +388,9 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     collector.schedule = &schedule;
     collector.due = &due;
     collector.unit = unit_of_source(source);
-    collector.bound = PersonBound({declared.per_person, collector.counts_persons()});
+    collector.bound = declared.active != 0
+                          ? PersonBound({1, false})
+                          : PersonBound({declared.per_person, collector.counts_persons()});
     prepare(collector, counter, row.number, declared);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context,
@@ -289,7 +398,12 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
             static_cast<std::size_t>(declared.measure.streams()) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
     book_source(declared.source, source);
-    without_statistics([&] { count_rows(collector, source, row.number, row.steps == 0); });
+    without_statistics([&] {
+        if (declared.active != 0)
+            count_stocks(collector, source, row.number, charged.since, row.steps == 0);
+        else
+            count_rows(collector, source, row.number, row.steps == 0);
+    });
     show_phase("drawing noise");
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, declared.measure.streams(),

@@ -42,7 +42,10 @@ void open_continued(Oid counter) {
 void check_has_bound(const char* name, const SourceCounterRow& row) {
     if (row.per_person == 0)
         raise_cannot_continue(
-            ERRCODE_INVALID_PARAMETER_VALUE, psprintf("%s counts persons without per_person", name),
+            ERRCODE_INVALID_PARAMETER_VALUE,
+            psprintf(row.active != 0 ? "%s counts active persons"
+                                     : "%s counts persons without per_person",
+                     name),
             "Nothing is kept of these persons that another counter could go on with. End the "
             "counter with dp_counter_end, and create another one.");
 }

@@ -1,5 +1,6 @@
 #include "pg/sources/declare_counter.hpp"
 
+#include "core/count/anchored_law.hpp"
 #include "core/noise/box_law.hpp"
 
 #include "pg/calendar/periods.hpp"
@@ -40,6 +41,8 @@ constexpr const char* kRequired =
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.measure.kind == MeasureKind::persons && argument.isnull)
         return; // a person counts in every period
+    if (row.active != 0)
+        return; // and at its end
     check_not_null(argument, "per_person", kRequired);
     row.per_person = DatumGetInt32(argument.value);
     check_number("per_person", row.per_person, kMostPerPerson,
@@ -52,6 +55,31 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
                                static_cast<long long>(kMostSensitivity),
                                static_cast<long long>(row.per_person),
                                static_cast<long long>(row.measure.largest()))));
+}
+
+/// Raises invalid_parameter_value for what active persons do not have.
+void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
+                 const Argument& horizon) {
+    const bool is_cumulative =
+        !arguments.cumulative.isnull && DatumGetBool(arguments.cumulative.value);
+    const struct {
+        const char* name;
+        bool is_given;
+        const char* hint;
+    } others[] = {
+        {"per_person", !arguments.per_person.isnull,
+         "A person counts at most once at the end of a period: there is nothing to bound."},
+        {"cumulative", is_cumulative, "Each release is the number at the end of its period."},
+        {"horizon", !horizon.isnull,
+         "Its error does not grow. dp_counter_end ends the counter when it is no longer wanted."},
+        {"continues", !arguments.continues.isnull,
+         "End the other counter with dp_counter_end, and begin anew."},
+    };
+    for (const auto& other : others)
+        if (row.active != 0 && other.is_given)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("active and %s exclude each other", other.name),
+                            errhint("%s", other.hint)));
 }
 
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
@@ -70,8 +98,19 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
         row.grace = *DatumGetIntervalP(arguments.grace.value);
     const Schedule schedule{type, declaration.source.time_zone, row.since, row.every, row.grace};
     check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
-    declaration.range = {face_of_boundary(schedule, 0),
+    declaration.range = {days_before(face_of_boundary(schedule, 0), row.active),
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
+    const EntryRange budgeted = range_of_budget(declaration.budget);
+    if (row.active != 0 && declaration.range.since < budgeted.since)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("since must be at least %d days after %s, from where budget \"%s\" is for "
+                        "rows",
+                        row.active,
+                        DatumGetCString(
+                            DirectFunctionCall1(timestamp_out, TimestampGetDatum(budgeted.since))),
+                        name_of_relation(declaration.budget)),
+                 errhint("Events of the days of active before since count, too.")));
     check_begins_later(declaration);
 }
 
@@ -159,10 +198,57 @@ BoxLaw choose_box(const SourceDeclaration& declaration, std::int64_t horizon, do
     });
 }
 
+/// Of active persons: the less of noise for each period by itself and anchored noise. A unit
+/// changes a person's stock on one interval: at the ends that are strictly within its days and
+/// those of `active` after them; with groups also the one in which the person was before.
+void set_noise_of_stocks(SourceDeclaration& declaration, double epsilon) {
+    const SourceCounterRow& row = declaration.row;
+    const std::int32_t per = declaration.unit.per_days;
+    if (per == 0)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("active requires a budget with per"),
+                        errdetail("In a whole life a person becomes active, and ceases to be, "
+                                  "without a bound."),
+                        errhint("Create a budget that renews, for example with per => '%d days'.",
+                                row.active)));
+    if (row.active < per)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("active must be at least the %d days of the budget's per, not %d",
+                               per, row.active),
+                        errdetail("In one own window a person could become active more than once."),
+                        errhint("Use a budget whose per is at most active.")));
+    const std::int64_t most =
+        most_periods({column_type(row.source, declaration.source.at), declaration.source.time_zone,
+                      row.since, row.every, row.grace},
+                     per + row.active) -
+        1;
+    if (most > AnchoredLaw::kMostSteps)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("the days of active and of the budget's per must have at most %lld periods",
+                        static_cast<long long>(AnchoredLaw::kMostSteps)),
+                 errhint("Choose a longer every.")));
+    const std::int64_t groups = row.by == InvalidAttrNumber ? 1 : 2;
+    declaration.sensitivity = std::max<std::int64_t>(most, 1) * groups;
+    const bool is_anchored = most > 1 && run([&] {
+                                 const Epsilon all(epsilon);
+                                 return AnchoredLaw({all, groups}, most).mse() <
+                                        PrivacyUnit(all, groups * most).scale(1).variance();
+                             });
+    if (is_anchored) {
+        declaration.sensitivity = groups;
+        declaration.block = static_cast<std::int32_t>(most);
+    }
+}
+
 /// For what the noise is made: sensitivity and block of the declaration. Persons without a bound
 /// and without groups change no period by more than 1.
 void set_noise(SourceDeclaration& declaration, std::int64_t horizon, double epsilon) {
     const SourceCounterRow& row = declaration.row;
+    if (row.active != 0) {
+        set_noise_of_stocks(declaration, epsilon);
+        return;
+    }
     if (row.per_person != 0) {
         declaration.sensitivity = row.per_person * row.measure.largest();
         return;
@@ -211,7 +297,8 @@ void notice_useless_bound(const SourceDeclaration& declaration, std::int64_t hor
 
 bool read_cumulative(const Argument& argument, const SourceDeclaration& declaration) {
     if (declaration.row.measure.kind != MeasureKind::histogram)
-        return argument.isnull ? declaration.unit.per_days == 0 : DatumGetBool(argument.value);
+        return argument.isnull ? declaration.unit.per_days == 0 && declaration.row.active == 0
+                               : DatumGetBool(argument.value);
     if (!argument.isnull && DatumGetBool(argument.value))
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("histogram requires cumulative => false"),
@@ -244,6 +331,9 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
                      "counter goes on.");
     row.event = read_event_column(row.source, arguments.event);
     row.measure = read_measure(row.source, arguments.measure);
+    if (row.measure.kind == MeasureKind::active)
+        row.active = read_active(arguments.measure.active);
+    check_alone(arguments, row, horizon);
     read_bound(arguments.per_person, row);
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
     declaration.column_count = 1;

@@ -43,7 +43,7 @@ struct SourceDeclaration {
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks
-    std::int32_t block;       ///< of box noise the periods of a block; else 0
+    std::int32_t block;       ///< of box and anchored noise the periods of a block; else 0
     std::int32_t streams;
     Datum* groups;         ///< their names, texts; null without `by`; that of `others` is the last
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group

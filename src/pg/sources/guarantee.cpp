@@ -107,6 +107,27 @@ Costs costs_of(const Promise& promise) {
     if (row.per_person != 0)
         return costs_of(promise.epsilon, 2, 2, 3 * row.per_person, row.per_person, 2);
     const std::int64_t by = promise.sensitivity;
+    if (row.active != 0 && row.by != InvalidAttrNumber) // part of a window: two of the whole
+        return {cost(promise.epsilon, 2),
+                cost(promise.epsilon, 4),
+                cost(promise.epsilon, 2),
+                cost(promise.epsilon, 3),
+                2,
+                promise.epsilon};
+    if (row.active != 0 && promise.block != 0) // of the anchors' 5/21 of epsilon once
+        return {cost(promise.epsilon, 1),
+                cost(promise.epsilon, 2),
+                cost(promise.epsilon, 37, 21),
+                cost(promise.epsilon, 1),
+                0,
+                promise.epsilon};
+    if (row.active != 0) // days that begin within one have one end more
+        return {cost(promise.epsilon, 1),
+                cost(promise.epsilon, 2),
+                cost(promise.epsilon, 1),
+                cost(promise.epsilon, by + 1, by),
+                1,
+                promise.epsilon};
     if (promise.block != 0)
         return costs_of(promise.epsilon, 1, 1, by + 1, by, 1);
     const std::int64_t moves = row.by == InvalidAttrNumber ? 1 : 2;
@@ -121,7 +142,14 @@ void append_bound(StringInfo text, const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
     const auto bound = static_cast<long long>(row.per_person);
     const char* within = promise.unit->per_days != 0 ? " of each window" : "";
-    if (row.per_person == 0)
+    if (row.active != 0)
+        appendStringInfo(text,
+                         " A person counts at the end of each period within %d days of an event%s,",
+                         row.active,
+                         row.by == InvalidAttrNumber
+                             ? ""
+                             : ", in the group of the first event of the last one's window");
+    else if (row.per_person == 0)
         appendStringInfoString(text, " A person counts once in each period");
     else if (row.measure.kind == MeasureKind::persons)
         appendStringInfo(text, " A person counts in at most %lld period%s%s, once in each,", bound,
@@ -145,7 +173,10 @@ void append_costs(StringInfo text, const Promise& promise) {
     const Costs costs = costs_of(promise);
     const Predecessor& old = promise.row->old;
     const int days = promise.unit->per_days;
-    if (promise.block > 1)
+    const bool is_box = promise.block != 0 && promise.row->active == 0;
+    if (promise.row->active != 0 && promise.block != 0)
+        appendStringInfo(text, " The noise begins anew every %d periods.", promise.block);
+    if (is_box && promise.block > 1)
         appendStringInfo(text,
                          " The noise is made for blocks of %d periods, of which %s touches at most "
                          "%lld.",
@@ -160,17 +191,18 @@ void append_costs(StringInfo text, const Promise& promise) {
     appendStringInfo(
         text, " %s row of the view more or less%s costs at most %s, any other change %s %s",
         old.number != 0 ? "one" : "One",
-        promise.block > 1    ? ", or all rows of a person in one block,"
-        : promise.block == 1 ? ", or all rows of a person in one period,"
-        : old.number != 0    ? ", of those that one of them reads,"
-                             : "",
+        is_box && promise.block > 1 ? ", or all rows of a person in one block,"
+        : is_box                    ? ", or all rows of a person in one period,"
+        : old.number != 0           ? ", of those that one of them reads,"
+                                    : "",
         costs.row, days != 0 ? "within one window" : "of the rows of one person", costs.other);
     if (days != 0)
         appendStringInfo(
             text,
-            "; all its rows of any %d day%s %s, of n times that (n + %lld) times %s; a "
-            "row moved to another window %s",
-            days, plural(days), costs.days, static_cast<long long>(costs.next),
+            "; all its rows of any %d day%s %s, of n times that %s times %s; a row moved to "
+            "another window %s",
+            days, plural(days), costs.days,
+            costs.next == 0 ? "n" : psprintf("(n + %lld)", static_cast<long long>(costs.next)),
             text_of(costs.epsilon), costs.moved);
     appendStringInfoChar(text, '.');
 }
@@ -193,6 +225,10 @@ char* opening(const Promise& promise) {
                        : kind == MeasureKind::histogram    ? "Histograms"
                        : promise.row->measure.is_average() ? "Averages"
                                                            : "Counts";
+    if (promise.row->active != 0)
+        return psprintf("Counts of active persons. All releases together are "
+                        "%s-differentially private for all rows of one person",
+                        text_of(promise.epsilon));
     const char* released =
         promise.cumulative && !promise.row->measure.is_average()
             ? "Running totals"
@@ -259,6 +295,11 @@ ColumnTexts column_texts(const Promise& promise) {
                                      "Average over the events",
                                      "Share of the events for which the column is true, of those",
                                      "Events in this bin"};
+    if (row.active != 0)
+        return {psprintf("Persons with an event in the %d days before the end of the period, plus "
+                         "noise",
+                         row.active),
+                "the exact number"};
     const bool is_persons = row.measure.kind == MeasureKind::persons;
     const char* when = !promise.cumulative ? "the period"
                        : is_persons        ? "each period, added up over all periods so far"

@@ -34,7 +34,7 @@ const char* day_of_release(TimestampTz time) {
 
 char* kept_of(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
-    if (row.measure.kind == MeasureKind::persons)
+    if (row.measure.kind == MeasureKind::persons || row.active != 0)
         return nullptr;
     KeptBound kept;
     if (!read_kept(row.source, row.event, row.per_person, kept))

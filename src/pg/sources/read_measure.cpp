@@ -7,6 +7,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
@@ -30,6 +31,7 @@ MeasureKind kind_of(const MeasureArguments& arguments) {
         bool is_named;
     } kinds[] = {
         {MeasureKind::persons, !arguments.persons.isnull && DatumGetBool(arguments.persons.value)},
+        {MeasureKind::active, !arguments.active.isnull},
         {MeasureKind::sum, !arguments.sum.isnull},
         {MeasureKind::avg, !arguments.avg.isnull},
         {MeasureKind::share, !arguments.share.isnull},
@@ -163,6 +165,19 @@ Measure read_measure(Oid source, const MeasureArguments& arguments) {
     measure.upper = read_bound(arguments.upper, "upper");
     check_range(measure);
     return measure;
+}
+
+std::int32_t read_active(const Argument& argument) {
+    constexpr std::int32_t kMostDays = 36525; // a hundred years
+    const Interval& active = *DatumGetIntervalP(argument.value);
+    if (active.month != 0 || active.time != 0 || active.day < 1 || active.day > kMostDays)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("active must be whole days, 1 to %d, not \"%s\"", kMostDays,
+                        DatumGetCString(DirectFunctionCall1(interval_out, argument.value))),
+                 errhint("It is for how long a person is active after an event: write '28 days', "
+                         "and '365 days' for a year.")));
+    return active.day;
 }
 
 std::int64_t measured_value(Oid type, Datum value) {

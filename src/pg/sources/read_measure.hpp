@@ -15,13 +15,17 @@ inline constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
 
 /// Arguments as SQL passes them.
 struct MeasureArguments {
-    Argument persons, sum, avg, share, lower, upper, histogram, bins;
+    Argument persons, active, sum, avg, share, lower, upper, histogram, bins;
 };
 
 /// Raises invalid_parameter_value for measures that exclude each other and for bounds out of range,
 /// null_value_not_allowed where a sum or an average has no upper bound or a histogram no bins,
 /// datatype_mismatch for a column of the wrong type, and undefined_column.
 [[nodiscard]] Measure read_measure(Oid source, const MeasureArguments& arguments);
+
+/// The days for which a person is active after an event. Raises invalid_parameter_value unless they
+/// are whole days, 1 to 36525.
+[[nodiscard]] std::int32_t read_active(const Argument& argument);
 
 /// Raises invalid_parameter_value for too many groups of a histogram.
 void check_number_of_bins(const Measure& measure, std::int64_t groups);

@@ -63,7 +63,7 @@ void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
         charge_continuing(declaration, epsilon, quoted_name(counter), number);
         return;
     }
-    if (declaration.row.per_person != 0)
+    if (declaration.row.has_tallies())
         mark_tallies(number);
     charge_budget(declaration.budget, epsilon, quoted_name(counter), number, declaration.range);
 }
@@ -80,7 +80,7 @@ bool may_take_back(Oid counter) {
 
 void check_has_tallies(Oid counter, const CounterRow& row) {
     SourceCounterRow declared;
-    if (read_source_counter(counter, declared) && declared.per_person != 0)
+    if (read_source_counter(counter, declared) && declared.has_tallies())
         check_tallies(number_of_tallies(declared, row));
 }
 

@@ -7,6 +7,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
+#include "pg/steps/anchored.hpp"
 #include "pg/steps/boxes.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
@@ -36,14 +37,19 @@ StoredState close_stream(MemoryContext context, const CounterRow& row, SecretRow
     return next;
 }
 
-/// The steps of a stream with box noise, which releases each of them by itself.
-void close_boxes(MemoryContext context, const CounterRow& row, const PrivacyUnit& unit,
-                 SecretRowsInOrder& streams, std::int32_t stream, const int128* counts,
-                 std::int64_t steps, ClosedRelease* closed) {
+/// The steps of a stream with noise in blocks, which releases each of them by itself.
+void close_blocks(MemoryContext context, const CounterRow& row, const PrivacyUnit& unit,
+                  SecretRowsInOrder& streams, std::int32_t stream, const int128* counts,
+                  std::int64_t steps, ClosedRelease* closed) {
     StreamRow stored;
     next_stream(streams, stream, stored);
-    const BoxLaw law = run([&] { return BoxLaw(unit, row.block); });
-    stored.state = release_boxes(context, law, stored.state, row.steps, counts, steps, closed);
+    if (row.is_anchored) {
+        stored.state = release_anchored(context, anchored_law_of(row), stored.state, row.steps,
+                                        counts, steps, closed);
+    } else {
+        const BoxLaw law = run([&] { return BoxLaw(unit, row.block); });
+        stored.state = release_boxes(context, law, stored.state, row.steps, counts, steps, closed);
+    }
     update_stream(streams, stored);
 }
 
@@ -94,8 +100,8 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
             next = close_stream(stream_context, row, streams, stream, totals, counted.steps,
                                 of_number);
         else if (row.block != 0)
-            close_boxes(stream_context, row, unit, streams, stream, totals, counted.steps,
-                        of_number);
+            close_blocks(stream_context, row, unit, streams, stream, totals, counted.steps,
+                         of_number);
         else
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
         if (is_average && number == 1)

@@ -2,6 +2,7 @@
 
 #include "pg/tables/counters_table.hpp"
 
+#include "core/accuracy/anchored_error.hpp"
 #include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 
@@ -45,8 +46,9 @@ enum Column {
 
 /// The columns that name a mechanism; null: noise in each period, in blocks of so many or, of 0,
 /// independent.
-SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block) {
+SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block, bool is_anchored) {
     return {kMechanism, CStringGetTextDatum(spec != nullptr ? mechanism_name(spec->mechanism)
+                                            : is_anchored   ? kAnchoredName
                                             : block != 0    ? kBoxName
                                                             : kIndependentName)};
 }
@@ -134,7 +136,9 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.sensitivity = DatumGetInt64(values[kSensitivity]);
             row.mechanism = DatumGetTextPCopy(values[kMechanism]);
             row.k = nulls[kK] ? 0 : DatumGetInt32(values[kK]);
-            row.block = std::strcmp(text_to_cstring(row.mechanism), kBoxName) == 0 ? row.k : 0;
+            const char* mechanism = text_to_cstring(row.mechanism);
+            row.is_anchored = std::strcmp(mechanism, kAnchoredName) == 0;
+            row.block = row.is_anchored || std::strcmp(mechanism, kBoxName) == 0 ? row.k : 0;
             row.has_ended = !nulls[kEndedAt];
             row.has_every = !nulls[kEvery];
             row.has_failed = !nulls[kLastFailed];
@@ -150,7 +154,8 @@ std::int64_t next_number() {
 }
 
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, std::int32_t block, const Interval* every) {
+                    const MechanismSpec* spec, std::int32_t block, bool is_anchored,
+                    const Interval* every) {
     keep_in_dumps();
     const Place here = this_place();
     insert_secret_row(kCounters,
@@ -159,7 +164,7 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
                        {kEpsilon, NumericGetDatum(epsilon)},
                        {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
                        {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
-                       mechanism_column(spec, block),
+                       mechanism_column(spec, block, is_anchored),
                        k_column(spec, block),
                        {kSteps, Int64GetDatum(0)},
                        {kEvery, IntervalPGetDatum(every), every == nullptr},
@@ -171,7 +176,7 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
 
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
     if (!replace_in_secret_row(kCounters, {key_of(counter)},
-                               {mechanism_column(spec, row.block),
+                               {mechanism_column(spec, row.block, row.is_anchored),
                                 k_column(spec, row.block),
                                 {kSteps, Int64GetDatum(row.steps)},
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},

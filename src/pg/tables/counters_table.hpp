@@ -26,7 +26,8 @@ struct CounterRow {
     std::int64_t sensitivity; ///< of box noise the most blocks that a unit changes
     text* mechanism;          ///< and k, 0 where it is chosen: of the epoch of the last closed step
     std::int32_t k;
-    std::int32_t block; ///< of box noise the steps of a block, which are its k; else 0
+    std::int32_t block; ///< of box and anchored noise the steps of a block, its k; else 0
+    bool is_anchored;   ///< the noise in blocks is anchored
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
@@ -66,10 +67,11 @@ void lock_counter(Oid counter);
 
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not
-/// cumulative, which has box noise in blocks of `block` steps or, where that is 0, independent
-/// noise.
+/// cumulative, which has box or anchored noise in blocks of `block` steps or, where that is 0,
+/// independent noise.
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, std::int32_t block, const Interval* every);
+                    const MechanismSpec* spec, std::int32_t block, bool is_anchored,
+                    const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
 /// `spec` as above.

@@ -13,7 +13,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr const char* kNames[] = {"count", "persons", "sum", "avg", "share", "histogram"};
+constexpr const char* kNames[] = {"count", "persons", "sum", "avg", "share", "histogram", "active"};
 
 } // namespace
 

@@ -20,6 +20,7 @@ enum class MeasureKind : std::uint8_t {
     avg,       ///< of a column
     share,     ///< of the events for which a boolean column is true
     histogram, ///< events, by the bin in which a column is
+    active,    ///< persons with an event in the last days before the end of a period
 };
 
 /// Trivial.
@@ -51,7 +52,7 @@ struct Measure {
     }
 };
 
-/// As SQL names it: "count", "persons", "sum", "avg", "share", "histogram".
+/// As SQL names it: "count", "persons", "sum", "avg", "share", "histogram", "active".
 [[nodiscard]] const char* name_of(MeasureKind kind);
 /// Raises data_corrupted for another name.
 [[nodiscard]] MeasureKind measure_named(const char* name);

@@ -51,7 +51,7 @@ inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_i
 inline constexpr SecretTable kEntriesOfCounter{"budget_entries", "budget_entries_number_idx"};
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 25;
+inline constexpr int kMostSecretColumns = 26;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed, and insufficient_privilege if no superuser owns what has the name.

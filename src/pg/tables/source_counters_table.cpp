@@ -41,7 +41,8 @@ enum Column {
     kContinues,
     kContinued,
     kOldEpsilon,
-    kOldPerPerson
+    kOldPerPerson,
+    kActive
 };
 
 SecretKey key_of(Oid counter) {
@@ -76,6 +77,7 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
             if (!nulls[kBins])
                 row.measure.bins = bins_in(values[kBins]);
             row.per_person = nulls[kPerPerson] ? 0 : DatumGetInt64(values[kPerPerson]);
+            row.active = nulls[kActive] ? 0 : DatumGetInt32(values[kActive]);
             row.by = column(kBy);
             row.groups = nulls[kGroups] ? 0 : DatumGetInt32(values[kGroups]);
             row.others = nulls[kOthers] ? 0 : DatumGetInt32(values[kOthers]);
@@ -132,7 +134,8 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kContinues, Int64GetDatum(row.old.number), is_first},
                        {kContinued, TimestampGetDatum(row.old.end), is_first},
                        {kOldEpsilon, NumericGetDatum(row.old.epsilon), is_first},
-                       {kOldPerPerson, Int64GetDatum(row.old.per_person), is_first}});
+                       {kOldPerPerson, Int64GetDatum(row.old.per_person), is_first},
+                       {kActive, Int32GetDatum(row.active), row.active == 0}});
 }
 
 void mark_begun(Oid counter) {

@@ -29,6 +29,7 @@ struct SourceCounterRow {
     AttrNumber event;
     Measure measure;
     std::int64_t per_person; ///< 0: persons without a bound
+    std::int32_t active;     ///< days for which a person is active after an event; else 0
     AttrNumber by;
     std::int32_t groups; ///< how many; 0 without `by`
     std::int32_t others; ///< the one that has the rows of undeclared groups; 0 without
@@ -42,6 +43,9 @@ struct SourceCounterRow {
     bool begun;           ///< of an analyst's: a tick may have read rows
     Datum remembered;     ///< text[]: what it reads, for when its source is gone (reattach.hpp)
     Predecessor old;
+
+    /// Whether it keeps something of each person (tallies.hpp).
+    [[nodiscard]] bool has_tallies() const { return per_person != 0 || active != 0; }
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
