@@ -92,15 +92,16 @@ SELECT period, count - (SELECT count(DISTINCT patient) FROM visits WHERE at >= e
 SELECT count(*) < 40 AS those_who_are_active FROM dp_counter_private.tallies AS t WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'exact'::regclass);
 
 -- What is stored of a block's noise: nothing where one begins.
-SELECT * FROM stored('days_of_7');
-CALL tick_at('days_of_7', '2024-01-02');
-SELECT * FROM stored('days_of_7');
-CALL tick_at('days_of_7', '2024-01-03');
-SELECT * FROM stored('days_of_7');
-CALL tick_at('days_of_7', '2024-01-13');
-SELECT * FROM stored('days_of_7');
-CALL tick_at('days_of_7', '2024-01-14');
-SELECT * FROM stored('days_of_7');
+SELECT declare('faint', 'weeks_dp', '1 day', '7 days', 0.000001); -- an anchor of 0 has a probability of 1e-7
+SELECT * FROM stored('faint');
+CALL tick_at('faint', '2024-01-02');
+SELECT * FROM stored('faint');
+CALL tick_at('faint', '2024-01-03');
+SELECT * FROM stored('faint');
+CALL tick_at('faint', '2024-01-13');
+SELECT * FROM stored('faint');
+CALL tick_at('faint', '2024-01-14');
+SELECT * FROM stored('faint');
 CALL tick_at('days_of_7', '2024-01-20');
 SELECT count(DISTINCT stddev) AS errors, max(step) FILTER (WHERE stddev = (SELECT stddev FROM days_of_7 WHERE step = 1)) AS second_anchor FROM days_of_7;
 SELECT count(*) AS wrong FROM days_of_7, dp_counters AS c WHERE c.counter = 'days_of_7'::regclass AND days_of_7.stddev <> dp_stddev(step, NULL, 1, k, mechanism, c.sensitivity);

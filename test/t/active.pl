@@ -43,7 +43,7 @@ sql($renewal_sql . q{
 
 my %hours = ('6 hours' => 6, '12 hours' => 12, '1 day' => 24, '36 hours' => 36, '2 days' => 48, '3 days' => 72);
 my %found;    # by kind, "anchors increments" => pairs
-my ($wrong, $uncharged, $cells, $compared) = (0, 0, 0, 0);
+my ($wrong, $uncharged, $short, $cells, $compared) = (0, 0, 0, 0, 0);
 
 # The rows that a tick reads, of persons, in their order.
 sub rows_read
@@ -86,6 +86,7 @@ sub stocks
 
 for my $number (1 .. $rounds)
 {
+	still_running();
 	my $at = (qw(at day instant))[ $number % 3 ];
 	my $zone = $at eq 'instant' ? 'Europe/Berlin' : 'UTC';
 	my $per = 1 + int(rand(5));
@@ -110,6 +111,11 @@ for my $number (1 .. $rounds)
 	my @ends = split /\n/, sql("SELECT oracle.face(oracle.boundary(c, n)) FROM oracle.counters AS c, generate_series(0, $steps) AS n WHERE name = 'active_0' ORDER BY n");
 	my $begin = shift @ends;
 	$round{ends} = \@ends;
+	# No days of a window and of active after it, from a midnight on, have more ends within than a block has steps.
+	for my $day (floor($begin / DAY) - $per - $active .. floor($ends[-1] / DAY))
+	{
+		++$short if $block < grep { $_ > $day * DAY && $_ < ($day + $per + $active) * DAY } @ends;
+	}
 	for my $line (split /\n/, sql("SELECT who, oracle.phase(oracle.plain(who), $per) FROM generate_series(10, $pairs * 10 + 9) AS who"))
 	{
 		my ($who, $phase) = split /\|/, $line;
@@ -217,5 +223,6 @@ for my $kind (sort keys %found)
 	is("@over", '', "$kind: no unit changes more than $limit anchors and @{[ 2 * $limit ]} increments");
 }
 is($wrong, 0, "$cells cells are those of the model");
+is($short, 0, 'no unit can change more steps than a block has');
 is($uncharged, 0, "$compared pairs: nothing differs by a window before what was charged for");
 done_testing();

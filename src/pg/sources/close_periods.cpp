@@ -63,7 +63,6 @@ struct Collector {
     ActivePath path{{}, {}};
     Timestamp from;      ///< the first time that the tick reads
     Timestamp* begins;   ///< of the last days before the end of each step
-    std::int32_t open;   ///< the first own window in which an event can still come
     Tally active;        ///< the person's
     bool is_read;        ///< whether an event of this tick was the person's
     Timestamp uncovered; ///< that event, the last one, if its group is not known yet
@@ -225,16 +224,16 @@ void add_active(Collector& collector, const TimedEvent& event) {
     collector.uncovered = event.time;
 }
 
-/// The stocks of those who have no event in the tick. Kept is who is active at the last end and,
-/// for the group, who may have another event of the own window.
+/// The stocks of those who have no event in the tick. Kept is who is active at the last end:
+/// another event of the own window, which would keep the group, is less than `per`, and so than
+/// `active`, after the last one, and can no longer come.
 bool count_others(const Tally& tally, void* context) {
     auto& collector = *static_cast<Collector*>(context);
     if (tally.used < collector.from) {
         collector.path.begin();
         collector.cover(tally.used, tally.group);
     }
-    return tally.used >= collector.begins[collector.due->count - 1] ||
-           tally.window >= collector.open;
+    return tally.used >= collector.begins[collector.due->count - 1];
 }
 
 bool is_open(const Tally& tally, void* context) {
@@ -296,7 +295,6 @@ void count_stocks(Collector& collector, const SourceRow& source, std::int64_t nu
     collector.from = due.starts[0];
     if (is_first)
         collector.from = std::max(days_before(due.starts[0], declared.active), since);
-    collector.open = first_open_window(collector, due.starts[due.count]);
     collector.path = ActivePath({due.starts + 1, count}, {collector.begins, count});
     check_tallies(number);
     collector.tallies.has_times = true;
