@@ -102,7 +102,7 @@ is($node->safe_psql('postgres', 'SELECT counter::text, epsilon, horizon, steps, 
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = 'dp_counters'::regclass AND attnum > 0}),
-	'counter epsilon sensitivity horizon steps steps_left mechanism k cumulative stddev released_at source event measure value lower upper bins per_person per by groups others every since time_zone grace ended ended_at continues next_due periods_behind last_failed last_sqlstate', 'and there are no others');
+	'counter epsilon sensitivity horizon steps steps_left mechanism k cumulative stddev released_at source event measure value lower upper bins per_person active per by groups others every since time_zone grace ended ended_at continues next_due periods_behind last_failed last_sqlstate', 'and there are no others');
 
 # --- statistics: a reader watches everything that he may while events arrive
 my $flush = 'SELECT pg_stat_force_next_flush();';
