@@ -7,7 +7,9 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
 #include "commands/extension.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -99,7 +101,13 @@ void keep_in_dumps() {
         return;
     // If two transactions create first counters, the second one waits, and checks again.
     LockDatabaseObject(ExtensionRelationId, extension, 0, ShareUpdateExclusiveLock);
-    visit_extension(extension, true);
+    if (!visit_extension(extension, true) && !superuser())
+        ereport(NOTICE,
+                (errmsg("from now on pg_dump of database \"%s\" needs a superuser, or a role with "
+                        "BYPASSRLS and pg_read_all_data",
+                        get_database_name(MyDatabaseId)),
+                 errhint("Any other role calls pg_dump -N dp_counter_private, which leaves out "
+                         "counters, releases and budgets.")));
 }
 
 } // namespace dp_counter::pg

@@ -9,6 +9,7 @@ namespace dp_counter::pg {
 /// Declares the tables to pg_dump, as pg_extension_config_dump() does, unless they are declared.
 /// Call it before storing a row of counters or budgets, to which all other rows belong, in the same
 /// transaction. It is never undone: that would require that no transaction is about to store a row.
+/// A NOTICE tells a role that is no superuser, once in a database, how to dump from then on.
 void keep_in_dumps();
 
 } // namespace dp_counter::pg
