@@ -57,6 +57,16 @@ IS 'Returns what is left of a budget for a charge for the rows from since to bef
    'time that their column shows (timestamptz: in UTC); NULL is where the range of the budget '
    'begins or ends. Requires the SELECT privilege on the budget.';
 
+CREATE FUNCTION dp_promise(budget pg_catalog.regclass)
+RETURNS pg_catalog.text
+LANGUAGE c STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'dp_promise';
+
+COMMENT ON FUNCTION dp_promise(pg_catalog.regclass)
+IS 'Returns in words what a budget promises to each person, what more than one unit costs, what is '
+   'not covered, and what has been charged. Requires the SELECT privilege on the budget.';
+
 CREATE FUNCTION dp_budget_drop(budget pg_catalog.regclass)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -62,6 +62,7 @@ SELECT set_eq(
         ('dp_own_window(regclass, "any", "any")', 'f', 'bigint'),
         ('dp_budget_drop(regclass)', 'f', 'void'),
         ('dp_budget_left(regclass, timestamp without time zone, timestamp without time zone)', 'f', 'numeric'),
+        ('dp_promise(regclass)', 'f', 'text'),
         ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, interval, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
         ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
@@ -130,7 +131,7 @@ SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid =
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)'),
-           ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)') $$, 'none changes a setting, but for those that run SQL');
+           ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)'), ('dp_promise(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

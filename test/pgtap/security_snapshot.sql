@@ -57,6 +57,7 @@ SELECT set_eq(
         ('function', 'dp_counter_private.dp_laplace_support(pg_catalog.internal)', 'immutable parallel safe strict acl default'),
         ('function', 'public.dp_monotone(bigint)', 'immutable parallel safe acl default'),
         ('function', 'public.dp_plan(bigint,double precision,integer,pg_catalog.text,bigint)', 'immutable parallel safe acl default'),
+        ('function', 'public.dp_promise(pg_catalog.regclass)', 'stable parallel restricted set search_path=pg_catalog, pg_temp acl default'),
         ('function', 'public.dp_repair()', 'volatile parallel unsafe acl default'),
         ('function', 'dp_counter_private.dp_count_mistake(bigint)', 'volatile parallel restricted acl default'),
         ('function', 'dp_counter_private.dp_count_mistake(bigint,pg_catalog."any")', 'volatile parallel restricted acl default'),

@@ -1,12 +1,12 @@
 // dp_budget_create, dp_budget_spend, dp_budget_drop: what a budget's owner calls; dp_budget_left.
 #include <algorithm>
-#include <cmath>
 
 #include "pg/budgets/budgets.hpp"
 
 #include "core/count/own_window.hpp"
 
 #include "pg/budgets/drop_budgets.hpp"
+#include "pg/budgets/promise.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
@@ -160,31 +160,10 @@ Oid read_within(FunctionCallInfo fcinfo) {
     return within;
 }
 
-/// By which factor an epsilon may make an outcome more likely, rounded up.
-const char* factor_of(Numeric epsilon) {
-    const double factor = std::exp(mechanism_epsilon(epsilon));
-    if (factor >= 1e6)
-        return psprintf("e^%s", text_of(epsilon));
-    const int digits = std::max(0, 2 - static_cast<int>(std::log10(factor)));
-    const double scale = std::pow(10.0, digits);
-    return psprintf("%.*f", digits, std::ceil(factor * scale) / scale);
-}
-
 /// What the view and its columns hold.
-void comment_on_budget(Oid budget, Numeric epsilon, Oid within) {
-    const std::int32_t days = unit_of_budget(budget).per_days;
-    const char* whom =
-        days == 0 ? "one person"
-                  : psprintf("the rows of one person in one of that person's own windows of %d "
-                             "day%s",
-                             days, days == 1 ? "" : "s");
-    const char* share =
-        OidIsValid(within) ? psprintf(" It is a share of budget %s.", quoted_name(within)) : "";
+void comment_on_budget(Oid budget) {
     CreateComments(budget, RelationRelationId, 0,
-                   psprintf("Budget. The charges listed here may together spend an epsilon of %s "
-                            "about %s. Their presence changes the probability of any outcome "
-                            "by at most a factor of %s.%s",
-                            text_of(epsilon), whom, factor_of(epsilon), share));
+                   psprintf("Budget. %s", promise_of(require_budget(budget))));
     AttrNumber column = 0;
     for (const char* text :
          {"What was charged: a counter, a budget or a query", "Epsilon of the charge",
@@ -220,7 +199,7 @@ DP_FUNCTION(dp_budget_create) {
         check_owner(within); // it may have changed while the charge waited
     } else
         insert_budget(budget, number, epsilon, per_days, limits);
-    comment_on_budget(budget, epsilon, within);
+    comment_on_budget(budget);
     PG_RETURN_OID(budget);
 }
 

@@ -1,0 +1,140 @@
+// dp_promise: what a budget promises to a person, and what has been charged to it.
+#include "pg/budgets/promise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pg/budgets/budgets.hpp"
+#include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/relations.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+constexpr std::int64_t kYear = 365;
+constexpr std::int64_t kTenYears = 3653;
+
+/// By which factor an epsilon may make an outcome more likely, rounded up.
+const char* factor_of(Numeric epsilon) {
+    const double factor = std::exp(mechanism_epsilon(epsilon));
+    if (factor >= 1e6)
+        return psprintf("e^%s", text_of(epsilon));
+    const int digits = std::max(0, 2 - static_cast<int>(std::log10(factor)));
+    const double scale = std::pow(10.0, digits);
+    return psprintf("%.*f", digits, std::ceil(factor * scale) / scale);
+}
+
+const char* times(std::int64_t n, Numeric epsilon) {
+    return text_of(DatumGetNumeric(
+        DirectFunctionCall2(numeric_mul, DirectFunctionCall1(int8_numeric, Int64GetDatum(n)),
+                            NumericGetDatum(epsilon))));
+}
+
+/// What more than the unit costs (docs/derivation.md, section 12). Any n windows' days meet n + 1
+/// windows, and leave a part of the first one and of the last one: 2 epsilon each.
+void append_costs(StringInfo text, const BudgetRow& budget, std::int32_t days) {
+    if (days == 0) {
+        appendStringInfo(text, " Any other change of the rows of one person costs at most %s.",
+                         times(2, budget.epsilon));
+        return;
+    }
+    const auto windows = [&](std::int64_t n) { return (n + days - 1) / days; };
+    appendStringInfo(
+        text,
+        " Any other change within one window costs at most %s, all rows of a person in "
+        "any 365 days %s, in any 730 days %s; all rows of a life cost %s for each "
+        "window that has any, those of ten years at most %s.",
+        times(2, budget.epsilon), times(windows(kYear) + 3, budget.epsilon),
+        times(windows(2 * kYear) + 3, budget.epsilon), text_of(budget.epsilon),
+        times(windows(kTenYears) + 1, budget.epsilon));
+}
+
+/// The columns of the budget's view by their places: its owner may have given them other names.
+const char* statement(Oid budget) {
+    return psprintf(
+        "SELECT translate(purpose, chr(10) || chr(13), '  '), epsilon, replace(concat(', rows', "
+        "' from ' || to_char(since, 'YYYY-MM-DD HH24:MI'), "
+        "CASE WHEN since IS NOT NULL AND until IS NULL THEN ' on' END, "
+        "' to before ' || to_char(until, 'YYYY-MM-DD HH24:MI'), "
+        "CASE WHEN since IS NULL AND until IS NULL THEN ' of all times' END, "
+        "', windows that begin from ' || to_char(begins_from, 'YYYY-MM-DD HH24:MI') || ' on', "
+        "', windows that begin before ' || to_char(begins_before, 'YYYY-MM-DD HH24:MI')), "
+        "' 00:00', '') "
+        "FROM %s AS b (purpose, epsilon, since, until, begins_from, begins_before, role, "
+        "session_role, spent_at, cut_at, cut_by, cut_from, refunded_at) "
+        "WHERE refunded_at IS NULL AND epsilon > 0 ORDER BY spent_at, purpose",
+        quoted_name(budget));
+}
+
+void append_charges(StringInfo text, Oid budget) {
+    SPI_connect();
+    if (SPI_execute(statement(budget), true, 0) != SPI_OK_SELECT)
+        elog(ERROR, "could not read budget %u", budget);
+    for (uint64 i = 0; i < SPI_processed; ++i) {
+        HeapTuple row = SPI_tuptable->vals[i];
+        bool is_null = false;
+        Numeric epsilon = DatumGetNumeric(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &is_null));
+        appendStringInfo(text, "\n%s: %s, a factor of %s%s",
+                         SPI_getvalue(row, SPI_tuptable->tupdesc, 1), text_of(epsilon),
+                         factor_of(epsilon), SPI_getvalue(row, SPI_tuptable->tupdesc, 3));
+    }
+    SPI_finish();
+}
+
+} // namespace
+
+char* promise_of(const BudgetRow& budget) {
+    const std::int32_t days = root_of(budget).per_days;
+    BudgetRow within;
+    const char* whom =
+        days == 0 ? "one person"
+                  : psprintf("the rows of one person in one of that person's own windows of %d "
+                             "day%s",
+                             days, days == 1 ? "" : "s");
+    const bool is_share = read_budget_numbered(budget.within, within) && OidIsValid(within.budget);
+    const char* share =
+        is_share ? psprintf(" It is a share of budget %s.", quoted_name(within.budget)) : "";
+    return psprintf("The charges listed here may together spend an epsilon of %s about %s. Their "
+                    "presence changes the probability of any outcome by at most a factor of %s.%s",
+                    text_of(budget.epsilon), whom, factor_of(budget.epsilon), share);
+}
+
+} // namespace dp_counter::pg
+
+DP_FUNCTION(dp_promise) {
+    using namespace dp_counter::pg;
+    const Oid budget = read_relation(fcinfo->args[0], "budget");
+    check_privilege(budget, ACL_SELECT);
+    check_is_budget(budget);
+    const BudgetRow row = require_budget(budget);
+    const std::int32_t days = root_of(row).per_days;
+    StringInfoData text;
+    initStringInfo(&text);
+    const char* factor = factor_of(row.epsilon);
+    appendStringInfo(&text,
+                     "Budget %s. %s Whoever would bet 1 to 1 that the person's rows are there "
+                     "can have reason to bet %s to 1 afterwards, and no more.",
+                     quoted_name(budget), promise_of(row), factor);
+    append_costs(&text, row, days);
+    appendStringInfoString(
+        &text,
+        " Not covered: releases about the same persons that are not charged here; rows about "
+        "a person that have another person's key; what holds of everybody, with or without "
+        "the person; when and how long ticks ran, and what the server shows of them.");
+    const Datum left = NumericGetDatum(left_of_budget(budget, range_of_budget(budget)));
+    appendStringInfo(&text, " Charged so far%s: %s",
+                     days == 0 ? "" : " (the most about one window)",
+                     text_of(DatumGetNumeric(
+                         DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), left))));
+    append_charges(&text, budget);
+    PG_RETURN_TEXT_P(cstring_to_text_with_len(text.data, text.len));
+}
