@@ -1,5 +1,5 @@
 # Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's view;
-# hostile names; errors. And the SQL of the dashboard's panels, as a role that may read the counters and nothing else.
+# hostile names; errors. The page of tools/report, for what a role may read. And the SQL of the dashboard's panels, as a role that may read the counters and nothing else.
 use strict;
 use warnings;
 use FindBin;
@@ -8,6 +8,7 @@ use utf8;
 use Counters;
 use File::Spec;
 use Encode qw(decode_utf8 encode_utf8);
+use MIME::Base64 ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -255,6 +256,67 @@ is_drawn(@chosen, identifier($name));
 unlike($out, qr/[\e\x{9b}]/, 'no control characters in the terminal');
 ($is_well, $out, $err) = run_program("$tree/demo/panels", identifier($name));
 is(-e "$folder/pwned", undef, 'nothing was executed');
+
+# --- the page of all that a role may see ------------------------------------------------------------------
+my $report = "$tree/tools/report";
+sql(q{GRANT SELECT ON years TO reader});
+sql(q{CALL dp_budget_spend('years', 1, E'<script>alert("x")</script> & \\x01', since => '2020-01-01', until => '2021-01-01')});
+($is_well, $out, $err) = run_program($report, '-o', 'page.html');
+ok($is_well && "$out$err" eq '', 'a page') or diag("$out$err");
+my $page = decode_utf8(slurp_file("$folder/page.html"));
+
+# Its elements are closed in order, and nothing else of it begins with < or &.
+sub trouble_of
+{
+	my ($html) = @_;
+	my (@open, @trouble);
+	push @trouble, "stray: $1" while $html =~ /(&(?!amp;|lt;|gt;|quot;|nbsp;).{0,9})/gs;
+	while ($html =~ m{<(/?)(!DOCTYPE html|[a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)( ?/)?>|(<.{0,20})}gs)
+	{
+		if (defined $5) { push @trouble, "stray: $5" }
+		elsif ($1) { push @trouble, "</$2> closes " . ($open[-1] // 'nothing') if (pop @open // '') ne $2 }
+		elsif ($2 !~ /^(?:!DOCTYPE html|br|img|meta)$/) { push @open, $2 }
+		push @trouble, "attribute: $1" if ($3 // '') =~ /(\bon\w+=|(?:href|src)="(?!#|data:image\/svg\+xml;base64,).*?")/;
+	}
+	return join "\n", @trouble, @open;
+}
+is(trouble_of($page =~ s{<style>.*?</style>}{}sr), '', 'its elements are nested, and link to nothing outside');
+unlike($page, qr/<script|http:/i, 'what is hostile is text');
+is(trouble_of($_) eq '', '', "trouble is seen: $_") for '<p>', '<p><b></p></b>', 'a<b', 'a & b', '<p onclick="x()"></p>', '<a href="http://x"></a>';
+sub text_of { return $_[0] =~ s/<br \/>/\n/gr =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr =~ s/&lt;/</gr =~ s/&gt;/>/gr =~ s/&quot;/"/gr =~ s/&amp;/&/gr; }
+my %section = map { m{<h3>(.*?)</h3>}s ? (text_of($1) => $_) : () } $page =~ m{(<section .*?</section>)}gs;
+my @shown = split /\x1e/, sql(q{
+	SET search_path = pg_catalog; SET ROLE reader;
+	SELECT string_agg(regexp_replace(name::text, '[\u0001-\u0008\u000b-\u001f]', '', 'g'), E'\x1e') FROM (
+		SELECT counter FROM public.dp_counters WHERE has_table_privilege(counter, 'SELECT') UNION ALL SELECT budget FROM public.dp_budgets) AS s (name)});
+is(join("\n", sort keys %section), join("\n", sort @shown), 'a section for each counter and budget that the role may read');
+my $promise = sql(q{SELECT dp_promise('years')}) =~ s/\n.*//sr;
+like(text_of($section{'public.years'}), qr/\Q$promise\E/, 'the promise');
+like($section{'public.years'}, qr{<td align="left">&lt;script&gt;alert\(&quot;x&quot;\)&lt;/script&gt; &amp; }, 'a charge');
+my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release</h4>.*?(<tr valign.*?</tr>)}s)[0] =~ m{<td.*?</td>}gs;
+is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region WHERE step = 40 ORDER BY period, region LIMIT 1}), 'the last numbers');
+my ($guarantee, $kept) = split /\|/, sql(q{SELECT guarantee, kept FROM dp_counter_plan('visits_by_region') LIMIT 1});
+like(text_of($section{'public.visits_by_region'}), qr/\Q$guarantee $kept\E/, 'the guarantee');
+for my $case ([ 'public.so_far', 'so_far' ], [ 'public.' . $name =~ s/"/""/gr =~ s/^/"/r =~ s/\z/"/r, identifier($name) ])
+{
+	my ($title, $counter) = @$case;
+	my ($svg) = map { MIME::Base64::decode_base64($_) } ($section{$title} // '') =~ /base64,([^"]*)"/;
+	run_program($plot, $counter, '-t', 'public.' . $counter, '-o', 'picture.svg');
+	is($svg, slurp_file("$folder/picture.svg"), 'the chart is that of tools/plot');
+}
+is(-e "$folder/pwned", undef, 'nothing was executed');
+sql('REVOKE SELECT ON years, so_far FROM reader');
+my $fewer = decode_utf8((run_program($report, '-o', '-'))[1] // '');
+ok($fewer !~ /public\.(?:years|so_far)</ && $fewer =~ /No budget that this role may read/, 'no more than the role may read');
+is_deeply([ run_program($report) ], [ '', '', "report: expected -o FILE; see report --help\n" ], 'no file');
+ok(!(run_program($report, '-o', 'none.html', '-d', 'nowhere'))[0] && !-e "$folder/none.html", 'no database, no page');
+sql('GRANT SELECT ON so_far TO reader');
+
+# Options after the counter, and words of one's own.
+($word, @lines) = handed_over('so_far', '-t', q{it's '; "mine" `x`}, '-s', $since, '-y', 'persons $(x)', '-x', '@band');
+is(join('|', @$word{qw(title ylabel xlabel)}), q{it's '; "mine" `x`|persons $(x)|@band}, 'words of one\'s own, after the counter');
+is_drawn('so_far', '-t', q{it's '; "mine" `x`}, '-s', $since, '-y', 'persons $(x)', '-x', '@band');
+is(complaint('-t', 'a', '--', 'so_far', '-x'), "plot: expected one counter; see plot --help\n", 'after -- only counters');
 
 # --- errors -----------------------------------------------------------------------------------------------
 sub complaint { my ($is_well, $out, $err) = run_program($plot, @_); return $is_well ? 'no error' : "$out$err"; }
