@@ -263,3 +263,61 @@ IS 'Returns what a counter costs and how accurate it is: for one period and for 
    'per_person keeps, as far as a report has released it, and the guarantee in words. It reads no '
    'data. In the transaction that creates the counter it shows what a rollback undoes.';
 
+-- The arguments of dp_counter_create, in the same order.
+CREATE FUNCTION dp_counter_plan(
+    name pg_catalog.text,
+    source pg_catalog.regclass,
+    epsilon numeric DEFAULT NULL,
+    every interval DEFAULT NULL,
+    since timestamp DEFAULT NULL,
+    horizon bigint DEFAULT NULL,
+    event pg_catalog.text DEFAULT NULL,
+    per_person integer DEFAULT NULL,
+    persons boolean DEFAULT false,
+    active interval DEFAULT NULL,
+    sum pg_catalog.text DEFAULT NULL,
+    avg pg_catalog.text DEFAULT NULL,
+    share pg_catalog.text DEFAULT NULL,
+    lower bigint DEFAULT NULL,
+    upper bigint DEFAULT NULL,
+    histogram pg_catalog.text DEFAULT NULL,
+    bins bigint[] DEFAULT NULL,
+    by pg_catalog.text DEFAULT NULL,
+    groups pg_catalog.text[] DEFAULT NULL,
+    groups_from pg_catalog.regclass DEFAULT NULL,
+    groups_column pg_catalog.text DEFAULT NULL,
+    others pg_catalog.text DEFAULT NULL,
+    grace interval DEFAULT NULL,
+    cumulative boolean DEFAULT NULL,
+    k integer DEFAULT NULL,
+    mechanism pg_catalog.text DEFAULT NULL,
+    budget pg_catalog.regclass DEFAULT NULL,
+    continues pg_catalog.regclass DEFAULT NULL,
+    same_persons boolean DEFAULT false,
+    OUT of pg_catalog.text,
+    OUT periods bigint,
+    OUT stddev double precision,
+    OUT half_width bigint,
+    OUT groups integer,
+    OUT sensitivity bigint,
+    OUT epsilon numeric,
+    OUT remaining numeric,
+    OUT per interval,
+    OUT kept pg_catalog.text,
+    OUT guarantee pg_catalog.text
+)
+RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 ROWS 6
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS 'MODULE_PATHNAME', 'dp_counter_plan_declaration';
+
+COMMENT ON FUNCTION dp_counter_plan(
+    pg_catalog.text, pg_catalog.regclass, numeric, interval, timestamp, bigint, pg_catalog.text,
+    integer, boolean, interval, pg_catalog.text, pg_catalog.text, pg_catalog.text, bigint, bigint,
+    pg_catalog.text, bigint[], pg_catalog.text, pg_catalog.text[], pg_catalog.regclass,
+    pg_catalog.text, pg_catalog.text, interval, boolean, integer, pg_catalog.text,
+    pg_catalog.regclass, pg_catalog.regclass, boolean)
+IS 'Returns what dp_counter_create with the same arguments would make, as the other dp_counter_plan '
+   'does, and makes and charges nothing. remaining is what would remain of the budget, below 0 where '
+   'that would refuse the charge, and NULL with continues.';

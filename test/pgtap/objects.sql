@@ -80,6 +80,7 @@ SELECT set_eq(
         ('dp_counter_add_groups(regclass, text[], regclass, text)', 'f', 'void'),
         ('dp_counter_drop_groups(regclass, text[])', 'f', 'void'),
         ('dp_counter_plan(regclass)', 'f', 'record'),
+        ('dp_counter_plan(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, interval, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'record'),
         ('dp_counter_drop(regclass)', 'f', 'void'),
         ('dp_counter_end(regclass)', 'f', 'void'),
         ('dp_counter_resume(regclass)', 'f', 'void'),
@@ -131,7 +132,8 @@ SELECT is_empty($$ SELECT proname FROM functions JOIN pg_aggregate ON aggfnoid =
                 'one aggregate of a name that counts: two with different numbers of arguments invite mistakes (opr_sanity); all others are errors');
 SELECT is_empty('SELECT signature FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
 SELECT set_eq('SELECT signature FROM functions WHERE proconfig IS NOT NULL', $$ VALUES ('dp_counter_changes(regclass, bigint, timestamp without time zone, timestamp without time zone)'),
-           ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)'), ('dp_promise(regclass)') $$, 'none changes a setting, but for those that run SQL');
+           ('dp_counter_quantiles(regclass, numeric[], bigint, timestamp without time zone, timestamp without time zone)'), ('dp_counter_plan(regclass)'),
+           ('dp_counter_plan(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, interval, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)'), ('dp_promise(regclass)') $$, 'none changes a setting, but for those that run SQL');
 
 -- what the planner may do
 SELECT is_empty('SELECT signature FROM functions WHERE proleakproof', 'none is LEAKPROOF');

@@ -6,7 +6,6 @@
 #include "core/count/own_window.hpp"
 
 #include "pg/budgets/drop_budgets.hpp"
-#include "pg/budgets/promise.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
@@ -162,8 +161,7 @@ Oid read_within(FunctionCallInfo fcinfo) {
 
 /// What the view and its columns hold.
 void comment_on_budget(Oid budget) {
-    CreateComments(budget, RelationRelationId, 0,
-                   psprintf("Budget. %s", promise_of(require_budget(budget))));
+    CreateComments(budget, RelationRelationId, 0, psprintf("Budget. %s", promise_of(budget)));
     AttrNumber column = 0;
     for (const char* text :
          {"What was charged: a counter, a budget or a query", "Epsilon of the charge",

@@ -47,6 +47,10 @@ void check_budget_chargeable(Oid budget);
 /// The times of the rows for which an existing budget may be charged.
 [[nodiscard]] EntryRange range_of_budget(Oid budget);
 
+/// The guarantee of all charges to an existing budget together, in sentences: for whom, and by
+/// which factor, rounded up, any outcome may become more likely.
+[[nodiscard]] char* promise_of(Oid budget);
+
 /// What one counter may be that an analyst declares. Trivial.
 struct BudgetLimits {
     Numeric least_epsilon;

@@ -1,9 +1,8 @@
 // dp_promise: what a budget promises to a person, and what has been charged to it.
-#include "pg/budgets/promise.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "pg/budgets/budget_rows.hpp"
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -19,9 +18,6 @@ extern "C" {
 namespace dp_counter::pg {
 
 namespace {
-
-constexpr std::int64_t kYear = 365;
-constexpr std::int64_t kTenYears = 3653;
 
 /// By which factor an epsilon may make an outcome more likely, rounded up.
 const char* factor_of(Numeric epsilon) {
@@ -53,9 +49,9 @@ void append_costs(StringInfo text, const BudgetRow& budget, std::int32_t days) {
         " Any other change within one window costs at most %s, all rows of a person in "
         "any 365 days %s, in any 730 days %s; all rows of a life cost %s for each "
         "window that has any, those of ten years at most %s.",
-        times(2, budget.epsilon), times(windows(kYear) + 3, budget.epsilon),
-        times(windows(2 * kYear) + 3, budget.epsilon), text_of(budget.epsilon),
-        times(windows(kTenYears) + 1, budget.epsilon));
+        times(2, budget.epsilon), times(windows(365) + 3, budget.epsilon),
+        times(windows(730) + 3, budget.epsilon), text_of(budget.epsilon),
+        times(windows(3653) + 1, budget.epsilon));
 }
 
 /// The columns of the budget's view by their places: its owner may have given them other names.
@@ -67,8 +63,8 @@ const char* statement(Oid budget) {
         "' to before ' || to_char(until, 'YYYY-MM-DD HH24:MI'), "
         "CASE WHEN since IS NULL AND until IS NULL THEN ' of all times' END, "
         "', windows that begin from ' || to_char(begins_from, 'YYYY-MM-DD HH24:MI') || ' on', "
-        "', windows that begin before ' || to_char(begins_before, 'YYYY-MM-DD HH24:MI')), "
-        "' 00:00', '') "
+        "', windows that begin before ' || to_char(begins_before, 'YYYY-MM-DD HH24:MI')), ' "
+        "00:00', '') "
         "FROM %s AS b (purpose, epsilon, since, until, begins_from, begins_before, role, "
         "session_role, spent_at, cut_at, cut_by, cut_from, refunded_at) "
         "WHERE refunded_at IS NULL AND epsilon > 0 ORDER BY spent_at, purpose",
@@ -92,7 +88,8 @@ void append_charges(StringInfo text, Oid budget) {
 
 } // namespace
 
-char* promise_of(const BudgetRow& budget) {
+char* promise_of(Oid existing) {
+    const BudgetRow budget = require_budget(existing);
     const std::int32_t days = root_of(budget).per_days;
     BudgetRow within;
     const char* whom =
@@ -100,9 +97,9 @@ char* promise_of(const BudgetRow& budget) {
                   : psprintf("the rows of one person in one of that person's own windows of %d "
                              "day%s",
                              days, days == 1 ? "" : "s");
-    const bool is_share = read_budget_numbered(budget.within, within) && OidIsValid(within.budget);
-    const char* share =
-        is_share ? psprintf(" It is a share of budget %s.", quoted_name(within.budget)) : "";
+    const char* share = "";
+    if (read_budget_numbered(budget.within, within) && OidIsValid(within.budget))
+        share = psprintf(" It is a share of budget %s.", quoted_name(within.budget));
     return psprintf("The charges listed here may together spend an epsilon of %s about %s. Their "
                     "presence changes the probability of any outcome by at most a factor of %s.%s",
                     text_of(budget.epsilon), whom, factor_of(budget.epsilon), share);
@@ -119,11 +116,10 @@ DP_FUNCTION(dp_promise) {
     const std::int32_t days = root_of(row).per_days;
     StringInfoData text;
     initStringInfo(&text);
-    const char* factor = factor_of(row.epsilon);
     appendStringInfo(&text,
                      "Budget %s. %s Whoever would bet 1 to 1 that the person's rows are there "
                      "can have reason to bet %s to 1 afterwards, and no more.",
-                     quoted_name(budget), promise_of(row), factor);
+                     quoted_name(budget), promise_of(budget), factor_of(row.epsilon));
     append_costs(&text, row, days);
     appendStringInfoString(
         &text,

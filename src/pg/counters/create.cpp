@@ -14,6 +14,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
+#include "pg/sources/plan_rows.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/anchored.hpp"
 #include "pg/steps/boxes.hpp"
@@ -120,10 +121,9 @@ void check_independent(const Parameters& parameters, bool is_active) {
                      "by itself.")));
 }
 
-/// Makes a counter and its view; with a source where one is declared.
-Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid function) {
-    const char* extension = quoted_schema_of_function(function);
-    Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
+/// Raises an error for parameters that are wrong, or exceed what an analyst may declare.
+Request check_parameters(const Parameters& parameters, const SourceDeclaration* source,
+                         Numeric epsilon) {
     if (source != nullptr && !source->cumulative)
         check_independent(parameters, source->row.active != 0);
     const std::int64_t sensitivity = source != nullptr ? source->sensitivity : 1;
@@ -135,6 +135,14 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
                       .mechanism = parameters.mechanism});
     if (source != nullptr)
         check_limits(*source, epsilon, request.horizon);
+    return request;
+}
+
+/// Makes a counter and its view; with a source where one is declared.
+Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid function) {
+    const char* extension = quoted_schema_of_function(function);
+    Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
+    const Request request = check_parameters(parameters, source, epsilon);
     const bool has_cells = source != nullptr && !source->cumulative;
     const std::int32_t block = has_cells ? source->block : 0;
     std::optional<StoredState> state;
@@ -186,6 +194,19 @@ DP_FUNCTION(dp_counter_create) {
                fcinfo->flinfo->fn_oid);
     check_still_may_declare(arguments, source, counter);
     PG_RETURN_OID(counter);
+}
+
+/// dp_counter_plan of a declaration, which has dp_counter_create's arguments.
+DP_FUNCTION(dp_counter_plan_declaration) {
+    using namespace dp_counter::pg;
+    const NullableDatum* args = fcinfo->args;
+    const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
+    Numeric epsilon = read_decimal_epsilon(args[kEpsilon]);
+    (void)check_parameters(
+        {args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source,
+        epsilon);
+    put_plan_of_declaration(fcinfo, source, epsilon, args[kHorizon], args[kK], args[kMechanism]);
+    PG_RETURN_VOID();
 }
 
 DP_FUNCTION(dp_event_counter_create) {

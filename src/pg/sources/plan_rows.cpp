@@ -1,0 +1,140 @@
+#include "pg/sources/plan_rows.hpp"
+
+#include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/server/result_rows.hpp"
+#include "pg/sources/guarantee.hpp"
+#include "pg/sources/kept_events.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// Where a counter without a horizon is looked at, if it is cumulative.
+constexpr int kFarStep = 1000;
+
+/// The rows: sums of single periods, or totals and what is between two of them at the last step.
+/// Lines that are longer than the counter are left out.
+constexpr const char* kSums = "SELECT CASE n WHEN 1 THEN 'one period' ELSE n || ' periods' END, n, "
+                              "n, 0 FROM unnest('{1,4,12,52}'::int8[]) AS n "
+                              "WHERE n <= coalesce(c.horizon, n)";
+constexpr const char* kTotals =
+    "SELECT 'first total', 1, 1, 0 UNION ALL "
+    "SELECT CASE WHEN c.horizon IS NULL THEN 'total of ' || last || ' periods' "
+    "ELSE 'last total' END, last, last, 0 WHERE last > 1 UNION ALL "
+    "SELECT 'last ' || CASE n WHEN 1 THEN '' ELSE n || ' ' END || 'of ' || last || ' periods', n, "
+    "last, last - n FROM unnest('{1,4,12,52}'::int8[]) AS n WHERE n < last";
+
+/// Of stocks: one, and changes from one to another, whose noise is that of two numbers where each
+/// has noise of its own.
+constexpr const char* kStocks =
+    "SELECT 'one period', 1, 1, 0 UNION ALL SELECT 'change over ' || "
+    "CASE n WHEN 1 THEN 'one period' ELSE n || ' periods' END, n, CASE c.mechanism WHEN 'anchored' "
+    "THEN n + 1 ELSE 2 END, CASE c.mechanism WHEN 'anchored' THEN 1 ELSE 0 END "
+    "FROM unnest('{1,4,12,52}'::int8[]) AS n";
+
+/// Of box noise a sum is the less accurate the more of it is in one block, and not only then: the
+/// widest of all places in a block that the counter has; also of anchored noise, of about 256
+/// places in long blocks. `first` is the steps before; of a stock the release is asked about, from
+/// 0 on.
+constexpr const char* kPlaces =
+    "generate_series(0, CASE WHEN c.mechanism IN ('box', 'anchored') THEN "
+    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END, "
+    "CASE c.mechanism WHEN 'anchored' THEN greatest(1, c.k / 256) ELSE 1 END) AS first, "
+    "LATERAL (SELECT line.step + first AS step, CASE WHEN c.mechanism = 'anchored' AND "
+    "line.since = 0 THEN 0 ELSE line.since + first END AS since) AS place";
+
+const char* literal(const char* text) {
+    return text != nullptr ? quote_literal_cstr(text) : "NULL";
+}
+
+/// It runs as the caller. The function sets the search path to pg_catalog. The extension's
+/// functions get all their arguments, of the very types: another function in the same schema may
+/// fit nearly.
+const char* statement(const Planned& planned, const char* extension) {
+    const char* lines = planned.is_active ? kStocks : planned.cumulative ? kTotals : kSums;
+    return psprintf(
+        "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
+        "WHEN c.measure = 'histogram' THEN ', of a bin' ELSE '' END, "
+        "line.periods, widest.stddev, widest.half_width, "
+        "c.groups, c.sensitivity, c.epsilon, %s::numeric, c.per, %s::text, %s::text "
+        "FROM %s AS c, coalesce(c.horizon, %d) AS last, "
+        "LATERAL (%s) AS line (shown, periods, step, since), "
+        "LATERAL (SELECT max(%s.dp_stddev(place.step, c.horizon, c.epsilon::float8, c.k, "
+        "c.mechanism, c.sensitivity, place.since)) AS stddev, "
+        "max(upper(%s.dp_interval(0::int8, place.step, c.horizon, c.epsilon::float8, "
+        "0.95::float8, c.k, c.mechanism, c.sensitivity, place.since, NULL::int8range))) - 1 "
+        "AS half_width FROM %s) AS widest",
+        planned.remaining != nullptr ? text_of(planned.remaining) : "NULL", literal(planned.kept),
+        literal(planned.guarantee), planned.counter, kFarStep, lines, extension, extension,
+        kPlaces);
+}
+
+/// The declaration's parameters, as the counter's row in dp_counters would have them.
+const char* row_of(const SourceDeclaration& declaration, Numeric epsilon, const Argument& horizon,
+                   const Argument& k, const Argument& mechanism) {
+    const auto number = [](std::int64_t value, bool is_null) {
+        return is_null ? "NULL" : psprintf("%lld", static_cast<long long>(value));
+    };
+    const bool has_blocks = declaration.block != 0;
+    const bool is_active = declaration.row.active != 0;
+    const char* name = mechanism.isnull ? nullptr : TextDatumGetCString(mechanism.value);
+    if (!declaration.cumulative)
+        name = !has_blocks ? "laplace" : is_active ? "anchored" : "box";
+    const std::int32_t days = declaration.unit.per_days;
+    return psprintf("(SELECT %s::int8 AS horizon, %s::numeric AS epsilon, %s::int4 AS k, "
+                    "%s::text AS mechanism, %lld::int8 AS sensitivity, %s::text AS measure, "
+                    "%s::int4 AS groups, %s::interval AS per)",
+                    number(DatumGetInt64(horizon.value), horizon.isnull), text_of(epsilon),
+                    has_blocks ? number(declaration.block, false)
+                               : number(DatumGetInt32(k.value), k.isnull),
+                    literal(name), static_cast<long long>(declaration.sensitivity),
+                    literal(name_of(declaration.row.measure.kind)),
+                    number(declaration.row.groups, declaration.row.by == InvalidAttrNumber),
+                    days != 0 ? psprintf("'%d days'", days) : "NULL");
+}
+
+/// Raises an error for times that the budget is not for, whoever asks.
+Numeric remaining_after(const SourceDeclaration& declaration, Numeric epsilon) {
+    if (OidIsValid(declaration.continued))
+        return nullptr;
+    Numeric left = left_of_budget(declaration.budget, declaration.range);
+    if (pg_class_aclcheck(declaration.budget, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+        return nullptr;
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_sub, NumericGetDatum(left), NumericGetDatum(epsilon)));
+}
+
+} // namespace
+
+void put_plan(FunctionCallInfo fcinfo, const Planned& planned) {
+    TupleDesc type = nullptr;
+    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    SPI_connect();
+    const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
+    if (SPI_execute(statement(planned, extension), true, 0) != SPI_OK_SELECT)
+        elog(ERROR, "could not plan a counter");
+    for (uint64 i = 0; i < SPI_processed; ++i)
+        tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
+    SPI_finish();
+}
+
+void put_plan_of_declaration(FunctionCallInfo fcinfo, const SourceDeclaration& declaration,
+                             Numeric epsilon, const Argument& horizon, const Argument& k,
+                             const Argument& mechanism) {
+    const Promise promise{
+        &declaration.row, &declaration.source,     &declaration.unit, declaration.cumulative,
+        epsilon,          declaration.sensitivity, declaration.block};
+    put_plan(fcinfo, {row_of(declaration, epsilon, horizon, k, mechanism), declaration.cumulative,
+                      declaration.row.active != 0, remaining_after(declaration, epsilon),
+                      kept_of(promise), guarantee_of(promise)});
+}
+
+} // namespace dp_counter::pg
