@@ -15,12 +15,14 @@ my $database = "dp_cancel_$$";
 # Queries of some milliseconds, with noise, plans and samplers that no cache has seen before.
 my @queries = (
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0) OVER (ORDER BY t) n FROM bits) s',
-	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1 + random()), NULL, MECHANISM::text, (SELECT 1000000 + (random() * 1e6)::int)) OVER (PARTITION BY t % 97 ORDER BY t) n FROM (SELECT * FROM bits LIMIT 500) b) s',
+	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1 + random()), NULL, MECHANISM::text,
+		(SELECT 1000000 + (random() * 1e6)::int)) OVER (PARTITION BY t % 97 ORDER BY t) n FROM (SELECT * FROM bits LIMIT 500) b) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0, 5, MECHANISM) OVER (PARTITION BY t % 100 ORDER BY t) n FROM bits) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 1.0, 19, 100000::bigint) OVER (ORDER BY t) n FROM bits) s',
 	'SELECT sum(n) FROM (SELECT dp_running_count(b, 0.5, NULL, 100000::bigint) n FROM bits GROUP BY t % 500) s',
 	'SELECT sum(n) FROM (SELECT dp_count(b, 1.0) n FROM bits GROUP BY t % 5000) s',
-	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1e-9 * (1 + random())), 65535) OVER (PARTITION BY t % 3 ORDER BY t) n FROM (SELECT * FROM bits LIMIT 300) b) s',
+	'SELECT sum(n) FROM (SELECT dp_running_count(b, (SELECT 1e-9 * (1 + random())), 65535) OVER (PARTITION BY t % 3 ORDER BY t) n
+		FROM (SELECT * FROM bits LIMIT 300) b) s',
 );
 my @mechanisms = ( "'subtraction'", "'plain'", "'hat'" );
 
@@ -79,7 +81,8 @@ while ( $shots < $cancels ) {
 }
 kill 'TERM', $shooter;
 waitpid $shooter, 0;
-my $shooters = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'DO %pg_cancel_backend%' AND datname = '$database'";
+my $shooters = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'DO %pg_cancel_backend%'
+	AND datname = '$database'";
 for ( 1 .. 1800 ) {
 	last if psql( 'postgres', $shooters ) eq '0';
 	select undef, undef, undef, 0.1;
@@ -91,7 +94,8 @@ is( join( ' ', grep { !/^(00000|57014)$/ } sort keys %states ), '', "$shots quer
 cmp_ok( $shots, '>=', $cancels, 'as many as meant' );
 my $after = memory();
 cmp_ok( $after, '<', $before + 4096, "the backend did not grow: $before kB after a quarter, $after kB at the end" );
-is( ( ask('SELECT bool_and(n = truth) FROM (SELECT dp_running_count(b, 1e9) OVER (ORDER BY t) n, sum(b::int) OVER (ORDER BY t) truth FROM bits) s') )[1],
+is( ( ask('SELECT bool_and(n = truth) FROM (SELECT dp_running_count(b, 1e9) OVER (ORDER BY t) n,
+	sum(b::int) OVER (ORDER BY t) truth FROM bits) s') )[1],
 	't', 'the session still counts right' );
 is( ( ask('SELECT pg_backend_pid()') )[1], $backend, 'and is the same' );
 print $to "\\q\n";

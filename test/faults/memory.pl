@@ -69,15 +69,19 @@ sub flat {
 
 my $tenth = int $partitions / 10;
 for my $call (@calls) {
-	flat( "$partitions partitions, $call", "SELECT 1 WHERE (SELECT count(n) FROM (SELECT $call AS n FROM generate_series(1, $tenth) g, generate_series(1, 3) t) s) < 0;\n" );
+	flat( "$partitions partitions, $call", "SELECT 1
+		WHERE (SELECT count(n) FROM (SELECT $call AS n FROM generate_series(1, $tenth) g, generate_series(1, 3) t) s) < 0;\n" );
 }
 for my $call (@groups) {
-	flat( "$partitions groups, $call", "SELECT 1 WHERE (SELECT count(n) FROM (SELECT $call AS n FROM generate_series(1, $tenth) g, generate_series(1, 3) t GROUP BY g) s) < 0;\n" );
+	flat( "$partitions groups, $call", "SELECT 1
+		WHERE (SELECT count(n) FROM (SELECT $call AS n FROM generate_series(1, $tenth) g, generate_series(1, 3) t GROUP BY g) s) < 0;\n" );
 }
 # Within a query: one call for two budgets in turn, which keeps what it knows of the last one.
-psql( $database, join '', map {"SELECT dp_budget_create('budget_$_', 1, '7 days');\nCREATE VIEW source_$_ AS SELECT 1 AS person, date '2024-01-01' AS at;\nSELECT dp_source_create('source_$_', 'budget_$_', 'person', 'at', window_wise => true);\n"} 1, 2 );
+psql( $database, join '', map {"SELECT dp_budget_create('budget_$_', 1,
+	'7 days');\nCREATE VIEW source_$_ AS SELECT 1 AS person, date '2024-01-01' AS at;\nSELECT dp_source_create('source_$_', 'budget_$_', 'person', 'at', window_wise => true);\n"} 1, 2 );
 my ( $few, $many ) = map { /^kB (\d+)/ ? $1 : () } psql( $database, join '',
-	map {"SELECT count(dp_own_window(CASE n % 2 WHEN 0 THEN 'budget_1'::regclass ELSE 'budget_2' END, n, '2024-01-01')) FROM generate_series(1, $_) AS n;\n" . $memory =~ s/VmData/VmPeak/r} 1000, 300_000 );
+	map {"SELECT count(dp_own_window(CASE n % 2 WHEN 0 THEN 'budget_1'::regclass ELSE 'budget_2' END, n, '2024-01-01'))
+		FROM generate_series(1, $_) AS n;\n" . $memory =~ s/VmData/VmPeak/r} 1000, 300_000 );
 cmp_ok( $many, '<=', $few + 16384, "windows of two budgets in turn: $few kB for 1000, $many kB for 300,000" );
 my $rounds = int $failures / 10 / @wrong;
 flat(

@@ -11,13 +11,17 @@ CREATE ROLE dp_default_reader;
 CREATE ROLE "dp default ""odd""";
 CREATE VIEW pg_temp.objects AS
     SELECT classid, objid, acl, owner, coalesce(acl, acldefault(kind, owner)) AS effective
-    FROM pg_depend JOIN (SELECT 'pg_class'::regclass AS class, oid, relowner AS owner, relacl AS acl, CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char" AS kind FROM pg_class
+    FROM pg_depend JOIN (SELECT 'pg_class'::regclass AS class, oid, relowner AS owner, relacl AS acl, CASE relkind WHEN 'S' THEN 's'
+        ELSE 'r' END::"char" AS kind FROM pg_class
                          UNION ALL SELECT 'pg_proc'::regclass, oid, proowner, proacl, 'f' FROM pg_proc
                          UNION ALL SELECT 'pg_namespace'::regclass, oid, nspowner, nspacl, 'n' FROM pg_namespace
-                         UNION ALL SELECT 'pg_type'::regclass, oid, typowner, typacl, 'T' FROM pg_type) AS o ON class = classid AND oid = objid
-    WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter') AND deptype = 'e';
+                         UNION ALL SELECT 'pg_type'::regclass, oid, typowner, typacl, 'T' FROM pg_type) AS o ON class = classid
+                             AND oid = objid
+    WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter')
+        AND deptype = 'e';
 CREATE VIEW pg_temp.privileges AS
-    SELECT identity, CASE WHEN grantee = owner THEN 'owner' WHEN grantee = 0 THEN 'public' ELSE grantee::regrole::text END AS grantee, privilege_type, is_grantable
+    SELECT identity, CASE WHEN grantee = owner THEN 'owner' WHEN grantee = 0 THEN 'public' ELSE grantee::regrole::text END AS grantee,
+        privilege_type, is_grantable
     FROM pg_temp.objects, pg_identify_object(classid, objid, 0), aclexplode(effective);
 -- the privileges of an extension that was made again
 CREATE FUNCTION pg_temp.made_again(hostile text, meant text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -26,7 +30,8 @@ BEGIN
     EXECUTE hostile;
     CREATE EXTENSION dp_counter;
     RETURN NEXT bag_eq('TABLE pg_temp.privileges', 'TABLE pg_temp.meant', 'the privileges are those meant, with ' || meant);
-    RETURN NEXT is_empty($q$ SELECT objid FROM pg_temp.objects AS o LEFT JOIN pg_init_privs AS i ON (i.classoid, i.objoid, i.objsubid) = (classid, o.objid, 0)
+    RETURN NEXT is_empty($q$ SELECT objid FROM pg_temp.objects AS o LEFT
+        JOIN pg_init_privs AS i ON (i.classoid, i.objoid, i.objsubid) = (classid, o.objid, 0)
                              WHERE acl IS DISTINCT FROM initprivs $q$, 'and a dump has none of them');
     DROP OWNED BY dp_default_reader, "dp default ""odd""";
 END
@@ -34,7 +39,8 @@ $$;
 
 CREATE TABLE pg_temp.meant AS TABLE pg_temp.privileges;
 SELECT cmp_ok((SELECT count(*)::integer FROM pg_temp.meant WHERE grantee = 'public'), '>', 40, 'PUBLIC may call and read something');
-SELECT is_empty($$ SELECT * FROM pg_temp.meant WHERE grantee = 'public' AND privilege_type NOT IN ('EXECUTE', 'SELECT', 'USAGE') OR is_grantable AND grantee <> 'owner' $$,
+SELECT is_empty($$ SELECT * FROM pg_temp.meant WHERE grantee = 'public' AND privilege_type NOT IN ('EXECUTE', 'SELECT', 'USAGE')
+    OR is_grantable AND grantee <> 'owner' $$,
                 'and change nothing');
 
 SELECT pg_temp.made_again($$
@@ -80,12 +86,15 @@ ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
 SELECT FROM dp_budget_create('dp_default.budget', 1);
 SELECT FROM dp_budget_create('dp_default.share', 0.5, within => 'dp_default.budget');
 SELECT FROM dp_event_counter_create('dp_default.counter', 1);
-SELECT is_empty($$ SELECT relname, grantee::regrole FROM pg_class, aclexplode(relacl) WHERE relname IN ('budget', 'share') AND relnamespace = 'dp_default'::regnamespace AND grantee <> relowner $$,
+SELECT is_empty($$ SELECT relname, grantee::regrole FROM pg_class, aclexplode(relacl) WHERE relname IN ('budget', 'share')
+    AND relnamespace = 'dp_default'::regnamespace AND grantee <> relowner $$,
                 'nobody may spend a budget but its owner');
-SELECT set_eq($$ SELECT grantee::regrole::text FROM pg_class, aclexplode(relacl) WHERE oid = 'dp_default.counter'::regclass AND privilege_type = 'UPDATE' $$,
+SELECT set_eq($$ SELECT grantee::regrole::text FROM pg_class, aclexplode(relacl) WHERE oid = 'dp_default.counter'::regclass
+    AND privilege_type = 'UPDATE' $$,
               ARRAY['-', 'dp_default_owner', 'dp_default_reader'], 'a counter is ticked by those whom its owner has named');
 SELECT lives_ok($$ GRANT SELECT, INSERT ON dp_default.share TO dp_default_reader $$, 'a budget can be granted');
-SELECT is((SELECT count(*)::integer FROM pg_shdepend WHERE objid = 'dp_default.budget'::regclass AND deptype = 'a'), 0, 'no role depends on what it was not given');
+SELECT is((SELECT count(*)::integer FROM pg_shdepend WHERE objid = 'dp_default.budget'::regclass AND deptype = 'a'), 0,
+    'no role depends on what it was not given');
 RESET ROLE;
 SELECT finish();
 ROLLBACK;

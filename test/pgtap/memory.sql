@@ -44,7 +44,8 @@ SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 10000000
               'window with a horizon: 1,000,000 rows take no more memory than 1000');
 SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, 3, 1000000000) OVER (ORDER BY t)', 1000000), '<=', 16384::bigint,
               'aggregate OVER: 1,000,000 rows take no more memory than 1000');
-SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 1000000000) OVER (ORDER BY t, repeat(''x'', 1000))', 100000), '<=', 16384::bigint,
+SELECT cmp_ok(pg_temp.growth('dp_running_count(t % 3 = 0, 1, horizon => 1000000000) OVER (ORDER BY t, repeat(''x'', 1000))', 100000),
+    '<=', 16384::bigint,
               'window with a long text in its ORDER BY: 100,000 rows take no more memory than 1000');
 -- the rows wait in the tuplestore until they are counted: work_mem bounds it
 SET LOCAL work_mem = '64kB';
@@ -67,9 +68,11 @@ BEGIN
     END LOOP;
     RETURN memory[4] - memory[3];
 END $$;
-SELECT cmp_ok(pg_temp.state(65535, 'subtraction'), '<=', 4 * 65534 / 2 * 8 + 8192::bigint, 'h = 4, k = 65535: state of at most h(k-1)/2 numbers');
+SELECT cmp_ok(pg_temp.state(65535, 'subtraction'), '<=', 4 * 65534 / 2 * 8 + 8192::bigint,
+    'h = 4, k = 65535: state of at most h(k-1)/2 numbers');
 SELECT ok(pg_temp.state(65535, 'subtraction') >= 700000, 'which the measure sees');
-SELECT cmp_ok(pg_temp.state(1001, 'subtraction'), '<=', 7 * 1000 / 2 * 8 + 8192::bigint, 'h = 7, k = 1001: state of at most h(k-1)/2 numbers');
+SELECT cmp_ok(pg_temp.state(1001, 'subtraction'), '<=', 7 * 1000 / 2 * 8 + 8192::bigint,
+    'h = 7, k = 1001: state of at most h(k-1)/2 numbers');
 SELECT cmp_ok(pg_temp.state(65535, 'plain'), '<=', 8192::bigint, 'plain, k = 65535: a state of few numbers');
 
 -- 100,000 partitions, in order by an index
@@ -154,21 +157,28 @@ BEGIN
     END LOOP;
     RETURN least(growth, pg_temp.memory() - before);
 END $$;
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(t % 2 = 0, 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', 'none', 200), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(t % 2 = 0, 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', 'none', 200), '<=',
+    65536::bigint,
               'success, 200 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.fails(t), 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', 'P0001', 200), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.fails(t), 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', 'P0001',
+    200), '<=', 65536::bigint,
               'an error in the middle of a window, 200 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.fails(t), 1, 65535, 4000000000000000000) OVER (ORDER BY t) FROM steps', 'P0001', 200), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.fails(t), 1, 65535, 4000000000000000000) OVER (ORDER BY t) FROM steps',
+    'P0001', 200), '<=', 65536::bigint,
               'an error in the middle of an aggregate, 200 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT t % 10, dp_running_count(pg_temp.fails(t), 1, 3, 100), dp_count(true, 1) FROM steps GROUP BY 1', 'P0001', 2000), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT t % 10, dp_running_count(pg_temp.fails(t), 1, 3, 100), dp_count(true, 1) FROM steps GROUP BY 1',
+    'P0001', 2000), '<=', 65536::bigint,
               'an error in the middle of groups, 2000 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(true, 1, 3, horizon => 99) OVER (ORDER BY t) FROM steps', '22000', 2000), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(true, 1, 3, horizon => 99) OVER (ORDER BY t) FROM steps', '22000', 2000), '<=',
+    65536::bigint,
               'an error of the count itself, 2000 times: memory back to where it was');
 SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(true, 1, 1) OVER (ORDER BY t) FROM steps', '22023', 2000), '<=', 65536::bigint,
               'an error in a parameter, 2000 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.cancels(t), 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', '57014', 50), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(pg_temp.cancels(t), 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps', '57014',
+    50), '<=', 65536::bigint,
               'a cancel in the middle, 50 times: memory back to where it was');
-SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(true, 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps LIMIT 50', 'none', 200), '<=', 65536::bigint,
+SELECT cmp_ok(pg_temp.left_by('SELECT dp_running_count(true, 1, ' || :'big' || ') OVER (ORDER BY t) FROM steps LIMIT 50', 'none', 200),
+    '<=', 65536::bigint,
               'LIMIT, 200 times: memory back to where it was');
 
 -- cursors that are closed half-way
@@ -201,7 +211,8 @@ SET LOCAL statement_timeout = 0;
 SELECT cmp_ok(pg_temp.memory() - before, '<=', 262144::bigint, 'a timeout in the middle: memory back to where it was') FROM measured;
 
 -- and it still counts
-SELECT is((SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1e9) OVER (ORDER BY t) AS n FROM steps) s), 50::bigint, 'the session goes on');
+SELECT is((SELECT max(n) FROM (SELECT dp_running_count(t % 2 = 0, 1e9) OVER (ORDER BY t) AS n FROM steps) s), 50::bigint,
+    'the session goes on');
 
 SELECT * FROM finish();
 ROLLBACK;

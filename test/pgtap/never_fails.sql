@@ -29,10 +29,12 @@ SELECT set_eq('SELECT rule FROM lists',
           'kTimeField', 'kTimeFields', 'kDateField', 'kDateFields', 'kLeakproofButFail'], 'the rules, each tried below');
 SELECT is_empty('SELECT function FROM listed GROUP BY function HAVING count(*) > 1', 'a function has one rule');
 -- Not all are in every major: an OID is never used again.
-SELECT cmp_ok((SELECT count(*) FROM listed JOIN pg_proc p ON p.oid = function AND pronamespace = 'pg_catalog'::regnamespace AND proretset = false
+SELECT cmp_ok((SELECT count(*) FROM listed JOIN pg_proc p ON p.oid = function AND pronamespace = 'pg_catalog'::regnamespace
+    AND proretset = false
                AND provolatile <> 'v' AND prokind = 'f'), '>', 100::bigint, 'the list was read');
 
-SELECT is_empty($$SELECT function FROM listed JOIN pg_proc p ON p.oid = function WHERE rule = 'kLeakproofButFail' AND NOT proleakproof$$, 'only LEAKPROOF ones are excepted');
+SELECT is_empty($$SELECT function FROM listed JOIN pg_proc p ON p.oid = function WHERE rule = 'kLeakproofButFail' AND NOT proleakproof$$,
+    'only LEAKPROOF ones are excepted');
 
 CREATE TEMP TABLE accepted AS
 SELECT p.oid AS function, coalesce(rule, 'LEAKPROOF') AS rule
@@ -59,15 +61,21 @@ FROM (VALUES
     ('pg_lsn', ARRAY['0/0', 'FFFFFFFF/FFFFFFFF']),
     ('oidvector', ARRAY['', '0', '1 4294967295']),
     ('real', ARRAY['0', '-0', '1e-45', '-1e-45', '3.4e38', '-3.4e38', 'NaN', 'Infinity', '-Infinity']),
-    ('double precision', ARRAY['0', '-0', '5e-324', '-5e-324', '1.7976931348623157e308', '-1.7976931348623157e308', 'NaN', 'Infinity', '-Infinity']),
-    ('numeric', ARRAY['0', '0.00', '1', '-1', '1e131071', '-1e131071', '1e-16383', '-1e-16383', repeat('9', 131072), repeat('9', 400) || '.' || repeat('9', 16383), 'NaN', 'Infinity', '-Infinity']),
+    ('double precision', ARRAY['0', '-0', '5e-324', '-5e-324', '1.7976931348623157e308', '-1.7976931348623157e308', 'NaN', 'Infinity',
+        '-Infinity']),
+    ('numeric', ARRAY['0', '0.00', '1', '-1', '1e131071', '-1e131071', '1e-16383', '-1e-16383', repeat('9', 131072),
+        repeat('9', 400) || '.' || repeat('9', 16383), 'NaN', 'Infinity', '-Infinity']),
     ('money', ARRAY['-92233720368547758.08', '0', '92233720368547758.07']),
-    ('date', ARRAY['-infinity', '4714-11-24 BC', '4713-01-01 BC', '0001-12-31 BC', '1970-01-01', '2024-02-29', '294276-12-31', '294277-01-01', '5874897-12-31', 'infinity']),
-    ('timestamp', ARRAY['-infinity', '4714-11-24 00:00:00 BC', '0001-12-31 23:59:59.999999 BC', '2000-01-01', '2024-03-31 02:30', '294276-12-31 23:59:59.999999', 'infinity']),
-    ('timestamptz', ARRAY['-infinity', '4714-11-24 00:00:00+00 BC', '0001-12-31 23:59:59.999999+00 BC', '2000-01-01', '2024-03-31 02:30', '294276-12-31 23:59:59.999999+00', 'infinity']),
+    ('date', ARRAY['-infinity', '4714-11-24 BC', '4713-01-01 BC', '0001-12-31 BC', '1970-01-01', '2024-02-29', '294276-12-31',
+        '294277-01-01', '5874897-12-31', 'infinity']),
+    ('timestamp', ARRAY['-infinity', '4714-11-24 00:00:00 BC', '0001-12-31 23:59:59.999999 BC', '2000-01-01', '2024-03-31 02:30',
+        '294276-12-31 23:59:59.999999', 'infinity']),
+    ('timestamptz', ARRAY['-infinity', '4714-11-24 00:00:00+00 BC', '0001-12-31 23:59:59.999999+00 BC', '2000-01-01', '2024-03-31 02:30',
+        '294276-12-31 23:59:59.999999+00', 'infinity']),
     ('time', ARRAY['00:00', '23:59:59.999999', '24:00']),
     ('timetz', ARRAY['00:00+15:59:59', '24:00-15:59:59', '12:00+00']),
-    ('interval', ARRAY['0', '178000000 years', '-178000000 years', '178956970 years 6 mons 2147483647 days 2147483647:59:59.999999', '-178956970 years -7 mons -2147483648 days -2147483647:59:59.999999', '2147483647 days', '1 mon -30 days']),
+    ('interval', ARRAY['0', '178000000 years', '-178000000 years', '178956970 years 6 mons 2147483647 days 2147483647:59:59.999999',
+        '-178956970 years -7 mons -2147483648 days -2147483647:59:59.999999', '2147483647 days', '1 mon -30 days']),
     ('uuid', ARRAY['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']),
     ('macaddr', ARRAY['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff']),
     ('macaddr8', ARRAY['00:00:00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff:ff:ff']),
@@ -75,7 +83,8 @@ FROM (VALUES
     ('bit varying', ARRAY['', '0', '1', repeat('10', 10000)]),
     ('bit', ARRAY['', '0', '1', repeat('10', 10000)]),
     ('bytea', ARRAY['', '\x00', '\x5c', '\xff', '\x255c5c5f', '\xc328']),
-    ('text', ARRAY['', ' ', 'a', 'A', 'ab ', '%', '_', E'\\', E'x\\', E'\\\\%', 'é', U&'e\0301', U&'\0301', 'ß', 'İ', 'ı', 'Σς', 'ŉ', 'ﬃ', U&'\FFFF', U&'\+10FFFF', U&'\0001', U&'\+01D518', U&'\200D\FE0F', 'ไทย', '日本', 'עברית']),
+    ('text', ARRAY['', ' ', 'a', 'A', 'ab ', '%', '_', E'\\', E'x\\', E'\\\\%', 'é', U&'e\0301', U&'\0301', 'ß', 'İ', 'ı', 'Σς', 'ŉ', 'ﬃ',
+        U&'\FFFF', U&'\+10FFFF', U&'\0001', U&'\+01D518', U&'\200D\FE0F', 'ไทย', '日本', 'עברית']),
     ('name', ARRAY['', ' ', 'a', 'A', '%', E'\\', 'é', 'İ', repeat('x', 63), repeat('é', 31)]),
     ('pg_temp.mood', ARRAY['sad', 'fine', 'ok', 'happy']),
     ('boolean[]', ARRAY['{}', '{t,f}', '{NULL}']),
@@ -106,7 +115,8 @@ CREATE FUNCTION pg_temp.huge() RETURNS text LANGUAGE sql AS $$ SELECT repeat(rep
 CREATE FUNCTION pg_temp.named(type regtype) RETURNS text LANGUAGE sql AS
     $$ SELECT format('%s.%I', typnamespace::regnamespace, typname) FROM pg_type WHERE oid = type $$;
 CREATE FUNCTION pg_temp.values_of(wanted regtype) RETURNS text LANGUAGE sql AS
-    $$ SELECT string_agg(format('SELECT (%s)::%s AS v', expression, pg_temp.named(wanted)), ' UNION ALL ') FROM pools WHERE type = wanted $$;
+    $$ SELECT string_agg(format('SELECT (%s)::%s AS v', expression, pg_temp.named(wanted)), ' UNION ALL ') FROM pools
+        WHERE type = wanted $$;
 
 CREATE FUNCTION pg_temp.patterns() RETURNS text LANGUAGE sql AS $$
     WITH RECURSIVE strings (s) AS (
@@ -121,7 +131,8 @@ DECLARE
     arguments text;
     tables text;
 BEGIN
-    SELECT string_agg(format('a%s.v%s', i, CASE WHEN "collation" IS NOT NULL AND t.typcollation <> 0 THEN ' COLLATE ' || "collation" END), ', ' ORDER BY i),
+    SELECT string_agg(format('a%s.v%s', i, CASE WHEN "collation" IS NOT NULL AND t.typcollation <> 0 THEN ' COLLATE ' || "collation" END),
+        ', ' ORDER BY i),
            string_agg(format('(%s) AS a%s', queries[i], i), ', ' ORDER BY i)
     INTO arguments, tables
     FROM generate_subscripts(queries, 1) AS i LEFT JOIN pg_type t ON t.oid = types[i];
@@ -137,12 +148,14 @@ $$;
 
 CREATE TEMP TABLE collations AS
 SELECT quote_ident(collname) AS name FROM pg_collation
-WHERE collname IN ('default', 'C', 'POSIX', 'ucs_basic', 'C.utf8', 'en_US.utf8', 'en-x-icu', 'tr-x-icu', 'lt-x-icu', 'und-x-icu', 'zh-x-icu', 'pg_c_utf8', 'pg_unicode_fast')
+WHERE collname IN ('default', 'C', 'POSIX', 'ucs_basic', 'C.utf8', 'en_US.utf8', 'en-x-icu', 'tr-x-icu', 'lt-x-icu', 'und-x-icu',
+    'zh-x-icu', 'pg_c_utf8', 'pg_unicode_fast')
       AND collisdeterministic AND collnamespace = 'pg_catalog'::regnamespace AND collencoding IN (-1, pg_char_to_encoding('UTF8'));
 
 -- Types in the place of a polymorphic one.
 CREATE FUNCTION pg_temp.concrete(type regtype) RETURNS SETOF regtype LANGUAGE sql AS $$
-    SELECT DISTINCT p.type FROM pools p JOIN pg_type t ON t.oid = p.type WHERE $1 = 'anyarray'::regtype AND t.typcategory = 'A' AND t.typelem <> 0 AND t.typlen = -1
+    SELECT DISTINCT p.type FROM pools p JOIN pg_type t ON t.oid = p.type WHERE $1 = 'anyarray'::regtype AND t.typcategory = 'A'
+        AND t.typelem <> 0 AND t.typlen = -1
     UNION ALL SELECT 'pg_temp.mood' WHERE $1 = 'anyenum'::regtype
     UNION ALL SELECT $1 WHERE $1 NOT IN ('anyarray'::regtype, 'anyenum'::regtype)
 $$;
@@ -151,7 +164,8 @@ $$;
 CREATE FUNCTION pg_temp.troubles(f oid, rule text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     declared constant regtype[] := (SELECT ARRAY(SELECT unnest(proargtypes::oid[]::regtype[])) FROM pg_proc WHERE oid = f);
-    polymorphic constant regtype := coalesce((SELECT t FROM unnest(declared) AS t WHERE t IN ('anyarray'::regtype, 'anyenum'::regtype) LIMIT 1), 'unknown');
+    polymorphic constant regtype := coalesce((SELECT t FROM unnest(declared) AS t WHERE t IN ('anyarray'::regtype, 'anyenum'::regtype)
+        LIMIT 1), 'unknown');
     concrete regtype;
     types regtype[];
     queries text[];
@@ -169,7 +183,8 @@ BEGIN
             queries[2] := 'SELECT unnest(ARRAY[-2147483648, -1, 0, 4, 5, 100, 10485764]) AS v';
             queries[3] := 'SELECT true AS v';
         ELSIF rule IN ('kTimeField', 'kDateField') THEN
-            queries[1] := format('SELECT unnest(%L::text[]) AS v', (SELECT array_agg(field) FROM fields WHERE fields.rule = 'kDateFields' OR (fields.rule = 'kTimeFields' AND $2 = 'kTimeField')));
+            queries[1] := format('SELECT unnest(%L::text[]) AS v', (SELECT array_agg(field) FROM fields WHERE fields.rule = 'kDateFields'
+                OR (fields.rule = 'kTimeFields' AND $2 = 'kTimeField')));
         END IF;
         IF EXISTS (SELECT FROM unnest(types) AS t WHERE NOT EXISTS (SELECT FROM pools WHERE type = t)) THEN
             RETURN NEXT format('%s: no values of one of its types', f::regprocedure);
@@ -189,13 +204,17 @@ $$;
 
 -- With long values in place of the first argument that is text: as long as the rule allows.
 CREATE FUNCTION pg_temp.troubles_of_length(f oid, rule text) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT pg_temp.trouble(f, (SELECT array_agg(CASE WHEN i = 1 THEN 'SELECT ' || CASE WHEN t = 'bytea'::regtype THEN 'convert_to(v, ''UTF8'')' ELSE 'v::' || pg_temp.named(t) END || ' AS v FROM (' || long || ') AS l'
-                                                     WHEN t = 'text'::regtype OR t = 'varchar'::regtype OR t = 'bpchar'::regtype THEN format('SELECT ''a%%''::%s AS v', pg_temp.named(t))
+    SELECT pg_temp.trouble(f, (SELECT array_agg(CASE WHEN i = 1 THEN 'SELECT ' || CASE WHEN t = 'bytea'::regtype
+        THEN 'convert_to(v, ''UTF8'')' ELSE 'v::' || pg_temp.named(t) END || ' AS v FROM (' || long || ') AS l'
+                                                     WHEN t = 'text'::regtype OR t = 'varchar'::regtype OR t = 'bpchar'::regtype
+                                                         THEN format('SELECT ''a%%''::%s AS v', pg_temp.named(t))
                                                      WHEN t = 'bytea'::regtype THEN 'SELECT ''a%''::bytea AS v'
                                                      WHEN t = 'name'::regtype THEN 'SELECT ''a%''::name AS v'
-                                                     WHEN t = 'integer'::regtype THEN 'SELECT 10485764 AS v' ELSE 'SELECT true AS v' END ORDER BY i)
+                                                     WHEN t = 'integer'::regtype THEN 'SELECT 10485764 AS v' ELSE 'SELECT true AS v' END
+                                                         ORDER BY i)
                                FROM unnest(proargtypes::oid[]::regtype[]) WITH ORDINALITY AS u (t, i)), proargtypes::oid[]::regtype[])
-    FROM pg_proc, unnest(ARRAY['SELECT every AS v FROM long_texts', CASE WHEN rule IN ('kShort', 'kFoldedPattern') THEN 'SELECT longest AS v FROM long_texts' WHEN rule <> 'LEAKPROOF' THEN 'SELECT pg_temp.huge() AS v OFFSET 0' END]) AS long
+    FROM pg_proc, unnest(ARRAY['SELECT every AS v FROM long_texts', CASE WHEN rule IN ('kShort', 'kFoldedPattern')
+        THEN 'SELECT longest AS v FROM long_texts' WHEN rule <> 'LEAKPROOF' THEN 'SELECT pg_temp.huge() AS v OFFSET 0' END]) AS long
     WHERE oid = f AND long IS NOT NULL
 $$;
 
@@ -209,20 +228,26 @@ SELECT pg_temp.is_red(f, 'kNever') FROM unnest('{
     "float4(double precision)", "timestamp(date)", "timestamptz(timestamp)", "timestamp(timestamptz)", "substr(text,integer,integer)",
     "date_part(text,timestamp)", "date_trunc(text,timestamp)", "textlike(text,text)", "texticlike(text,text)", "bytealike(bytea,bytea)",
     "timestamptz_mi(timestamptz,timestamptz)"}'::regprocedure[]) AS f;
-SELECT isnt_empty(format('SELECT t FROM pg_temp.troubles_of_length(%L::regprocedure, ''kNever'') AS t WHERE t IS NOT NULL', f), f || ' of a huge text is found out')
+SELECT isnt_empty(format('SELECT t FROM pg_temp.troubles_of_length(%L::regprocedure, ''kNever'') AS t WHERE t IS NOT NULL', f),
+    f || ' of a huge text is found out')
 FROM unnest('{lower(text),btrim(text),"text(character)","texticlike(text,text)"}'::text[]) AS f;
-SELECT isnt(pg_temp.trouble('texteq(text,text)'::regprocedure, ARRAY['SELECT ''a'' COLLATE "C" AS v', 'SELECT ''a'' COLLATE "POSIX" AS v'], NULL), NULL,
+SELECT isnt(pg_temp.trouble('texteq(text,text)'::regprocedure,
+    ARRAY['SELECT ''a'' COLLATE "C" AS v', 'SELECT ''a'' COLLATE "POSIX" AS v'], NULL), NULL,
             'LEAKPROOF is not enough: collations that conflict');
 SELECT isnt(pg_temp.trouble(f, ARRAY[q, q], NULL), NULL, f || ' is LEAKPROOF and fails')
-FROM (VALUES ('circle_eq'::regproc, $$SELECT circle '<(0,0),1e200>' AS v$$), ('lseg_lt', $$SELECT lseg '[(-1e308,0),(1e308,0)]' AS v$$)) AS c (f, q);
+FROM (VALUES ('circle_eq'::regproc, $$SELECT circle '<(0,0),1e200>' AS v$$),
+    ('lseg_lt', $$SELECT lseg '[(-1e308,0),(1e308,0)]' AS v$$)) AS c (f, q);
 
 -- No function on the list fails ----------------------------------------------------------------------
 
 SELECT is((SELECT string_agg(t, E'\n') FROM pg_temp.troubles(function, rule) AS t), NULL, format('%s as %s', function::regprocedure, rule))
 FROM accepted ORDER BY function;
-SELECT is((SELECT string_agg(t, E'\n') FROM pg_temp.troubles_of_length(function, rule) AS t), NULL, function::regprocedure || ' of long texts')
-FROM accepted JOIN pg_proc p ON p.oid = function WHERE proargtypes[0] IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype, 'bytea'::regtype) AND rule NOT LIKE '%Field' ORDER BY function;
-SELECT is(pg_temp.trouble(function, ARRAY['SELECT every AS v FROM long_texts'], ARRAY['text'::regtype], name), NULL, format('%s of every character under %s', function::regprocedure, name))
+SELECT is((SELECT string_agg(t, E'\n') FROM pg_temp.troubles_of_length(function, rule) AS t), NULL, function::regprocedure
+    || ' of long texts')
+FROM accepted JOIN pg_proc p ON p.oid = function WHERE proargtypes[0] IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype,
+    'bytea'::regtype) AND rule NOT LIKE '%Field' ORDER BY function;
+SELECT is(pg_temp.trouble(function, ARRAY['SELECT every AS v FROM long_texts'], ARRAY['text'::regtype], name), NULL,
+    format('%s of every character under %s', function::regprocedure, name))
 FROM accepted, collations WHERE function IN ('lower(text)'::regprocedure, 'upper(text)'::regprocedure) ORDER BY function, name;
 
 -- Where the server's time is far from UTC.
@@ -234,12 +259,14 @@ BEGIN
 END
 $$;
 SELECT is_empty(format('SELECT * FROM pg_temp.in_zone(%L)', zone), 'times, in ' || zone)
-FROM unnest(ARRAY['UTC', 'America/New_York', 'Pacific/Kiritimati', 'Asia/Kathmandu', 'Africa/Monrovia', '<+24>-24', '<-24>+24', '<+99>-99', '<-99>+99']) AS zone;
+FROM unnest(ARRAY['UTC', 'America/New_York', 'Pacific/Kiritimati', 'Asia/Kathmandu', 'Africa/Monrovia', '<+24>-24', '<-24>+24',
+    '<+99>-99', '<-99>+99']) AS zone;
 
 -- What the planner puts in their place, sorts, hashes and casts by -------------------------------------
 
 SELECT is_empty($$
-    SELECT o.oid::regoperator, x.oid::regoperator FROM accepted JOIN pg_operator o ON o.oprcode = function JOIN pg_operator x ON x.oid IN (o.oprnegate, o.oprcom)
+    SELECT o.oid::regoperator, x.oid::regoperator FROM accepted JOIN pg_operator o ON o.oprcode = function JOIN pg_operator x ON x.oid
+        IN (o.oprnegate, o.oprcom)
     WHERE x.oprcode NOT IN (SELECT function FROM accepted)
 $$, 'negators and commutators of accepted operators are accepted');
 CREATE TEMP TABLE families AS
@@ -250,7 +277,8 @@ SELECT is_empty($$
     WHERE oprcode NOT IN (SELECT function FROM accepted)
 $$, 'so are all operators of their families, which the planner derives');
 -- (But for hashvarlena, which SQL cannot call: it hashes bytes.)
-SELECT is((SELECT string_agg(t, E'\n') FROM pg_temp.troubles(amproc::oid, 'kNever') AS t), NULL, format('%s compares or hashes', amproc::regprocedure))
+SELECT is((SELECT string_agg(t, E'\n') FROM pg_temp.troubles(amproc::oid, 'kNever') AS t), NULL,
+    format('%s compares or hashes', amproc::regprocedure))
 FROM (SELECT DISTINCT amproc FROM families JOIN pg_amproc ON amprocfamily = amopfamily
       WHERE (amprocnum = 1 OR (amprocnum = 2 AND amopmethod = (SELECT oid FROM pg_am WHERE amname = 'hash')))
             AND amproc::oid NOT IN (456, 772)) AS supports ORDER BY 1;

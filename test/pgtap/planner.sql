@@ -29,7 +29,8 @@ WHERE t = 22;
 -- an interval for each value that was released, as often as it was
 CREATE TEMP TABLE coverage AS
 SELECT mechanism, epsilon, confidence, sum(times) AS runs,
-       (sum(times) FILTER (WHERE dp_interval(released, 22, 30, epsilon, confidence, k, mechanism) @> 11::bigint) / sum(times))::float8 AS frequency
+       (sum(times) FILTER (WHERE dp_interval(released, 22, 30, epsilon, confidence, k,
+           mechanism) @> 11::bigint) / sum(times))::float8 AS frequency
 FROM (SELECT mechanism, k, epsilon, released, count(*) AS times FROM releases GROUP BY mechanism, k, epsilon, released) AS counted,
      unnest(ARRAY[0.5, 0.9, 0.99]::float8[]) confidence
 GROUP BY mechanism, epsilon, confidence;

@@ -34,7 +34,8 @@ SELECT is((SELECT array_agg(n ORDER BY t) FROM dp_hospital.published), (SELECT a
 SELECT throws_ok('REFRESH MATERIALIZED VIEW dp_hospital.published', '42501', NULL, 'and only its owner makes another');
 
 -- a condition of the analyst's is applied to releases, after the count: it can neither see nor remove rows
-SELECT is((SELECT array_agg(n ORDER BY t) FROM dp_hospital.running WHERE t > 6), '{2,2,3,3,3,4}'::bigint[], 'a condition on t does not move the start of the count');
+SELECT is((SELECT array_agg(n ORDER BY t) FROM dp_hospital.running WHERE t > 6), '{2,2,3,3,3,4}'::bigint[],
+    'a condition on t does not move the start of the count');
 SELECT is((SELECT count(*) FROM dp_hospital.running WHERE n < 0), 0::bigint, 'a condition on n sees the release');
 SELECT is((SELECT max(n) FROM dp_hospital.wards WHERE ward = 0), 2::bigint, 'a condition on the group picks groups');
 RESET ROLE;
@@ -46,7 +47,8 @@ SELECT lives_ok($$ SELECT dp_count(b, 1) FROM (VALUES (true)) v (b) $$, 'anyone 
 SELECT lives_ok($$ SELECT dp_running_count(b, 1) OVER () FROM (VALUES (true)) v (b) $$, 'anyone may use the window function');
 SELECT lives_ok($$ SELECT dp_running_count(b, 1) OVER () FROM (VALUES (B'1')) v (b) $$, 'anyone may use the window function over bit');
 SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10) FROM (VALUES (true)) v (b) $$, 'anyone may use the aggregate');
-SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10) OVER () FROM (VALUES (true)) v (b) $$, 'anyone may use the aggregate over a window');
+SELECT lives_ok($$ SELECT dp_running_count(b, 1, 3, 10) OVER () FROM (VALUES (true)) v (b) $$,
+    'anyone may use the aggregate over a window');
 
 -- The inner functions take a state that only PostgreSQL makes. (Some versions do not find the function, others find it
 -- and refuse the argument.)
@@ -55,12 +57,16 @@ SELECT throws_ok('SELECT dp_counter_private.dp_count_final(NULL)', '42501', NULL
 RESET ROLE;
 GRANT USAGE ON SCHEMA dp_counter_private TO dp_nobody;
 SET LOCAL ROLE dp_nobody;
-SELECT throws_matching('SELECT dp_counter_private.dp_count_final(NULL)', :refused, 'where they could: no state from NULL for dp_count_final');
+SELECT throws_matching('SELECT dp_counter_private.dp_count_final(NULL)', :refused,
+    'where they could: no state from NULL for dp_count_final');
 SELECT throws_matching('SELECT dp_counter_private.dp_running_count_final(NULL)', :refused, 'no state from NULL for dp_running_count_final');
-SELECT throws_matching('SELECT dp_counter_private.dp_count_transition(NULL, true, 1::float8)', :refused, 'no state from NULL for dp_count_transition');
-SELECT throws_matching('SELECT dp_counter_private.dp_running_count_transition(NULL, true, 1::float8, 3, 10::bigint)', :refused, 'no state from NULL for dp_running_count_transition');
+SELECT throws_matching('SELECT dp_counter_private.dp_count_transition(NULL, true, 1::float8)', :refused,
+    'no state from NULL for dp_count_transition');
+SELECT throws_matching('SELECT dp_counter_private.dp_running_count_transition(NULL, true, 1::float8, 3, 10::bigint)', :refused,
+    'no state from NULL for dp_running_count_transition');
 SELECT throws_matching('SELECT dp_counter_private.dp_count_final(NULL::internal)', :refused, 'nor from a cast');
-SELECT throws_ok($$ CREATE AGGREGATE pg_temp.leak(boolean, float8) (SFUNC = dp_counter_private.dp_count_transition, STYPE = internal) $$, '42P13', NULL,
+SELECT throws_ok($$ CREATE AGGREGATE pg_temp.leak(boolean, float8) (SFUNC = dp_counter_private.dp_count_transition, STYPE = internal) $$,
+    '42P13', NULL,
                  'no aggregate of one''s own shows the state');
 
 -- Nobody but its owner drops it, and nobody moves or replaces what is in it.
@@ -68,12 +74,14 @@ SELECT throws_ok('DROP EXTENSION dp_counter', '42501', NULL, 'it is not dropped'
 SELECT throws_ok('ALTER EXTENSION dp_counter SET SCHEMA dp_hospital', '42501', NULL, 'it is not moved');
 SELECT throws_ok('DROP AGGREGATE dp_count(boolean, float8)', '42501', NULL, 'its functions are not dropped');
 SELECT throws_ok('ALTER FUNCTION dp_counter_private.dp_count_final(internal) LEAKPROOF', '42501', NULL, 'nor changed');
-SELECT throws_ok($$ CREATE FUNCTION pg_temp.f(internal) RETURNS bigint LANGUAGE c AS '$libdir/dp_counter', 'dp_count_final' $$, '42501', NULL,
+SELECT throws_ok($$ CREATE FUNCTION pg_temp.f(internal) RETURNS bigint LANGUAGE c AS '$libdir/dp_counter', 'dp_count_final' $$, '42501',
+    NULL,
                  'nor is the library called under another name');
 RESET ROLE;
 
 -- It is a trusted extension (test/t/trusted.pl).
-SELECT is((SELECT superuser AND trusted FROM pg_available_extension_versions WHERE name = 'dp_counter' AND installed), true, 'whoever may create in the database installs it');
+SELECT is((SELECT superuser AND trusted FROM pg_available_extension_versions WHERE name = 'dp_counter' AND installed), true,
+    'whoever may create in the database installs it');
 
 SELECT * FROM finish();
 ROLLBACK;

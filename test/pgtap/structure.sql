@@ -203,24 +203,30 @@ INSERT INTO shared
     FROM used a JOIN used b USING (stream)
     WHERE stream = 'k = 3, subtraction' AND a.t <= b.t AND a.t IN (1, 2, 4, 5, 13, 14, 40) AND b.t IN (1, 2, 4, 5, 13, 14, 40);
 INSERT INTO measured SELECT * FROM pg_temp.moments('group');
-SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('group', 'group', pg_temp.node_variance(1, 4)) WHERE kind <> 'change'), '<', 9::float8,
+SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('group', 'group', pg_temp.node_variance(1, 4)) WHERE kind <> 'change'), '<',
+    9::float8,
               'GROUP BY: the variance of the last step, independent groups');
 
 -- The default is as accurate as the paper's best k or better: a mean square error of at most 56.2 at
 -- T = 100 and epsilon = 1 (the best plain k has 72.8). The mean over 4000 runs scatters by 0.7.
-SELECT cmp_ok((SELECT avg(n * n) FROM (SELECT dp_running_count(false, 1) OVER (PARTITION BY run ORDER BY t) AS n FROM zeros WHERE t <= 100) s),
+SELECT cmp_ok((SELECT avg(n * n) FROM (SELECT dp_running_count(false, 1) OVER (PARTITION BY run ORDER BY t) AS n FROM zeros
+    WHERE t <= 100) s),
               '<', 62::numeric, 'the default has at most the error of the best k');
 
 -- Power --------------------------------------------------------------------------------------------
 
 -- wrong expectations for the real releases
-SELECT cmp_ok((SELECT min(worst) FROM (SELECT max(abs(z)) AS worst FROM streams, pg_temp.statistics(stream, stream, pg_temp.node_variance(epsilon, h - 1)) GROUP BY stream) s),
+SELECT cmp_ok((SELECT min(worst) FROM (SELECT max(abs(z)) AS worst FROM streams,
+    pg_temp.statistics(stream, stream, pg_temp.node_variance(epsilon, h - 1)) GROUP BY stream) s),
               '>', 9::float8, 'power: an expectation with scale h - 1 is rejected in every stream');
-SELECT cmp_ok((SELECT min(worst) FROM (SELECT max(abs(z)) AS worst FROM streams, pg_temp.statistics(stream, stream, pg_temp.node_variance(epsilon, h + 1)) GROUP BY stream) s),
+SELECT cmp_ok((SELECT min(worst) FROM (SELECT max(abs(z)) AS worst FROM streams,
+    pg_temp.statistics(stream, stream, pg_temp.node_variance(epsilon, h + 1)) GROUP BY stream) s),
               '>', 9::float8, 'power: an expectation with scale h + 1 is rejected in every stream');
-SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('k = 3, subtraction', 'k = 3, plain', pg_temp.node_variance(1, 4))), '>', 9::float8,
+SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('k = 3, subtraction', 'k = 3, plain', pg_temp.node_variance(1, 4))), '>',
+    9::float8,
               'power: subtraction is not taken for plain');
-SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('k = 4, subtraction', 'k = 3, subtraction', pg_temp.node_variance(0.75, 3))), '>', 9::float8,
+SELECT cmp_ok((SELECT max(abs(z)) FROM pg_temp.statistics('k = 4, subtraction', 'k = 3, subtraction', pg_temp.node_variance(0.75, 3))),
+    '>', 9::float8,
               'power: k = 4 is not taken for k = 3');
 
 -- Wrong mechanisms, built here from independent draws: a node's noise is the draw of its label. Node

@@ -6,7 +6,8 @@
 # promises; without one the example just has to run. Cells are compared whole, headers and row counts
 # too. As noise cannot be compared, an HTML comment before the block can say more:
 #
-#   <!-- example: noise in private, error -->   numbers in these columns may be any number, any range of integers of this length, or any range of fractions
+# <!-- example: noise in private, error --> numbers in these columns may be any number, any range of integers of this
+# length, or any range of fractions
 #   <!-- example: fails -->                     the output shows an error: ERROR, DETAIL and HINT are compared
 #   <!-- example: not run -->                   a fragment
 #   <!-- example: shell -->                     before a ```sh block: bash runs it, in the same folder and database

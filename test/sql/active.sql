@@ -5,21 +5,33 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 CREATE SCHEMA actives;
 SET search_path = actives, public;
-CREATE TABLE visits AS SELECT ((i::bigint * i * 7 + i * 7919) % 61) AS patient, '2023-01-01'::timestamp + (i::bigint * i * 31 % 1459) * interval '1 day' AS at, 'w' || i * 31 % 3 AS ward, i % 7 = 0 AS urgent FROM generate_series(0, 3999) AS i;
+CREATE TABLE visits AS SELECT ((i::bigint * i * 7 + i * 7919) % 61) AS patient,
+    '2023-01-01'::timestamp + (i::bigint * i * 31 % 1459) * interval '1 day' AS at, 'w' || i * 31 % 3 AS ward, i % 7 = 0 AS urgent
+    FROM generate_series(0, 3999) AS i;
 CREATE VIEW years_dp AS SELECT *, at::date AS day, at AT TIME ZONE 'UTC' AS instant FROM visits;
 CREATE VIEW days_dp AS SELECT * FROM years_dp;
 CREATE VIEW weeks_dp AS SELECT * FROM years_dp;
 CREATE VIEW life_dp AS SELECT * FROM years_dp;
-SELECT dp_budget_create('years', 1e7, per => '365 days'), dp_budget_create('fours', 1e7, per => '28 days'), dp_budget_create('weeks', 1e7, per => '7 days'), dp_budget_create('life', 1e7);
-SELECT dp_source_create('years_dp', 'years', 'patient', 'at', 'UTC'), dp_source_create('days_dp', 'fours', 'patient', 'at', 'UTC'), dp_source_create('weeks_dp', 'weeks', 'patient', 'at', 'UTC'), dp_source_create('life_dp', 'life', 'patient', 'at', 'UTC');
+SELECT dp_budget_create('years', 1e7, per => '365 days'), dp_budget_create('fours', 1e7, per => '28 days'),
+    dp_budget_create('weeks', 1e7, per => '7 days'), dp_budget_create('life', 1e7);
+SELECT dp_source_create('years_dp', 'years', 'patient', 'at', 'UTC'), dp_source_create('days_dp', 'fours', 'patient', 'at', 'UTC'),
+    dp_source_create('weeks_dp', 'weeks', 'patient', 'at', 'UTC'), dp_source_create('life_dp', 'life', 'patient', 'at', 'UTC');
 
 -- Declared: k is the most ends of periods that are strictly within the days of a window and those of active; few of them have less
 -- noise in each period by itself.
-CREATE FUNCTION declare(name text, source regclass, every interval, active interval, epsilon numeric DEFAULT 1, groups text[] DEFAULT NULL, since timestamp DEFAULT '2024-01-01') RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, source, epsilon, every, since, active => active, by => CASE WHEN groups IS NOT NULL THEN 'ward' END, groups => groups) $$;
-SELECT declare('days_of_28', 'days_dp', '1 day', '28 days'), declare('days_of_7', 'weeks_dp', '1 day', '7 days'), declare('days_of_30', 'weeks_dp', '1 day', '30 days'), declare('months', 'years_dp', '1 month', '365 days'), declare('weeks_of_year', 'years_dp', '7 days', '365 days'), declare('full_years', 'years_dp', '1 year', '365 days'), declare('grouped', 'days_dp', '1 day', '28 days', groups => '{w0,w1}'), declare('years_by_ward', 'years_dp', '1 year', '365 days', groups => '{w0,w1}'), declare('quarters', 'years_dp', '3 months', '365 days');
+CREATE FUNCTION declare(name text, source regclass, every interval, active interval, epsilon numeric DEFAULT 1,
+    groups text[] DEFAULT NULL, since timestamp DEFAULT '2024-01-01') RETURNS regclass LANGUAGE sql AS
+    $$ SELECT dp_counter_create(name, source, epsilon, every, since, active => active, by => CASE WHEN groups IS NOT NULL THEN 'ward' END,
+        groups => groups) $$;
+SELECT declare('days_of_28', 'days_dp', '1 day', '28 days'), declare('days_of_7', 'weeks_dp', '1 day', '7 days'),
+    declare('days_of_30', 'weeks_dp', '1 day', '30 days'), declare('months', 'years_dp', '1 month', '365 days'),
+    declare('weeks_of_year', 'years_dp', '7 days', '365 days'), declare('full_years', 'years_dp', '1 year', '365 days'),
+    declare('grouped', 'days_dp', '1 day', '28 days', groups => '{w0,w1}'), declare('years_by_ward', 'years_dp', '1 year', '365 days',
+    groups => '{w0,w1}'), declare('quarters', 'years_dp', '3 months', '365 days');
 SELECT counter, measure, active, per, per_person, mechanism, k, sensitivity, cumulative FROM dp_counters ORDER BY counter::text;
-SELECT counter, of, round(stddev::numeric, 1) AS stddev, half_width, sensitivity FROM unnest('{months,days_of_28,full_years,grouped}'::regclass[]) AS counter, dp_counter_plan(counter) ORDER BY counter::text, periods, of DESC;
+SELECT counter, of, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
+    FROM unnest('{months,days_of_28,full_years,grouped}'::regclass[]) AS counter, dp_counter_plan(counter) ORDER BY counter::text,
+    periods, of DESC;
 SELECT obj_description('days_of_28'::regclass);
 SELECT obj_description('full_years'::regclass);
 SELECT obj_description('grouped'::regclass);
@@ -27,9 +39,15 @@ SELECT attname, col_description(attrelid, attnum) FROM pg_attribute WHERE attrel
 SELECT purpose, epsilon, since, until FROM years ORDER BY purpose;
 
 -- The error of a stock, and of what it grew by: within a block the anchor is gone, those of two blocks are independent.
-SELECT round(sqrt(avg(dp_stddev(step, NULL, 1, k, mechanism, sensitivity) ^ 2))::numeric, 2) AS of_28_days FROM dp_counters, generate_series(1, 55) AS step WHERE counter = 'days_of_28'::regclass GROUP BY k;
-SELECT dp_stddev(1, NULL, 1, 55, 'anchored') = dp_stddev(56, NULL, 1, 55, 'anchored') AS in_each_block, dp_stddev(30, NULL, 1, 55, 'anchored', since_step => 29) < dp_stddev(30, NULL, 1, 55, 'anchored') AS without_anchor, round((dp_stddev(57, NULL, 1, 55, 'anchored', since_step => 54) ^ 2 - dp_stddev(57, NULL, 1, 55, 'anchored') ^ 2 - dp_stddev(54, NULL, 1, 55, 'anchored') ^ 2)::numeric, 6) AS dependence;
-SELECT dp_interval(100, 1, NULL, 1, k => 55, mechanism => 'anchored') AS anchor, dp_interval(100, 30, NULL, 1, k => 55, mechanism => 'anchored') AS within, dp_interval(0, 60, NULL, 1, k => 55, mechanism => 'anchored', since_step => 30) AS change;
+SELECT round(sqrt(avg(dp_stddev(step, NULL, 1, k, mechanism, sensitivity) ^ 2))::numeric, 2) AS of_28_days FROM dp_counters,
+    generate_series(1, 55) AS step WHERE counter = 'days_of_28'::regclass GROUP BY k;
+SELECT dp_stddev(1, NULL, 1, 55, 'anchored') = dp_stddev(56, NULL, 1, 55, 'anchored') AS in_each_block,
+    dp_stddev(30, NULL, 1, 55, 'anchored', since_step => 29) < dp_stddev(30, NULL, 1, 55, 'anchored') AS without_anchor,
+    round((dp_stddev(57, NULL, 1, 55, 'anchored', since_step => 54) ^ 2 - dp_stddev(57, NULL, 1, 55, 'anchored') ^ 2 - dp_stddev(54, NULL,
+    1, 55, 'anchored') ^ 2)::numeric, 6) AS dependence;
+SELECT dp_interval(100, 1, NULL, 1, k => 55, mechanism => 'anchored') AS anchor,
+    dp_interval(100, 30, NULL, 1, k => 55, mechanism => 'anchored') AS within,
+    dp_interval(0, 60, NULL, 1, k => 55, mechanism => 'anchored', since_step => 30) AS change;
 SELECT dp_stddev(1, NULL, 1, mechanism => 'anchored');
 SELECT dp_stddev(1, NULL, 1, mechanism => 'anchored', k => 1);
 SELECT dp_stddev(1, NULL, 1, mechanism => 'anchored', k => 9, sensitivity => 9223372036854775807);
@@ -62,12 +80,15 @@ SELECT dp_counter_create('in_time', 'days_dp', 1, '1 day', '2024-01-29', active 
 -- Released: exact where epsilon makes the noise vanish, but for a probability of 1e-15. Rows of the days before since count.
 SET client_min_messages = warning;
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE (SELECT time_zone FROM dp_counters AS c WHERE c.counter = tick_at.counter) - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
+    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE (SELECT time_zone FROM dp_counters AS c
+        WHERE c.counter = tick_at.counter) - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+        WHERE n.counter = tick_at.counter);
     COMMIT;
     CALL dp_tick(counter);
 END $$;
 CREATE FUNCTION stored(counter regclass) RETURNS TABLE (stream integer, step integer, has_anchor boolean, bytes integer) LANGUAGE sql AS
-    $$ SELECT stream, get_byte(state, 6), substring(state FROM 15 FOR 8) <> '\x0000000000000000', length(state) FROM dp_counter_private.streams JOIN dp_counter_private.counters AS c USING (number) WHERE c.counter = $1 ORDER BY stream $$;
+    $$ SELECT stream, get_byte(state, 6), substring(state FROM 15 FOR 8) <> '\x0000000000000000', length(state)
+        FROM dp_counter_private.streams JOIN dp_counter_private.counters AS c USING (number) WHERE c.counter = $1 ORDER BY stream $$;
 SELECT declare('exact', 'weeks_dp', '1 day', '9 days', 1000), declare('at_once', 'weeks_dp', '1 day', '9 days', 1000);
 SELECT counter, mechanism, k FROM dp_counters WHERE counter IN ('exact'::regclass, 'at_once'::regclass) ORDER BY counter::text;
 CREATE PROCEDURE tick_often(counter regclass, first date, last date, days integer) LANGUAGE plpgsql AS $$ BEGIN
@@ -78,9 +99,12 @@ CALL tick_often('exact', '2024-01-25', '2024-03-01', 5);
 CALL tick_at('exact', '2024-06-01');
 CALL tick_at('at_once', '2024-06-01');
 SELECT count(*) AS steps, count(*) FILTER (WHERE e.count <> o.count) AS differ, count(DISTINCT e.count) > 5 AS varies,
-    count(*) FILTER (WHERE e.count <> (SELECT count(DISTINCT patient) FROM visits WHERE at >= e.period + interval '1 day' - interval '9 days' AND at < e.period + interval '1 day')) AS wrong
+    count(*) FILTER (WHERE e.count <> (SELECT count(DISTINCT patient) FROM visits
+        WHERE at >= e.period + interval '1 day' - interval '9 days' AND at < e.period + interval '1 day')) AS wrong
 FROM exact AS e JOIN at_once AS o USING (step);
-SELECT count(*) AS steps, count(*) FILTER (WHERE c.count <> (SELECT a.count - b.count FROM exact AS a, exact AS b WHERE a.step = c.step AND b.step = c.step - 5)) AS wrong, min(step), bool_or(c.count < 0) AS falls, bool_and(low <= c.count AND high >= c.count) AS covered FROM dp_counter_changes('exact', 5) AS c;
+SELECT count(*) AS steps, count(*) FILTER (WHERE c.count <> (SELECT a.count - b.count FROM exact AS a, exact AS b WHERE a.step = c.step
+    AND b.step = c.step - 5)) AS wrong, min(step), bool_or(c.count < 0) AS falls, bool_and(low <= c.count AND high >= c.count) AS covered
+    FROM dp_counter_changes('exact', 5) AS c;
 SELECT count(*) FROM dp_counter_changes('exact', 152);
 
 -- Late rows are not read, and do not make anybody older or younger.
@@ -88,8 +112,12 @@ INSERT INTO visits VALUES (99, '2024-05-30', 'w0', false), (100, '2024-06-05', '
 CALL tick_at('exact', '2024-06-08');
 INSERT INTO visits VALUES (100, '2024-06-02', 'w0', false), (100, '2024-06-20', 'w0', false);
 CALL tick_at('exact', '2024-06-25');
-SELECT period, count - (SELECT count(DISTINCT patient) FROM visits WHERE at >= e.period + interval '1 day' - interval '9 days' AND at < e.period + interval '1 day' AND (patient, at) NOT IN (VALUES (99::bigint, '2024-05-30'::timestamp), (0, '2024-05-01'), (100, '2024-06-02'))) AS error FROM exact AS e WHERE step > 152 AND count <> (SELECT count(DISTINCT patient) FROM visits WHERE at >= e.period + interval '1 day' - interval '9 days' AND at < e.period + interval '1 day');
-SELECT count(*) < 40 AS those_who_are_active FROM dp_counter_private.tallies AS t WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'exact'::regclass);
+SELECT period, count - (SELECT count(DISTINCT patient) FROM visits WHERE at >= e.period + interval '1 day' - interval '9 days'
+    AND at < e.period + interval '1 day' AND (patient, at) NOT IN (VALUES (99::bigint, '2024-05-30'::timestamp), (0, '2024-05-01'),
+    (100, '2024-06-02'))) AS error FROM exact AS e WHERE step > 152 AND count <> (SELECT count(DISTINCT patient) FROM visits
+    WHERE at >= e.period + interval '1 day' - interval '9 days' AND at < e.period + interval '1 day');
+SELECT count(*) < 40 AS those_who_are_active FROM dp_counter_private.tallies AS t
+    WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'exact'::regclass);
 
 -- What is stored of a block's noise: nothing where one begins.
 SELECT declare('faint', 'weeks_dp', '1 day', '7 days', 0.000001); -- an anchor of 0 has a probability of 1e-7
@@ -103,17 +131,23 @@ SELECT * FROM stored('faint');
 CALL tick_at('faint', '2024-01-14');
 SELECT * FROM stored('faint');
 CALL tick_at('days_of_7', '2024-01-20');
-SELECT count(DISTINCT stddev) AS errors, max(step) FILTER (WHERE stddev = (SELECT stddev FROM days_of_7 WHERE step = 1)) AS second_anchor FROM days_of_7;
-SELECT count(*) AS wrong FROM days_of_7, dp_counters AS c WHERE c.counter = 'days_of_7'::regclass AND days_of_7.stddev <> dp_stddev(step, NULL, 1, k, mechanism, c.sensitivity);
+SELECT count(DISTINCT stddev) AS errors, max(step) FILTER (WHERE stddev = (SELECT stddev FROM days_of_7 WHERE step = 1)) AS second_anchor
+    FROM days_of_7;
+SELECT count(*) AS wrong FROM days_of_7, dp_counters AS c WHERE c.counter = 'days_of_7'::regclass
+    AND days_of_7.stddev <> dp_stddev(step, NULL, 1, k, mechanism, c.sensitivity);
 
 -- Hostile bytes: refused, and nothing is released.
 SET client_min_messages = notice;
-CREATE TABLE good AS SELECT number, state FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'days_of_7'::regclass);
+CREATE TABLE good AS SELECT number, state FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'days_of_7'::regclass);
 UPDATE dp_counter_private.streams AS s SET state = '' FROM good WHERE s.number = good.number;
 CALL tick_at('days_of_7', '2024-02-01');
-UPDATE dp_counter_private.streams AS s SET state = set_byte(good.state, 14, 255 - get_byte(good.state, 14)) FROM good WHERE s.number = good.number;
+UPDATE dp_counter_private.streams AS s SET state = set_byte(good.state, 14, 255 - get_byte(good.state, 14)) FROM good
+    WHERE s.number = good.number;
 CALL tick_at('days_of_7', '2024-02-01');
-UPDATE dp_counter_private.streams AS s SET state = other.state FROM dp_counter_private.streams AS other, good WHERE s.number = good.number AND other.number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'exact'::regclass); -- of another epsilon
+-- of another epsilon
+UPDATE dp_counter_private.streams AS s SET state = other.state FROM dp_counter_private.streams AS other, good WHERE s.number = good.number
+    AND other.number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'exact'::regclass);
 CALL tick_at('days_of_7', '2024-02-01');
 SELECT max(step) FROM days_of_7;
 UPDATE dp_counter_private.streams AS s SET state = good.state FROM good WHERE s.number = good.number;
@@ -132,15 +166,21 @@ CREATE VIEW without_dp AS SELECT who, at, at AT TIME ZONE 'UTC' AS instant, ward
 CREATE VIEW with_instants_dp AS SELECT * FROM with_dp;
 CREATE VIEW without_instants_dp AS SELECT * FROM without_dp;
 SELECT dp_budget_create('threes', 1e7, per => '3 days'), dp_budget_create('twos', 1e7, per => '2 days');
-SELECT dp_source_create('with_dp', 'threes', 'who', 'at', 'UTC'), dp_source_create('without_dp', 'threes', 'who', 'at', 'UTC'), dp_source_create('with_instants_dp', 'twos', 'who', 'instant', 'Europe/Berlin'), dp_source_create('without_instants_dp', 'twos', 'who', 'instant', 'Europe/Berlin');
+SELECT dp_source_create('with_dp', 'threes', 'who', 'at', 'UTC'), dp_source_create('without_dp', 'threes', 'who', 'at', 'UTC'),
+    dp_source_create('with_instants_dp', 'twos', 'who', 'instant', 'Europe/Berlin'), dp_source_create('without_instants_dp', 'twos',
+    'who', 'instant', 'Europe/Berlin');
 CREATE FUNCTION differences() RETURNS TABLE (block bigint, anchors numeric, increments numeric) LANGUAGE plpgsql AS $$ BEGIN
     block := (SELECT CASE mechanism WHEN 'anchored' THEN k ELSE sensitivity / 2 END FROM dp_counters WHERE counter = 'side_0'::regclass);
-    SELECT sum(abs(d)) FILTER (WHERE (step - 1) % block = 0), sum(abs(d - coalesce(before, 0))) FILTER (WHERE (step - 1) % block > 0) INTO anchors, increments
-    FROM (SELECT step, d, lag(d) OVER (PARTITION BY ward ORDER BY step) AS before FROM (SELECT step, ward, a.count - b.count AS d FROM side_0 AS a JOIN side_1 AS b USING (step, ward)) AS s) AS s;
+    SELECT sum(abs(d)) FILTER (WHERE (step - 1) % block = 0), sum(abs(d - coalesce(before, 0))) FILTER (WHERE (step - 1) % block > 0)
+        INTO anchors, increments
+    FROM (SELECT step, d, lag(d) OVER (PARTITION BY ward ORDER BY step) AS before FROM (SELECT step, ward, a.count - b.count AS d
+        FROM side_0 AS a JOIN side_1 AS b USING (step, ward)) AS s) AS s;
     RETURN NEXT;
 END $$;
 CREATE FUNCTION declare_sides(prefix text, every interval, since timestamp, active interval) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-    PERFORM dp_counter_create('side_0', ('with_' || prefix)::regclass, 1000, every, since, active => active, by => 'ward', groups => '{w0,w1,w2}'), dp_counter_create('side_1', ('without_' || prefix)::regclass, 1000, every, since, active => active, by => 'ward', groups => '{w0,w1,w2}');
+    PERFORM dp_counter_create('side_0', ('with_' || prefix)::regclass, 1000, every, since, active => active, by => 'ward',
+        groups => '{w0,w1,w2}'), dp_counter_create('side_1', ('without_' || prefix)::regclass, 1000, every, since, active => active,
+        by => 'ward', groups => '{w0,w1,w2}');
 END $$;
 INSERT INTO places VALUES (1, '2024-01-10', 'w0', false);
 SELECT declare_sides('dp', '1 day', '2024-01-01', '3 days');
@@ -159,13 +199,17 @@ SELECT sum(count) AS hours FROM side_0;
 SELECT dp_counter_drop('side_0'), dp_counter_drop('side_1');
 TRUNCATE places;
 -- A person of phase 2, whose window from day 11 on goes on after the person has ceased to be active.
-CREATE TABLE person AS SELECT who FROM generate_series(1, 1000) AS who WHERE dp_own_window('threes', who::bigint, '2000-01-03'::timestamp) > dp_own_window('threes', who::bigint, '2000-01-02'::timestamp) LIMIT 1;
-INSERT INTO places SELECT who, timestamp '2000-01-01' + day * interval '1 day', ward, true FROM person, (VALUES (11, 'w2'), (13, 'w0'), (14, 'w1'), (16, 'w0')) AS events (day, ward);
+CREATE TABLE person AS SELECT who FROM generate_series(1, 1000) AS who
+    WHERE dp_own_window('threes', who::bigint, '2000-01-03'::timestamp) > dp_own_window('threes', who::bigint, '2000-01-02'::timestamp)
+    LIMIT 1;
+INSERT INTO places SELECT who, timestamp '2000-01-01' + day * interval '1 day', ward, true FROM person,
+    (VALUES (11, 'w2'), (13, 'w0'), (14, 'w1'), (16, 'w0')) AS events (day, ward);
 CREATE PROCEDURE without(own_window bigint, often boolean) LANGUAGE plpgsql AS $$ BEGIN
     UPDATE places SET other_side = dp_own_window('threes', who, at) <> own_window;
     PERFORM declare_sides('dp', '2 days', '2000-01-03', '3 days');
     FOR side IN 0 .. 1 LOOP
-        IF often THEN CALL tick_often(('side_' || side)::regclass, '2000-01-05', '2000-01-23', 2); ELSE CALL tick_at(('side_' || side)::regclass, '2000-01-23'); END IF;
+        IF often THEN CALL tick_often(('side_' || side)::regclass, '2000-01-05', '2000-01-23', 2);
+        ELSE CALL tick_at(('side_' || side)::regclass, '2000-01-23'); END IF;
     END LOOP;
 END $$;
 CALL without(3, true);
@@ -183,7 +227,8 @@ SELECT dp_counter_add_groups('by_ward', '{w2}');
 SELECT stream, bytes = lag(bytes) OVER (ORDER BY stream) AS as_long FROM stored('by_ward');
 CALL tick_at('by_ward', '2024-03-01');
 SELECT ward, min(step), max(step), sum(count) > 200 AS counted FROM by_ward GROUP BY ward ORDER BY ward;
-SELECT count(*) AS wrong FROM (SELECT step, sum(count) AS count FROM by_ward WHERE step > 20 GROUP BY step) AS w JOIN exact AS e USING (step) WHERE w.count <> e.count;
+SELECT count(*) AS wrong FROM (SELECT step, sum(count) AS count FROM by_ward WHERE step > 20 GROUP BY step) AS w
+    JOIN exact AS e USING (step) WHERE w.count <> e.count;
 SELECT count(*) AS with_since, min(step) FILTER (WHERE group_value = 'w2') AS first_of_w2 FROM dp_counter_changes('by_ward', 3);
 SELECT dp_counter_drop_groups('by_ward', '{w0}');
 SELECT stream FROM stored('by_ward');
@@ -199,7 +244,8 @@ SELECT dp_budget_create('research', 50, within => 'fours', since => '-infinity',
 GRANT INSERT, SELECT ON research TO active_analyst;
 SET ROLE active_analyst;
 SELECT dp_counter_create('urgent_28', 'days_dp', 1, '7 days', '2025-01-01', event => 'urgent', active => '28 days', budget => 'research');
-SELECT dp_counter_create('urgent_seconds', 'days_dp', 1, '1 second', '2025-01-01', event => 'urgent', active => '28 days', budget => 'research');
+SELECT dp_counter_create('urgent_seconds', 'days_dp', 1, '1 second', '2025-01-01', event => 'urgent', active => '28 days',
+    budget => 'research');
 RESET ROLE;
 SELECT mechanism, k, active FROM dp_counters WHERE counter = 'urgent_28'::regclass;
 

@@ -18,7 +18,8 @@ CALL dp_tick('with_rows');
 DELETE FROM visits USING windows WHERE at >= b - interval '3 days' AND at < b + interval '4 days';
 CALL dp_source_contributions('visits_dp', 'h_without', 1e9, most => 6, since => '2025-12-01', until => '2026-02-15');
 CALL dp_tick('without');
-SELECT events, w.persons AS with_rows, o.persons AS without FROM h_with AS w JOIN h_without AS o USING (events) WHERE w.persons <> 0 OR o.persons <> 0 ORDER BY events;
+SELECT events, w.persons AS with_rows, o.persons AS without FROM h_with AS w JOIN h_without AS o USING (events) WHERE w.persons <> 0
+    OR o.persons <> 0 ORDER BY events;
 SELECT sum(abs(w.persons - o.persons)) AS contributions FROM h_with AS w JOIN h_without AS o USING (events);
 SELECT sum(abs(w.count - o.count)) / 2.0 AS of_its_bound FROM with_rows AS w JOIN without AS o USING (step);
 SELECT substring(obj_description('without'::regclass) FROM 'One row.*');

@@ -100,7 +100,8 @@ CALL dp_budget_spend('"D d"', 0.1, 'by the heir');
 SELECT purpose, epsilon FROM "D d" ORDER BY spent_at;
 SELECT dp_budget_drop('"D d"');
 -- its row stays, for the last owner and members of pg_monitor, whoever has had the name
-SELECT dropped_name, epsilon, spent, remaining, budget IS NULL AS gone, dropped_at <= now() AS past, dropped_by FROM dp_budgets WHERE budget IS NULL;
+SELECT dropped_name, epsilon, spent, remaining, budget IS NULL AS gone, dropped_at <= now() AS past, dropped_by FROM dp_budgets
+    WHERE budget IS NULL;
 SET ROLE budget_steward;
 SELECT dropped_name FROM dp_budgets WHERE dropped_at IS NOT NULL;
 SELECT dp_budget_create('"D d"', 2);
@@ -137,7 +138,8 @@ SELECT dp_counter_drop('e');
 -- the rows that a restore inserts are in later dumps
 CREATE FUNCTION kept_after_restoring(restored regclass) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    columns constant text := (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = restored AND attnum > 0 AND NOT attisdropped AND attgenerated = '');
+    columns constant text := (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = restored
+        AND attnum > 0 AND NOT attisdropped AND attgenerated = '');
     kept boolean;
 BEGIN
     EXECUTE format('CREATE TEMPORARY TABLE dumped ON COMMIT DROP AS SELECT %s FROM %s', columns, restored);
@@ -162,7 +164,8 @@ DROP FUNCTION kept_after_restoring;
 SELECT dp_budget_drop('e'), dp_budget_drop('b');
 SELECT count(*) FROM dp_counter_private.budgets;
 -- what has spent them is kept
-SELECT count(*), bool_and(closed) AS closed FROM dp_counter_private.budget_entries JOIN dp_counter_private.dropped_budgets AS d ON d.number = budget WHERE name ~ '^budgets';
+SELECT count(*), bool_and(closed) AS closed FROM dp_counter_private.budget_entries JOIN dp_counter_private.dropped_budgets AS d
+    ON d.number = budget WHERE name ~ '^budgets';
 DROP SCHEMA budgets CASCADE;
 DROP OWNED BY budget_steward, budget_stranger;
 DROP ROLE budget_deputy, budget_steward, budget_stranger;

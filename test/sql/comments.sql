@@ -11,7 +11,8 @@ SELECT dp_budget_create('life', 10), dp_budget_create('"a Year"', 0.50, per => '
 SELECT dp_budget_create('share', 0.2, within => '"a Year"');
 SELECT relname, obj_description(oid) FROM pg_class WHERE relnamespace = 'comments'::regnamespace AND relkind = 'v' ORDER BY relname;
 SELECT attname, col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = 'life'::regclass ORDER BY attnum;
-SELECT dp_source_create('visits_dp', '"a Year"', 'patient', 'at Time', 'Europe/Berlin'), dp_source_create('own_dp', 'life', 'patient', 'at Time', 'UTC');
+SELECT dp_source_create('visits_dp', '"a Year"', 'patient', 'at Time', 'Europe/Berlin'), dp_source_create('own_dp', 'life', 'patient',
+    'at Time', 'UTC');
 SELECT relname, obj_description(oid) FROM pg_class WHERE relname IN ('visits_dp', 'own_dp') ORDER BY relname;
 -- a source no more: its own comment goes, another's stays
 SELECT dp_source_drop('visits_dp'), dp_source_drop('own_dp');

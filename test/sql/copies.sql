@@ -15,7 +15,8 @@ SELECT dp_event_counter_create('events', 1e9);
 CREATE VIEW visits_dp AS SELECT patient, at FROM visits;
 SELECT dp_budget_create('budget', 1e10, per => '365 days');
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at');
-SELECT dp_counter_create('days', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => '2024-01-01', horizon => 3, per_person => 1);
+SELECT dp_counter_create('days', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => '2024-01-01', horizon => 3,
+    per_person => 1);
 GRANT UPDATE ON events, days TO copies_clock;
 CALL dp_tick('events');
 RESET ROLE;
@@ -52,7 +53,8 @@ SELECT move('timeline');
 CALL dp_tick('events');
 
 -- A step that was closed before is published: it is the one that the original has published, or would. Then the tick fails.
-UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'events'::regclass);
+UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'events'::regclass);
 SELECT max(step) FROM events;
 CALL dp_tick('events');
 SELECT max(step) FROM events;
@@ -61,14 +63,17 @@ SELECT max(step) FROM events;
 SELECT dp_budget_create('life', 10);
 CREATE VIEW lives_dp AS SELECT patient, at FROM visits;
 SELECT dp_source_create('lives_dp', 'life', 'patient', 'at');
-SELECT dp_counter_create('lives', source => 'lives_dp', epsilon => 1, every => '1 day', since => '2024-01-01', horizon => 3, per_person => 1);
+SELECT dp_counter_create('lives', source => 'lives_dp', epsilon => 1, every => '1 day', since => '2024-01-01', horizon => 3,
+    per_person => 1);
 SELECT dp_counter_create('unticked', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => current_date, per_person => 1);
-SELECT dp_counter_create('weeks', source => 'visits_dp', epsilon => 1e9, every => '7 days', since => current_date - 15, grace => '8 days', per_person => 1);
+SELECT dp_counter_create('weeks', source => 'visits_dp', epsilon => 1e9, every => '7 days', since => current_date - 15, grace => '8 days',
+    per_person => 1);
 CALL dp_tick('weeks');
 SELECT move('timeline');
 SELECT dp_counter_drop('lives'), dp_counter_drop('unticked'), dp_counter_end('weeks');
 SELECT spent FROM dp_budgets WHERE budget = 'life'::regclass;
-SELECT purpose, epsilon, round(date_part('epoch', until - now() AT TIME ZONE 'UTC') / 3600) AS hours, until = 'infinity' AS for_ever FROM budget WHERE purpose ~ 'unticked|weeks' ORDER BY 1;
+SELECT purpose, epsilon, round(date_part('epoch', until - now() AT TIME ZONE 'UTC') / 3600) AS hours, until = 'infinity' AS for_ever
+    FROM budget WHERE purpose ~ 'unticked|weeks' ORDER BY 1;
 
 -- In a copy it can end, and new counters go on.
 SELECT dp_counter_end('events');
@@ -82,6 +87,7 @@ BEGIN READ ONLY;
 SELECT dp_counter_resume('next');
 ROLLBACK;
 
-SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'), dp_budget_drop('budget'), dp_budget_drop('life');
+SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'),
+    dp_budget_drop('budget'), dp_budget_drop('life');
 DROP SCHEMA copies CASCADE;
 DROP ROLE copies_steward, copies_clock;

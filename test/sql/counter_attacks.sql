@@ -49,7 +49,8 @@ SET ROLE live_clinic;
 INSERT INTO flu VALUES (2, now(), 1, 1, 1, 1);
 UPDATE flu SET count = 0;
 DELETE FROM flu;
-CREATE TABLE parent (step bigint NOT NULL, released_at timestamptz NOT NULL, count bigint NOT NULL, stddev float8 NOT NULL, low bigint NOT NULL, high bigint NOT NULL);
+CREATE TABLE parent (step bigint NOT NULL, released_at timestamptz NOT NULL, count bigint NOT NULL, stddev float8 NOT NULL,
+    low bigint NOT NULL, high bigint NOT NULL);
 GRANT UPDATE, SELECT ON parent TO live_all;
 ALTER TABLE flu INHERIT parent;
 SET ROLE live_all;
@@ -59,7 +60,8 @@ SELECT step, count FROM flu;
 -- No code of a user's runs in a tick: the owner's trigger would find the clock's table.
 SET ROLE live_clinic;
 CREATE TABLE secret AS SELECT 'HIV'::text AS diagnosis;
-CREATE FUNCTION heard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log SELECT diagnosis FROM counter_attacks.secret; RETURN NULL; END $$;
+CREATE FUNCTION heard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log SELECT diagnosis FROM counter_attacks.secret;
+RETURN NULL; END $$;
 CREATE TRIGGER heard AFTER INSERT ON flu FOR EACH STATEMENT EXECUTE FUNCTION heard();
 CREATE TRIGGER heard_of_update AFTER UPDATE ON flu FOR EACH STATEMENT EXECUTE FUNCTION heard();
 CREATE TRIGGER heard_instead INSTEAD OF INSERT ON flu FOR EACH ROW EXECUTE FUNCTION heard();
@@ -114,10 +116,14 @@ SELECT step, count FROM flu ORDER BY step DESC LIMIT 1;
 -- A hostile search path: operators and functions that would fit better than PostgreSQL's own.
 CREATE SCHEMA live_hostile AUTHORIZATION live_evil;
 SET ROLE live_evil;
-CREATE FUNCTION live_hostile.eq(oid, regclass) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user; RETURN true; END $$;
-CREATE FUNCTION live_hostile.eq(oid, oid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user; RETURN true; END $$;
-CREATE FUNCTION live_hostile.eq(integer, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user; RETURN true; END $$;
-CREATE FUNCTION live_hostile.pg_event_trigger_dropped_objects(OUT classid oid, OUT objid oid, OUT objsubid integer) RETURNS SETOF record LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user; END $$;
+CREATE FUNCTION live_hostile.eq(oid, regclass) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user;
+RETURN true; END $$;
+CREATE FUNCTION live_hostile.eq(oid, oid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user;
+RETURN true; END $$;
+CREATE FUNCTION live_hostile.eq(integer, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %',
+    current_user; RETURN true; END $$;
+CREATE FUNCTION live_hostile.pg_event_trigger_dropped_objects(OUT classid oid, OUT objid oid, OUT objsubid integer) RETURNS SETOF record
+    LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil runs as %', current_user; END $$;
 CREATE OPERATOR live_hostile.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = live_hostile.eq);
 CREATE OPERATOR live_hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = live_hostile.eq);
 CREATE OPERATOR live_hostile.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = live_hostile.eq);
@@ -137,7 +143,8 @@ SELECT dp_counter_drop('counter_attacks.hostile');
 SET search_path = counter_attacks, public;
 
 -- A counter ends, also where triggers do not fire.
-CREATE VIEW leftovers AS SELECT (SELECT count(*) FROM dp_counter_private.counters) AS counters, (SELECT count(*) FROM dp_counter_private.events) AS slots, (SELECT count(*) FROM dp_counter_private.releases) AS releases;
+CREATE VIEW leftovers AS SELECT (SELECT count(*) FROM dp_counter_private.counters) AS counters,
+    (SELECT count(*) FROM dp_counter_private.events) AS slots, (SELECT count(*) FROM dp_counter_private.releases) AS releases;
 SELECT counters, slots, releases FROM leftovers;
 SELECT dp_event_counter_create('one', 1e9), dp_event_counter_create('two', 1e9);
 CALL dp_tick('one');
@@ -156,7 +163,8 @@ CREATE TABLE ward_1 PARTITION OF wards FOR VALUES IN (1);
 CREATE TABLE ward_2 PARTITION OF wards FOR VALUES IN (2);
 SELECT dp_event_counter_create('by_row', 1e9), dp_event_counter_create('by_statement', 1e9);
 CREATE TRIGGER by_row AFTER INSERT ON wards FOR EACH ROW EXECUTE FUNCTION dp_counter_record('by_row');
-CREATE TRIGGER by_statement AFTER INSERT ON wards REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('by_statement');
+CREATE TRIGGER by_statement AFTER INSERT ON wards REFERENCING NEW TABLE AS new FOR EACH STATEMENT
+    EXECUTE FUNCTION dp_counter_record('by_statement');
 INSERT INTO wards VALUES (1, 1);
 UPDATE wards SET ward = 2;
 CALL dp_tick('by_row');
@@ -165,7 +173,8 @@ SELECT (SELECT count FROM by_row) AS by_row, (SELECT count FROM by_statement) AS
 -- A row that an INSERT meets is no event, nor is what the INSERT returns of it from 19 on.
 CREATE TABLE beds (id integer PRIMARY KEY);
 CREATE TRIGGER by_row AFTER INSERT OR UPDATE ON beds FOR EACH ROW EXECUTE FUNCTION dp_counter_record('by_row');
-CREATE TRIGGER by_statement AFTER INSERT ON beds REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('by_statement');
+CREATE TRIGGER by_statement AFTER INSERT ON beds REFERENCING NEW TABLE AS new FOR EACH STATEMENT
+    EXECUTE FUNCTION dp_counter_record('by_statement');
 INSERT INTO beds VALUES (1);
 DO $$ BEGIN EXECUTE 'INSERT INTO counter_attacks.beds VALUES (1), (2) ON CONFLICT (id) DO '
     || CASE WHEN current_setting('server_version_num')::integer < 190000 THEN 'NOTHING' ELSE 'SELECT FOR UPDATE RETURNING id' END; END $$;

@@ -116,19 +116,24 @@ SELECT * FROM dp_counter_private.published;
 RESET ROLE;
 
 -- a state that is not one
-UPDATE dp_counter_private.streams SET state = '' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = '' WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'c'::regclass);
 CALL dp_tick('c');
-UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = '\x4450435301000000' WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'c'::regclass);
 CALL dp_tick('c');
 -- another counter's state is not this one's
 SELECT dp_event_counter_create('d', 1e9);
 CALL dp_tick('d');
-UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass)) WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
+UPDATE dp_counter_private.streams SET state = (SELECT state FROM dp_counter_private.streams
+    WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass))
+    WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'c'::regclass);
 CALL dp_tick('c');
 -- events that are gone
 SELECT dp_counter_record('d', 5);
 CALL dp_tick('d');
-DELETE FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'd'::regclass);
+DELETE FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+    WHERE n.counter = 'd'::regclass);
 CALL dp_tick('d');
 -- a state that is gone
 DELETE FROM dp_counter_private.streams WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'd'::regclass);

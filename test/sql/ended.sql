@@ -7,14 +7,17 @@ SET search_path = ended, public;
 CREATE TYPE ward AS ENUM ('a', 'b');
 CREATE TABLE visits (patient integer, at timestamptz, ward ward, days integer);
 CREATE VIEW visits_dp AS SELECT * FROM visits;
-INSERT INTO visits SELECT i, '2025-01-01'::timestamptz + i * interval '1 hour', (ARRAY['a', 'b']::ward[])[1 + i % 2], i % 9 FROM generate_series(0, 239) AS i; -- 10 days
+-- 10 days
+INSERT INTO visits SELECT i, '2025-01-01'::timestamptz + i * interval '1 hour', (ARRAY['a', 'b']::ward[])[1 + i % 2], i % 9
+    FROM generate_series(0, 239) AS i;
 SELECT dp_budget_create('years', 1e12, per => '365 days'), dp_budget_create('lives', 1e12);
 SELECT dp_source_create('visits_dp', 'years', 'patient', 'at', 'Europe/Berlin');
 CREATE VIEW stays_dp AS SELECT * FROM visits;
 SELECT dp_source_create('stays_dp', 'lives', 'patient', 'at', 'UTC');
 SELECT dp_counter_create('flow', 'visits_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 2, by => 'ward', groups => '{a,b}');
 SELECT dp_counter_create('mean', 'stays_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 2, avg => 'days', upper => 9);
-SELECT dp_counter_create('other', 'visits_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 1), dp_counter_create('unticked', 'visits_dp', 1e9, '1 day', '2100-01-01', 20, per_person => 1);
+SELECT dp_counter_create('other', 'visits_dp', 1e9, '1 day', '2025-01-01', 20, per_person => 1),
+    dp_counter_create('unticked', 'visits_dp', 1e9, '1 day', '2100-01-01', 20, per_person => 1);
 CREATE ROLE ended_reader;
 CREATE ROLE ended_clock;
 GRANT USAGE ON SCHEMA ended TO ended_reader, ended_clock;
@@ -23,7 +26,8 @@ GRANT UPDATE ON flow TO ended_clock;
 COMMENT ON COLUMN flow.ward IS 'the ward';
 -- A tick on the 8th of January at noon: 7 periods are over.
 CREATE PROCEDURE tick_at(counter regclass, day timestamp) LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE 'UTC' - day WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
+    UPDATE dp_counter_private.source_counters AS s SET grace = now() AT TIME ZONE 'UTC' - day
+        WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick_at.counter);
     COMMIT;
     CALL dp_tick(counter);
 END $$;
@@ -34,14 +38,19 @@ CALL tick_at('flow', '2025-01-08 12:00');
 CALL tick_at('mean', '2025-01-08 12:00');
 CALL tick_at('other', '2025-01-08 12:00');
 CREATE TABLE before AS
-SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid) AS comment, ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid ORDER BY attnum) AS columns
+SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid) AS comment,
+    ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid
+    ORDER BY attnum) AS columns
 FROM pg_class c WHERE c.oid IN ('flow'::regclass, 'mean'::regclass);
-CREATE TABLE released AS SELECT 'flow' AS counter, to_jsonb(f) AS release FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m;
+CREATE TABLE released AS SELECT 'flow' AS counter, to_jsonb(f) AS release FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m)
+    FROM mean AS m;
 CREATE TABLE changes AS SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.* FROM dp_counter_changes('mean', 3) AS c;
 CREATE TABLE known AS SELECT * FROM dp_counters WHERE counter IN ('flow'::regclass, 'mean'::regclass);
 CREATE FUNCTION secrets() RETURNS TABLE (counter regclass, tallies bigint, streams bigint, key integer) LANGUAGE sql AS $$
-    SELECT c.counter::oid::regclass, (SELECT count(*) FROM dp_counter_private.tallies AS t WHERE t.number = c.number), (SELECT count(*) FROM dp_counter_private.streams AS t WHERE t.number = c.number), length(s.key)
-    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (number) WHERE c.counter::oid::regclass::text IN ('flow', 'mean', 'other') ORDER BY c.counter::oid::regclass::text $$;
+    SELECT c.counter::oid::regclass, (SELECT count(*) FROM dp_counter_private.tallies AS t WHERE t.number = c.number),
+        (SELECT count(*) FROM dp_counter_private.streams AS t WHERE t.number = c.number), length(s.key)
+    FROM dp_counter_private.counters AS c JOIN dp_counter_private.source_counters AS s USING (number) WHERE c.counter::oid::regclass::text
+        IN ('flow', 'mean', 'other') ORDER BY c.counter::oid::regclass::text $$;
 SELECT * FROM secrets() WHERE tallies > 0 AND key = 32 ORDER BY counter::text;
 
 -- a column has another name by then
@@ -78,7 +87,8 @@ SELECT dp_counter_end('flow');
 ROLLBACK;
 -- a step that was closed and not published: the next tick publishes it
 BEGIN;
-UPDATE dp_counter_private.publications SET steps = steps - 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'flow'::regclass);
+UPDATE dp_counter_private.publications SET steps = steps - 1 WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'flow'::regclass);
 SELECT dp_counter_end('flow');
 ROLLBACK;
 -- what is rolled back goes on, and is still known to have failed
@@ -90,24 +100,32 @@ SELECT ended_at IS NOT NULL AS ended, last_failed IS NOT NULL AS failed FROM dp_
 SELECT tallies > 0 AND key = 32 AS has_tallies FROM secrets() WHERE counter = 'flow'::regclass;
 
 -- the end
-SELECT purpose, epsilon, since, until FROM years WHERE purpose = 'flow' UNION ALL SELECT * FROM (SELECT purpose, epsilon, since, until FROM lives) AS l;
+SELECT purpose, epsilon, since, until FROM years WHERE purpose = 'flow' UNION ALL SELECT *
+    FROM (SELECT purpose, epsilon, since, until FROM lives) AS l;
 SELECT dp_counter_end('flow'), dp_counter_end('mean');
 SELECT * FROM secrets() WHERE counter::text <> 'other' ORDER BY counter::text;
 SELECT tallies > 0 AND key = 32 AS other_has_tallies FROM secrets() WHERE counter::text = 'other';
 -- the charge stays, of a budget that renews to the end of the last closed step
-SELECT purpose, epsilon, since, until FROM years WHERE purpose = 'flow' UNION ALL SELECT * FROM (SELECT purpose, epsilon, since, until FROM lives) AS l;
+SELECT purpose, epsilon, since, until FROM years WHERE purpose = 'flow' UNION ALL SELECT *
+    FROM (SELECT purpose, epsilon, since, until FROM lives) AS l;
 SELECT budget, spent, remaining FROM dp_budgets WHERE budget = 'lives'::regclass;
 -- so do the view, its owner, privileges and comments, and what it shows
 CREATE FUNCTION same() RETURNS TABLE (views bigint, releases bigint, changes bigint) LANGUAGE sql AS $$ SELECT
     (SELECT count(*) FROM (TABLE before EXCEPT
-        SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid), ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid ORDER BY attnum)
+        SELECT c.oid, relname, relowner, relacl, reloptions, relkind, obj_description(c.oid),
+            ARRAY(SELECT (attname, atttypid, attacl, col_description(c.oid, attnum))::text FROM pg_attribute WHERE attrelid = c.oid
+            ORDER BY attnum)
         FROM pg_class c WHERE c.oid IN ('flow'::regclass, 'mean'::regclass)) AS d),
-    (SELECT count(*) FROM ((TABLE released EXCEPT ALL (SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m))
-        UNION ALL ((SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m) FROM mean AS m) EXCEPT ALL TABLE released)) AS d),
-    (SELECT count(*) FROM (TABLE changes EXCEPT ALL (SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.* FROM dp_counter_changes('mean', 3) AS c)) AS d) $$;
+    (SELECT count(*) FROM ((TABLE released EXCEPT ALL (SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m)
+        FROM mean AS m))
+        UNION ALL ((SELECT 'flow', to_jsonb(f) FROM flow AS f UNION ALL SELECT 'mean', to_jsonb(m)
+            FROM mean AS m) EXCEPT ALL TABLE released)) AS d),
+    (SELECT count(*) FROM (TABLE changes EXCEPT ALL (SELECT c.* FROM dp_counter_changes('flow', 3) AS c UNION ALL SELECT c.*
+        FROM dp_counter_changes('mean', 3) AS c)) AS d) $$;
 SELECT * FROM same();
 SELECT count(*) FROM released;
-SELECT counter, source, event, value, per, "by", time_zone, steps, horizon, ended, ended_at BETWEEN now() - interval '1 hour' AND clock_timestamp() AS ended_now FROM dp_counters WHERE counter::text IN ('flow', 'mean', 'other') ORDER BY counter::text;
+SELECT counter, source, event, value, per, "by", time_zone, steps, horizon, ended, ended_at BETWEEN now() - interval '1 hour'
+    AND clock_timestamp() AS ended_now FROM dp_counters WHERE counter::text IN ('flow', 'mean', 'other') ORDER BY counter::text;
 SELECT source, counters FROM dp_sources ORDER BY source::text;
 SET ROLE ended_reader;
 SELECT count(*) AS read FROM flow;
@@ -142,9 +160,11 @@ CALL dp_tick('other');
 SELECT dp_counter_drop('other'), dp_counter_drop('unticked');
 DROP TABLE visits;
 SELECT * FROM same();
-SELECT count(*) FROM known AS k JOIN dp_counters AS c USING (counter, epsilon, sensitivity, horizon, steps, mechanism, cumulative, stddev, released_at, measure, per_person, every, since, ended)
+SELECT count(*) FROM known AS k JOIN dp_counters AS c USING (counter, epsilon, sensitivity, horizon, steps, mechanism, cumulative, stddev,
+    released_at, measure, per_person, every, since, ended)
 WHERE (c.per, c.k, c.lower, c.upper, c.groups, c.by) IS NOT DISTINCT FROM (k.per, k.k, k.lower, k.upper, k.groups, k.by);
-SELECT counter, source, event, value, per, "by", groups, time_zone FROM dp_counters WHERE counter::text IN ('flow', 'mean') ORDER BY counter::text;
+SELECT counter, source, event, value, per, "by", groups, time_zone FROM dp_counters WHERE counter::text IN ('flow', 'mean')
+    ORDER BY counter::text;
 SELECT "of", epsilon, remaining, per, guarantee FROM dp_counter_plan('flow') LIMIT 1;
 SELECT dp_budget_drop('lives');
 -- dropped afterwards, it still does not refund anything
@@ -153,7 +173,8 @@ SELECT cut_at FROM years WHERE purpose = 'flow' \gset
 DROP VIEW flow;
 SELECT cut_from, cut_at = :'cut_at' AS once FROM years WHERE purpose LIKE '%flow';
 SELECT epsilon, since, until FROM lives UNION ALL SELECT * FROM (SELECT epsilon, since, until FROM years WHERE purpose LIKE '%flow') AS l;
-SELECT count(*) FROM dp_counter_private.releases AS r WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c WHERE c.number = r.number);
+SELECT count(*) FROM dp_counter_private.releases AS r WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c
+    WHERE c.number = r.number);
 
 CREATE TABLE visits (patient integer, at timestamp);
 
@@ -170,7 +191,8 @@ INSERT INTO visits VALUES (2, '2025-01-02');
 CALL dp_tick('recorded');
 SELECT step, count FROM recorded;
 SELECT step, count FROM dp_counter_changes('recorded', 1);
-SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'recorded'::regclass);
+SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+    WHERE n.counter = 'recorded'::regclass);
 SELECT ended_at IS NOT NULL AS ended FROM dp_counters WHERE counter = 'recorded'::regclass;
 SELECT guarantee FROM dp_counter_plan('recorded') LIMIT 1;
 DROP TRIGGER record ON visits;
@@ -182,7 +204,8 @@ BEGIN;
 SELECT dp_counter_record('late', 3);
 SELECT dp_counter_end('late');
 COMMIT;
-SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'late'::regclass);
+SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+    WHERE n.counter = 'late'::regclass);
 DROP VIEW late, recorded;
 
 SELECT dp_budget_drop('lives'), dp_budget_drop('years');

@@ -6,11 +6,13 @@ SET search_path = live, public;
 
 -- a counter is a view of its releases
 SELECT dp_event_counter_create('flu', 1e9, 100);
-SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'live' AND table_name = 'flu' ORDER BY ordinal_position;
+SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'live' AND table_name = 'flu'
+    ORDER BY ordinal_position;
 SELECT dp_event_counter_create('unbounded', epsilon => 1e9);
 SELECT dp_event_counter_create('live."With ""quotes"" and spaces"', 1e9, k => 3);
 SELECT dp_event_counter_create('hats', 1e9, 1000, mechanism => 'hat');
-SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, released_at FROM dp_counters WHERE k = 3 OR mechanism = 'hat' AND horizon = 1000 ORDER BY counter::text COLLATE "C";
+SELECT counter, epsilon, horizon, steps, steps_left, mechanism, k, stddev, released_at FROM dp_counters WHERE k = 3 OR mechanism = 'hat'
+    AND horizon = 1000 ORDER BY counter::text COLLATE "C";
 
 -- recording by a call
 SELECT dp_counter_record('flu');
@@ -27,11 +29,15 @@ SELECT step, count FROM "With ""quotes"" and spaces" :last;
 TABLE flu LIMIT 0;
 
 -- error bars are a counter's own, whichever has ticked before it in the session
-SELECT dp_event_counter_create('wide', 1e-3), dp_event_counter_create('wider', 1e-4), dp_event_counter_create('planned', 1e-3, 10), dp_event_counter_create('plain', 1e-3, 10, k => 3, mechanism => 'plain');
+SELECT dp_event_counter_create('wide', 1e-3), dp_event_counter_create('wider', 1e-4), dp_event_counter_create('planned', 1e-3, 10),
+    dp_event_counter_create('plain', 1e-3, 10, k => 3, mechanism => 'plain');
 DO $$ BEGIN FOR tick IN 0 .. 11 LOOP CALL dp_tick((ARRAY['wide', 'wider', 'planned', 'plain'])[tick % 4 + 1]); END LOOP; END $$;
-SELECT counter, count(*), bool_and(abs(stddev / dp_stddev(step, horizon, epsilon, k, mechanism) - 1) < 1e-9) AS stddev, bool_and(abs(low - lower(i)) <= 1 AND abs(high + 1 - upper(i)) <= 1) AS "interval"
-FROM (VALUES ('wide', NULL::bigint, 1e-3::float8, NULL::int, NULL::text), ('wider', NULL, 1e-4, NULL, NULL), ('planned', 10, 1e-3, NULL, NULL), ('plain', 10, 1e-3, 3, 'plain')) AS c (counter, horizon, epsilon, k, mechanism)
-     JOIN (SELECT 'wide' AS counter, * FROM wide UNION ALL SELECT 'wider', * FROM wider UNION ALL SELECT 'planned', * FROM planned UNION ALL SELECT 'plain', * FROM plain) AS r USING (counter),
+SELECT counter, count(*), bool_and(abs(stddev / dp_stddev(step, horizon, epsilon, k, mechanism) - 1) < 1e-9) AS stddev,
+    bool_and(abs(low - lower(i)) <= 1 AND abs(high + 1 - upper(i)) <= 1) AS "interval"
+FROM (VALUES ('wide', NULL::bigint, 1e-3::float8, NULL::int, NULL::text), ('wider', NULL, 1e-4, NULL, NULL),
+    ('planned', 10, 1e-3, NULL, NULL), ('plain', 10, 1e-3, 3, 'plain')) AS c (counter, horizon, epsilon, k, mechanism)
+     JOIN (SELECT 'wide' AS counter, * FROM wide UNION ALL SELECT 'wider', * FROM wider UNION ALL SELECT 'planned', * FROM planned
+         UNION ALL SELECT 'plain', * FROM plain) AS r USING (counter),
      dp_interval(count, step, horizon, epsilon, 0.95, k, mechanism, within => '[0,)') AS i
 GROUP BY counter ORDER BY counter COLLATE "C";
 DROP VIEW wide, wider, planned, plain;
@@ -39,7 +45,8 @@ DROP VIEW wide, wider, planned, plain;
 -- recording by triggers
 CREATE TABLE visits (id integer, diagnosis text);
 CREATE TRIGGER each_row AFTER INSERT ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu') EXECUTE FUNCTION dp_counter_record('flu');
-CREATE TRIGGER each_statement AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT EXECUTE FUNCTION dp_counter_record('live.unbounded');
+CREATE TRIGGER each_statement AFTER INSERT ON visits REFERENCING NEW TABLE AS new FOR EACH STATEMENT
+    EXECUTE FUNCTION dp_counter_record('live.unbounded');
 INSERT INTO visits SELECT i, CASE WHEN i % 3 = 0 THEN 'flu' ELSE 'cold' END FROM generate_series(1, 300) AS i;
 INSERT INTO visits SELECT 1, 'flu' WHERE false;
 CALL dp_tick('flu');
@@ -57,7 +64,8 @@ CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
 SET search_path = live, public;
 -- updates are events too, one per firing
-CREATE TRIGGER corrected AFTER UPDATE OF diagnosis ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu' AND OLD.diagnosis <> 'flu') EXECUTE FUNCTION dp_counter_record('flu');
+CREATE TRIGGER corrected AFTER UPDATE OF diagnosis ON visits FOR EACH ROW WHEN (NEW.diagnosis = 'flu' AND OLD.diagnosis <> 'flu')
+    EXECUTE FUNCTION dp_counter_record('flu');
 UPDATE visits SET diagnosis = 'flu' WHERE id <= 5;
 CALL dp_tick('flu');
 SELECT step, count FROM flu :last;
@@ -72,7 +80,8 @@ CREATE TABLE parted (id integer) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (10) TO (20);
 CREATE TRIGGER r AFTER INSERT ON parted FOR EACH ROW EXECUTE FUNCTION dp_counter_record('flu');
-CREATE CONSTRAINT TRIGGER late AFTER INSERT ON visits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION dp_counter_record('flu');
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON visits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.id = 7)
+    EXECUTE FUNCTION dp_counter_record('flu');
 INSERT INTO parted VALUES (1), (11), (12);
 INSERT INTO visits VALUES (7, 'cold');
 CALL dp_tick('flu');
@@ -144,7 +153,8 @@ DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'Index Cond.*step' THEN RETURN replace(regexp_replace(ltrim(line), 'number = ''?\d+(''::bigint)?', 'number = N'), ' AND (step <= p.steps)', ''); END IF;
+        IF line ~ 'Index Cond.*step' THEN RETURN replace(regexp_replace(ltrim(line), 'number = ''?\d+(''::bigint)?', 'number = N'),
+            ' AND (step <= p.steps)', ''); END IF;
     END LOOP;
 END $$;
 SET enable_seqscan = off;
@@ -175,8 +185,10 @@ RESET ROLE;
 DROP OWNED BY live_owner;
 DROP ROLE live_owner;
 SELECT counter::text COLLATE "C" AS counter FROM dp_counters ORDER BY 1;
-SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.events LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
-SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters USING (number) ORDER BY 1;
+SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.events LEFT JOIN dp_counter_private.counters
+    USING (number) ORDER BY 1;
+SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters
+    USING (number) ORDER BY 1;
 DROP TABLE visits, parted;
 BEGIN;
 DROP VIEW hats;

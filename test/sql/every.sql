@@ -53,7 +53,8 @@ UPDATE dp_counter_private.counters SET released_at = now() - interval '24 hours'
 CALL dp_tick('daily');
 SELECT steps FROM dp_counters WHERE counter = 'daily'::regclass;
 -- a step that was closed and not published comes out by an early tick
-UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'century'::regclass);
+UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'century'::regclass);
 SELECT count(*) FROM century;
 CALL dp_tick('century');
 SELECT step, count FROM century ORDER BY step;

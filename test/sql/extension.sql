@@ -104,7 +104,8 @@ SET LOCAL client_min_messages = warning;
 DROP TABLE dp_hostile.pg_proc, dp_hostile.pg_depend, dp_hostile.pg_extension;
 DROP DOMAIN dp_hostile.internal, dp_hostile.void, dp_hostile.float8;
 DROP OPERATOR dp_hostile.= (oid, regclass), dp_hostile.= (name, text), dp_hostile.= ("char", text), dp_hostile.<> ("char", text);
-DROP FUNCTION dp_hostile.trap(anyelement, anyelement), dp_hostile.trap(oid, regclass), dp_hostile.trap(name, text), dp_hostile.trap("char", text),
+DROP FUNCTION dp_hostile.trap(anyelement, anyelement), dp_hostile.trap(oid, regclass), dp_hostile.trap(name, text),
+    dp_hostile.trap("char", text),
     dp_hostile.has_table_privilege(regclass, text), dp_hostile.count();
 SELECT dp_hostile.dp_count(b, 1e9) FROM (VALUES (true), (true)) v (b);
 SELECT dp_hostile.dp_counter_drop('dp_hostile.dp_seen');
@@ -115,7 +116,8 @@ DROP EXTENSION dp_counter;
 CREATE ACCESS METHOD dp_columns TYPE TABLE HANDLER heap_tableam_handler;
 SET LOCAL default_table_access_method = dp_columns;
 CREATE EXTENSION dp_counter;
-SELECT amname, count(*) > 0 AS some FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE relnamespace = 'dp_counter_private'::regnamespace AND relkind = 'r' GROUP BY 1;
+SELECT amname, count(*) > 0 AS some FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+    WHERE relnamespace = 'dp_counter_private'::regnamespace AND relkind = 'r' GROUP BY 1;
 RESET default_table_access_method;
 
 -- A function that stands in the way is not taken over.

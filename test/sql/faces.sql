@@ -6,7 +6,8 @@ CREATE ROLE faces_owner;
 CREATE SCHEMA faces AUTHORIZATION faces_owner;
 SET search_path = faces, public;
 SET ROLE faces_owner;
-CREATE TABLE visits AS SELECT n AS person, timestamp '2024-01-01' + n * interval '1 day' AS at, true AS flu FROM generate_series(1, 50) AS n;
+CREATE TABLE visits AS SELECT n AS person, timestamp '2024-01-01' + n * interval '1 day' AS at, true AS flu
+    FROM generate_series(1, 50) AS n;
 CREATE VIEW visits_dp AS SELECT person, at, flu FROM visits;
 SELECT dp_budget_create('budget', 1e9, per => '365 days');
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'UTC');
@@ -19,14 +20,18 @@ EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ': ' || SQLERRM; END $$;
 
 -- what changes the query or makes it no security barrier is refused, whoever it is; the rest of a view is its owner's
 \set VERBOSITY default
-CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS SELECT 1::bigint AS step, now() AS released_at, 0::bigint AS count, 0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
+CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS SELECT 1::bigint AS step, now() AS released_at, 0::bigint AS count,
+    0::float8 AS stddev, 0::bigint AS low, 0::bigint AS high;
 \set VERBOSITY terse
-CREATE VIEW columns AS SELECT c.relname AS view, string_agg(format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname), ', ' ORDER BY a.attnum) AS list
-FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE c.relname IN ('budget', 'flow', 'recorded') AND c.relnamespace = 'faces'::regnamespace GROUP BY 1;
+CREATE VIEW columns AS SELECT c.relname AS view, string_agg(format('NULL::%s AS %I', format_type(a.atttypid, a.atttypmod), a.attname),
+    ', ' ORDER BY a.attnum) AS list
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE c.relname IN ('budget', 'flow', 'recorded')
+    AND c.relnamespace = 'faces'::regnamespace GROUP BY 1;
 CREATE TEMP TABLE gone (x integer);
 CREATE TYPE pg_temp.kind AS ENUM ('a');
 CREATE TABLE twin (LIKE recorded);
-SELECT change, attempt, string_agg(view, ' ' ORDER BY view) AS views FROM (SELECT view, change, replace(attempt(format(change, view, list)), view, '%1$s') AS attempt FROM columns, unnest(ARRAY[
+SELECT change, attempt, string_agg(view, ' ' ORDER BY view) AS views
+    FROM (SELECT view, change, replace(attempt(format(change, view, list)), view, '%1$s') AS attempt FROM columns, unnest(ARRAY[
     'CREATE OR REPLACE VIEW faces.%1$s WITH (security_barrier) AS SELECT %2$s',
     'CREATE OR REPLACE VIEW faces.%1$s WITH (security_barrier) AS SELECT %2$s, NULL::pg_temp.gone AS gone',
     'CREATE OR REPLACE VIEW faces.%1$s WITH (security_barrier) AS SELECT %2$s, NULL::pg_temp.kind AS gone',
@@ -42,16 +47,22 @@ SELECT attempt('CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS SELEC
 -- the query of one under the name of another, which its owner cannot write; a superuser can replace a query by itself
 SELECT attempt(format('CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS %s', pg_get_viewdef('recorded'::regclass)));
 RESET ROLE;
-CREATE FUNCTION numbered(text) RETURNS text LANGUAGE sql AS $$ SELECT number::text FROM dp_counter_private.counters WHERE counter = $1::regclass $$;
-SELECT change, replace(attempt(format('CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS %s', regexp_replace(pg_get_viewdef('recorded'::regclass), old, new))), numbered('recorded'), 'N')
-FROM (VALUES (1, 'x', 'x'), (2, 'WHERE', 'WHERE NOT'), (3, '=', '<='), (4, ';', ' OR true'), (5, '[.]number = ', '.number = 1 + '), (6, '[.]number', '.step'), (7, numbered('recorded'), numbered('flow'))) AS c (change, old, new) ORDER BY 1;
+CREATE FUNCTION numbered(text) RETURNS text LANGUAGE sql AS $$ SELECT number::text FROM dp_counter_private.counters
+    WHERE counter = $1::regclass $$;
+SELECT change, replace(attempt(format('CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS %s',
+    regexp_replace(pg_get_viewdef('recorded'::regclass), old, new))), numbered('recorded'), 'N')
+FROM (VALUES (1, 'x', 'x'), (2, 'WHERE', 'WHERE NOT'), (3, '=', '<='), (4, ';', ' OR true'), (5, '[.]number = ', '.number = 1 + '),
+    (6, '[.]number', '.step'), (7, numbered('recorded'), numbered('flow'))) AS c (change, old, new) ORDER BY 1;
 SET ROLE faces_owner;
 
 -- the whole attack: nothing goes
 CALL dp_tick('flow');
 BEGIN;
 CREATE TEMP TABLE tt (x integer) ON COMMIT DROP;
-CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS epsilon, NULL::timestamp AS since, NULL::timestamp AS until, NULL::timestamp AS begins_from, NULL::timestamp AS begins_before, NULL::text AS role, NULL::text AS session_role, NULL::timestamptz AS spent_at, NULL::timestamptz AS cut_at, NULL::text AS cut_by, NULL::timestamp AS cut_from, NULL::timestamptz AS refunded_at, NULL::text AS refunded_by, NULL::pg_temp.tt AS t;
+CREATE OR REPLACE VIEW budget AS SELECT NULL::text AS purpose, NULL::numeric AS epsilon, NULL::timestamp AS since,
+    NULL::timestamp AS until, NULL::timestamp AS begins_from, NULL::timestamp AS begins_before, NULL::text AS role,
+    NULL::text AS session_role, NULL::timestamptz AS spent_at, NULL::timestamptz AS cut_at, NULL::text AS cut_by,
+    NULL::timestamp AS cut_from, NULL::timestamptz AS refunded_at, NULL::text AS refunded_by, NULL::pg_temp.tt AS t;
 COMMIT;
 SELECT epsilon, spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 

@@ -7,12 +7,15 @@ CREATE ROLE found_groups_stranger;
 GRANT USAGE ON SCHEMA found_groups TO found_groups_stranger;
 
 CREATE TYPE mood AS ENUM ('bad', 'fair', 'good');
-CREATE TABLE visits (person integer, at timestamp, code text, odd boolean, small smallint, number integer, big bigint, id uuid, name varchar(9), bytes bytea, mood mood);
+CREATE TABLE visits (person integer, at timestamp, code text, odd boolean, small smallint, number integer, big bigint, id uuid,
+    name varchar(9), bytes bytea, mood mood);
 INSERT INTO visits SELECT *, code, convert_to(code, 'UTF8'), (enum_range(NULL::mood))[1 + person % 3] FROM (
-    SELECT person, timestamp '2024-01-01' + n * interval '40 days', repeat('x', (person * n) % 4) || (person * n) % 12 AS code, n % 2 = 1, (person % 9 - 4)::smallint, (person % 7 - 3) * 500000000,
+    SELECT person, timestamp '2024-01-01' + n * interval '40 days', repeat('x', (person * n) % 4) || (person * n) % 12 AS code, n % 2 = 1,
+        (person % 9 - 4)::smallint, (person % 7 - 3) * 500000000,
            (person % 5 - 2) * 4000000000000000000, ('00000000-0000-0000-0000-' || lpad(((person * n) % 6)::text, 12, '0'))::uuid
     FROM generate_series(1, 60) AS person, generate_series(1, 18) AS n WHERE n <= person % 19) AS v;
-INSERT INTO visits (person, at, code) VALUES (NULL, '2024-06-01', 'xx6'), (1, NULL, 'xx6'), (1, 'infinity', 'xx6'), (1, '2024-06-01', NULL), (1, '2024-06-01', 'unlisted'), (1, '2024-06-01', 'another'),
+INSERT INTO visits (person, at, code) VALUES (NULL, '2024-06-01', 'xx6'), (1, NULL, 'xx6'), (1, 'infinity', 'xx6'),
+    (1, '2024-06-01', NULL), (1, '2024-06-01', 'unlisted'), (1, '2024-06-01', 'another'),
     (1001, '2024-06-01', 'unlisted');
 CREATE TABLE list AS SELECT repeat('x', n % 4) || n AS code FROM generate_series(0, 40) AS n;
 CREATE VIEW visits_dp AS SELECT * FROM visits;
@@ -34,17 +37,22 @@ CALL dp_source_groups('visits_dp', 'of_codes', 1e9, 'code', 16, groups_from => '
 SELECT differs('of_codes', $$SELECT person, code FROM visits WHERE code IN (SELECT code FROM list) AND at < 'infinity' AND person > 0$$);
 SELECT count(*), round(sum(weight)::numeric, 3) AS persons FROM of_codes;
 CALL dp_source_groups('visits_dp', 'of_odd', 1e9, 'code', 16, 'odd', '2024-05-01', date '2025-01-01', 'list', 'code');
-SELECT differs('of_odd', $$SELECT person, code FROM visits WHERE odd AND at >= '2024-05-01' AND at < '2025-01-01' AND code IN (SELECT code FROM list)$$);
+SELECT differs('of_odd', $$SELECT person, code FROM visits WHERE odd AND at >= '2024-05-01' AND at < '2025-01-01'
+    AND code IN (SELECT code FROM list)$$);
 -- own windows that are wholly in the range: each weighs 1
-CALL dp_source_groups('windows_dp', 'of_windows', 1e9, 'code', 16, since => '2024-01-01', until => '2026-01-01', groups_from => 'list', groups_column => 'code');
-SELECT differs('of_windows', $$SELECT (person, w), code FROM visits, LATERAL dp_own_window('year', person, at) AS w WHERE person > 0 AND at < 'infinity' AND code IN (SELECT code FROM list)
-    AND (SELECT min(d) >= date '2024-01-01' AND max(d) < date '2026-01-01' FROM generate_series(date '2023-06-01', date '2026-07-01', interval '1 day') AS d WHERE dp_own_window('year', person, d::timestamp) = w)$$);
+CALL dp_source_groups('windows_dp', 'of_windows', 1e9, 'code', 16, since => '2024-01-01', until => '2026-01-01', groups_from => 'list',
+    groups_column => 'code');
+SELECT differs('of_windows', $$SELECT (person, w), code FROM visits, LATERAL dp_own_window('year', person, at) AS w WHERE person > 0
+    AND at < 'infinity' AND code IN (SELECT code FROM list)
+    AND (SELECT min(d) >= date '2024-01-01' AND max(d) < date '2026-01-01' FROM generate_series(date '2023-06-01', date '2026-07-01',
+        interval '1 day') AS d WHERE dp_own_window('year', person, d::timestamp) = w)$$);
 SELECT count(*) > 10 AS several, sum(weight) > 100 AS more_than_persons FROM of_windows;
 -- fewer groups of each person: they share its weight; which ones they are is random, and each person's own
 CALL dp_source_groups('visits_dp', 'of_three', 1e9, 'code', 3, groups_from => 'list', groups_column => 'code');
 CALL dp_source_groups('visits_dp', 'of_three_again', 1e9, 'code', 3, groups_from => 'list', groups_column => 'code');
 SELECT round(sum(weight)::numeric, 3) AS of_three, (SELECT round(sum(weight)::numeric, 3) FROM of_codes) AS of_all FROM of_three;
-SELECT count(*) = 0 AS is_same_draw FROM of_three FULL JOIN of_three_again AS a USING (value, weight) WHERE of_three.value IS NULL OR a.value IS NULL;
+SELECT count(*) = 0 AS is_same_draw FROM of_three FULL JOIN of_three_again AS a USING (value, weight) WHERE of_three.value IS NULL
+    OR a.value IS NULL;
 CALL dp_source_groups('visits_dp', 'of_one', 1e9, 'code', 1, groups_from => 'list', groups_column => 'code');
 SELECT count(*) > 9 AS of_many_persons, bool_and(weight = round(weight)) AS whole FROM of_one;
 
@@ -70,9 +78,11 @@ BEGIN
         ELSE
             CALL dp_source_groups('visits_dp', t.name, 1e9, t.type, 16);
         END IF;
-        SELECT count(*) INTO differing FROM differs(t.name::regclass, format('SELECT person, %I FROM visits WHERE %1$I IS NOT NULL AND person > 0 AND at < ''infinity''', t.type));
+        SELECT count(*) INTO differing FROM differs(t.name::regclass,
+            format('SELECT person, %I FROM visits WHERE %1$I IS NOT NULL AND person > 0 AND at < ''infinity''', t.type));
         EXECUTE format('SELECT array_agg(value ORDER BY ctid) = array_agg(value ORDER BY place(value)), min(pg_typeof(value)::text) FROM %I', t.name) INTO is_sorted, type_of;
-        IF differing <> 0 OR NOT is_sorted OR type_of <> (SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'visits'::regclass AND attname = t.type) THEN
+        IF differing <> 0 OR NOT is_sorted OR type_of <> (SELECT format_type(atttypid, NULL) FROM pg_attribute
+            WHERE attrelid = 'visits'::regclass AND attname = t.type) THEN
             RAISE '%: % differ, sorted %, type %', t.name, differing, is_sorted, type_of;
         END IF;
     END LOOP;
@@ -82,12 +92,14 @@ SELECT code_list.ctid, code_list.value FROM code_list LIMIT 5;
 SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute WHERE attrelid = 'name_list'::regclass AND attnum > 0;
 
 -- a group of one person is not shown where epsilon is 1, one of all is; a series of those that were found
-CREATE TABLE popular AS SELECT person, date '2024-01-01' AS at, g FROM generate_series(1, 500) AS person, unnest('{7,-7}'::integer[]) AS g UNION ALL SELECT 501, '2024-01-01', 8;
+CREATE TABLE popular AS SELECT person, date '2024-01-01' AS at, g FROM generate_series(1, 500) AS person, unnest('{7,-7}'::integer[]) AS g
+    UNION ALL SELECT 501, '2024-01-01', 8;
 CREATE VIEW popular_dp AS SELECT * FROM popular;
 SELECT dp_source_create('popular_dp', 'life', 'person', 'at');
 CALL dp_source_groups('popular_dp', 'found', 1, 'g', since => '2024-01-01', until => '2024-02-01');
 SELECT value, abs(weight - 250) < 40 AS near FROM found WHERE value IN (7, -7) ORDER BY value;
-SELECT dp_counter_create('series', 'popular_dp', 1, '1 month', '2024-01-01', 1, per_person => 2, by => 'g', groups => '{1}') IS NOT NULL AS created;
+SELECT dp_counter_create('series', 'popular_dp', 1, '1 month', '2024-01-01', 1, per_person => 2, by => 'g',
+    groups => '{1}') IS NOT NULL AS created;
 SELECT dp_counter_add_groups('series', groups_from => 'found', groups_column => 'value');
 SELECT cardinality(groups) >= 3 AS added FROM dp_counters WHERE counter = 'series'::regclass;
 SELECT purpose, epsilon, since, until FROM life WHERE purpose ~ 'found_groups.found$';
@@ -98,7 +110,8 @@ CREATE TABLE thousand AS SELECT g FROM generate_series(1, 1000) AS g;
 CREATE TABLE thin AS SELECT 10 * g + n AS person, date '2024-01-01' AS at, g FROM generate_series(1, 990) AS g, generate_series(1, 7) AS n;
 CREATE VIEW thin_dp AS SELECT * FROM thin;
 SELECT dp_source_create('thin_dp', 'life', 'person', 'at');
-CALL dp_source_groups('thin_dp', 'reaching', 1, 'g', 1, since => '2024-01-01', until => '2024-02-01', groups_from => 'thousand', groups_column => 'g');
+CALL dp_source_groups('thin_dp', 'reaching', 1, 'g', 1, since => '2024-01-01', until => '2024-02-01', groups_from => 'thousand',
+    groups_column => 'g');
 SELECT count(*) BETWEEN 10 AND 200 AS few FROM reaching;
 
 -- bad input

@@ -51,16 +51,19 @@ SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED 
 CREATE TEMP TABLE moved AS SELECT id, hashint4(id) % 2 = 0 AS flu FROM generate_series(1, 2000) id;
 UPDATE moved SET flu = flu WHERE flu;
 SELECT avg((guess = flu)::integer) > 0.9 AS told
-FROM (SELECT flu, row_number() OVER () > count(*) OVER () - last_value(n) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS guess
+FROM (SELECT flu, row_number() OVER () > count(*) OVER () - last_value(n) OVER (ROWS BETWEEN UNBOUNDED PRECEDING
+    AND UNBOUNDED FOLLOWING) AS guess
       FROM (SELECT flu, dp_running_count(flu, 0.1, NULL, 2000) OVER (ROWS UNBOUNDED PRECEDING) AS n FROM moved) s) g;
-SELECT count(DISTINCT n) AS "one value for all that tie" FROM (SELECT flu, dp_running_count(flu, 0.1, NULL, 2000) OVER () AS n FROM moved) s;
+SELECT count(DISTINCT n) AS "one value for all that tie" FROM (SELECT flu, dp_running_count(flu, 0.1, NULL, 2000) OVER () AS n
+    FROM moved) s;
 
 -- frames with holes
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM visits;
 \echo SQLSTATE :LAST_ERROR_SQLSTATE
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM visits;
 SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP) FROM visits;
-SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) FROM visits;
+SELECT dp_running_count(flu, 1e9, 3, 8) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW)
+    FROM visits;
 
 -- the window function, which PostgreSQL gives no frame: the same, whatever is beside it, planned once or anew
 CREATE FUNCTION pg_temp.answer(query text, OUT answer text) LANGUAGE plpgsql AS $$
@@ -69,10 +72,13 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     answer := SQLSTATE || ': ' || SQLERRM;
 END $$;
-SELECT clause, beside, pg_temp.answer(format('SELECT %s dp_running_count(t > 0, 1e9) OVER w FROM visits WINDOW w AS (ORDER BY t %s)', beside, clause))
+SELECT clause, beside, pg_temp.answer(format('SELECT %s dp_running_count(t > 0, 1e9) OVER w FROM visits WINDOW w AS (ORDER BY t %s)',
+    beside, clause))
 FROM unnest(ARRAY['ROWS BETWEEN 27 PRECEDING AND CURRENT ROW', 'ROWS -1 PRECEDING', 'RANGE 2 PRECEDING', 'GROUPS CURRENT ROW',
-                  'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW',
-                  'GROUPS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES', 'ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING',
+                  'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING',
+                      'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW',
+                  'GROUPS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES',
+                      'ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING',
                   'RANGE BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING']) clause,
      unnest(ARRAY['', 'sum(t) OVER w,', 'row_number() OVER w,', 'dp_monotone(t) OVER w,']) beside
 ORDER BY beside COLLATE "C", clause COLLATE "C";

@@ -22,11 +22,13 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
     answer := state || ': ' || message;
 END $$;
-CREATE FUNCTION pg_temp.answers(epsilon text, k text, horizon text, OUT "call" text, OUT "with rows" text, OUT "without" text, OUT "no groups" text)
+CREATE FUNCTION pg_temp.answers(epsilon text, k text, horizon text, OUT "call" text, OUT "with rows" text, OUT "without" text,
+    OUT "no groups" text)
 LANGUAGE sql AS $$
     SELECT c, pg_temp.answer('SELECT ' || c || ' FROM visits'), pg_temp.answer('SELECT ' || c || ' FROM visits WHERE false'),
            pg_temp.answer('SELECT ' || c || ' FROM visits WHERE false GROUP BY hospital, e, k, h')
-    FROM (SELECT CASE WHEN k IS NULL THEN format('dp_count(flu, %s)', epsilon) ELSE format('dp_running_count(flu, %s, %s, %s)', epsilon, k, horizon) END) s (c)
+    FROM (SELECT CASE WHEN k IS NULL THEN format('dp_count(flu, %s)', epsilon) ELSE format('dp_running_count(flu, %s, %s, %s)', epsilon,
+        k, horizon) END) s (c)
 $$;
 CREATE FUNCTION pg_temp.constant(x float8) RETURNS float8 IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN x; END';
 \pset format unaligned
@@ -37,10 +39,13 @@ SELECT a.* FROM (VALUES (1, '1e9'), (2, '5e8 * 2'), (3, 'pg_temp.constant(1e9)')
                         (25, 'CASE WHEN hospital IN (SELECT ''north'') THEN 1e9 ELSE 1e8 END'), (26, '1e9 + 0 * random()'),
                         (27, '1e9 + 0 * extract(year FROM now())::int'), (28, 'current_setting(''server_version_num'')::float8')) v (i, e),
               pg_temp.answers(e, NULL, NULL) a ORDER BY i;
-SELECT a.* FROM (VALUES (1, '1e9', '3', '100'), (2, '1e9', 'NULL', '20'), (3, '1e9', '3', 'NULL::bigint'), (4, '5e8 * 2', '1 + 2', '10 * 2::bigint'),
-                        (10, 'NULL', '3', '100'), (11, '-1', '3', '100'), (12, '1e9', '1', '100'), (13, '1e9', '0', '100'), (14, '1e9', '65536', '100'),
+SELECT a.* FROM (VALUES (1, '1e9', '3', '100'), (2, '1e9', 'NULL', '20'), (3, '1e9', '3', 'NULL::bigint'),
+    (4, '5e8 * 2', '1 + 2', '10 * 2::bigint'),
+                        (10, 'NULL', '3', '100'), (11, '-1', '3', '100'), (12, '1e9', '1', '100'), (13, '1e9', '0', '100'),
+                            (14, '1e9', '65536', '100'),
                         (15, '1e9', '3', '0'), (16, '1e9', '3', '-1'), (17, '1e9', '3', '9223372036854775807'),
-                        (20, 'e', '3', '100'), (21, '1e9', 'k', '100'), (22, '1e9', '3', 'h'), (23, '1e9', '3', '(SELECT 100)'), (24, '1e9', '(3 + random() * 0)::int', '100')) v (i, e, k, h),
+                        (20, 'e', '3', '100'), (21, '1e9', 'k', '100'), (22, '1e9', '3', 'h'), (23, '1e9', '3', '(SELECT 100)'),
+                            (24, '1e9', '(3 + random() * 0)::int', '100')) v (i, e, k, h),
               pg_temp.answers(e, k, h) a ORDER BY i;
 \pset format aligned
 -- nor from outside: a correlated subquery or LATERAL
@@ -80,7 +85,8 @@ EXECUTE grouped (NULL, 2);
 RESET enable_hashagg;
 -- but not below an outer join, which may make it NULL
 PREPARE joined (float8) AS
-    SELECT s.e, dp_count(flu, s.e) FROM (SELECT g AS t, $1 * 2 AS e FROM generate_series(15, 100000) g) s RIGHT JOIN visits USING (t) GROUP BY s.e;
+    SELECT s.e, dp_count(flu, s.e) FROM (SELECT g AS t, $1 * 2 AS e FROM generate_series(15, 100000) g) s RIGHT JOIN visits USING (t)
+        GROUP BY s.e;
 SET enable_mergejoin = off; -- so that it is a Hash Right Join
 EXECUTE joined (1e8);
 RESET enable_mergejoin;
@@ -120,7 +126,8 @@ SET jit_above_cost = 0;
 SET jit_inline_above_cost = 0;
 SET jit_optimize_above_cost = 0;
 PREPARE empty (numeric) AS
-    SELECT count(n), min(n), max(n) FROM (SELECT (SELECT dp_count(flu, $1 / 2) FROM visits WHERE t < -g) AS n FROM generate_series(1, 10000) g OFFSET 0) s;
+    SELECT count(n), min(n), max(n) FROM (SELECT (SELECT dp_count(flu, $1 / 2) FROM visits WHERE t < -g) AS n
+        FROM generate_series(1, 10000) g OFFSET 0) s;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE empty (2e9);
 SELECT pg_temp.best_time('EXECUTE empty (2e9)') AS compiled \gset

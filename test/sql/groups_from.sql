@@ -8,21 +8,26 @@ CREATE SCHEMA groups_from;
 GRANT USAGE, CREATE ON SCHEMA groups_from TO PUBLIC;
 SET search_path = groups_from, public;
 CREATE FUNCTION state() RETURNS text LANGUAGE sql AS
-    $$ SELECT format('%s groups of %s counters', (SELECT count(*) FROM dp_counter_private.groups), (SELECT count(*) FROM dp_counter_private.counters)) $$;
+    $$ SELECT format('%s groups of %s counters', (SELECT count(*) FROM dp_counter_private.groups),
+        (SELECT count(*) FROM dp_counter_private.counters)) $$;
 CREATE TABLE first AS SELECT state();
 SET ROLE groups_from_steward;
 CREATE TYPE ward AS ENUM ('a', 'b', 'c');
 -- Place i has 1 + i % 3 persons on the first day, and 1 + i % 5 on the second.
 CREATE TABLE visits (patient integer, at timestamp, place integer, name text, id uuid, is_odd boolean, bytes bytea, ward ward);
 INSERT INTO visits
-SELECT row_number() OVER (), timestamp '2024-01-01 12:00' + day * interval '1 day', i, 'place ' || i, md5(i::text)::uuid, i % 2 = 1, convert_to('place ' || i, 'UTF8'), (ARRAY['a', 'b', 'c'])[1 + i % 3]::ward
+SELECT row_number() OVER (), timestamp '2024-01-01 12:00' + day * interval '1 day', i, 'place ' || i, md5(i::text)::uuid, i % 2 = 1,
+    convert_to('place ' || i, 'UTF8'), (ARRAY['a', 'b', 'c'])[1 + i % 3]::ward
 FROM generate_series(1, 10000) AS i, generate_series(0, 1) AS day, generate_series(0, i % (3 + 2 * day));
 CREATE VIEW visits_dp AS SELECT * FROM visits;
 SELECT dp_budget_create('patients', 1e11);
 SELECT dp_budget_create('research', 1e10, within => 'patients');
 SELECT dp_source_create('visits_dp', 'patients', 'patient', 'at', 'UTC');
-CREATE FUNCTION declare(name text, by text, groups text[] DEFAULT NULL, groups_from regclass DEFAULT NULL, groups_column text DEFAULT NULL, cumulative boolean DEFAULT false, horizon bigint DEFAULT 1, source regclass DEFAULT 'visits_dp', budget regclass DEFAULT NULL) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, source, 1e9, '1 day', since => '2024-01-01', horizon => horizon, by => by, groups => groups, groups_from => groups_from, groups_column => groups_column, cumulative => cumulative, budget => budget, per_person => 1) $$;
+CREATE FUNCTION declare(name text, by text, groups text[] DEFAULT NULL, groups_from regclass DEFAULT NULL,
+    groups_column text DEFAULT NULL, cumulative boolean DEFAULT false, horizon bigint DEFAULT 1, source regclass DEFAULT 'visits_dp',
+    budget regclass DEFAULT NULL) RETURNS regclass LANGUAGE sql AS
+    $$ SELECT dp_counter_create(name, source, 1e9, '1 day', since => '2024-01-01', horizon => horizon, by => by, groups => groups,
+        groups_from => groups_from, groups_column => groups_column, cumulative => cumulative, budget => budget, per_person => 1) $$;
 CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     message text; detail text; hint text;
@@ -36,7 +41,8 @@ END $$;
 
 -- in the order of the column's type, whatever the order of the rows; by any type of group
 CREATE TABLE places (number integer, name text, id uuid, is_odd boolean, bytes bytea, label ward);
-INSERT INTO places SELECT i, 'place ' || i, md5(i::text)::uuid, i = 9, convert_to('place ' || i, 'UTF8'), (ARRAY['a', 'b', 'c'])[1 + i % 3]::ward FROM unnest('{10,9}'::integer[]) AS i;
+INSERT INTO places SELECT i, 'place ' || i, md5(i::text)::uuid, i = 9, convert_to('place ' || i, 'UTF8'),
+    (ARRAY['a', 'b', 'c'])[1 + i % 3]::ward FROM unnest('{10,9}'::integer[]) AS i;
 SELECT declare('by_' || by, by, NULL, 'places', by) FROM unnest('{name,id,is_odd,bytes}'::text[]) AS by;
 SELECT declare('by_place', 'place', NULL, 'places', 'number'), declare('by_ward', 'ward', NULL, 'places', 'label');
 SELECT counter, groups FROM dp_counters WHERE source = 'visits_dp'::regclass ORDER BY counter::text;
@@ -51,7 +57,8 @@ SELECT ward, count FROM by_ward ORDER BY 1;
 
 -- groups are added from a table: the new ones alone; another call adds none. Written out, one that is there is an error
 ALTER VIEW by_ward RENAME COLUMN count TO visits;
-SELECT dp_counter_add_groups('by_place', groups_from => 'places', groups_column => 'number'), dp_counter_add_groups('by_ward', groups_from => 'places', groups_column => 'label');
+SELECT dp_counter_add_groups('by_place', groups_from => 'places', groups_column => 'number'),
+    dp_counter_add_groups('by_ward', groups_from => 'places', groups_column => 'label');
 ALTER VIEW by_ward RENAME COLUMN visits TO count;
 SELECT dp_counter_add_groups('by_place', groups_from => 'places', groups_column => 'number');
 SELECT counter, groups FROM dp_counters WHERE counter IN ('by_place'::regclass, 'by_ward'::regclass) ORDER BY counter::text;
@@ -86,7 +93,8 @@ SELECT attempt(format('declare(%L, %s)', 'c', c)) FROM unnest(ARRAY[
     $$'place', NULL, 'too_many', 'number'$$]) AS c;
 DROP TABLE too_many;
 
--- a table that the source reads: itself, through views of any kind, a policy, a part of it, what it is a part of. One that only another source reads is none
+-- a table that the source reads: itself, through views of any kind, a policy, a part of it, what it is a part of. One
+-- that only another source reads is none
 CREATE TABLE allowed AS SELECT 'place 1' AS name;
 CREATE TABLE parts (patient integer, at timestamp, place integer, name text) PARTITION BY LIST (place);
 CREATE TABLE part PARTITION OF parts FOR VALUES IN (1);
@@ -99,10 +107,14 @@ CREATE VIEW nested AS SELECT patient, at, place, name FROM stored;
 CREATE VIEW nested_dp AS SELECT * FROM nested;
 CREATE VIEW parts_dp AS SELECT * FROM parts;
 CREATE VIEW part_dp AS SELECT * FROM part;
-SELECT dp_source_create(s, 'patients', 'patient', 'at', 'UTC', person_wise => true) FROM unnest('{nested_dp,parts_dp,part_dp}'::regclass[]) AS s;
+SELECT dp_source_create(s, 'patients', 'patient', 'at', 'UTC', person_wise => true)
+    FROM unnest('{nested_dp,parts_dp,part_dp}'::regclass[]) AS s;
 SELECT source, relation, attempt(format('declare(%L, %L, NULL, %L, %L, source => %L)', 'c', 'name', relation, 'name', source))
-FROM unnest('{visits_dp,nested_dp,parts_dp,part_dp}'::text[]) AS source, unnest('{visits,allowed,parts,part,other_part}'::text[]) AS relation
-WHERE (source, relation) NOT IN (('visits_dp', 'parts'), ('visits_dp', 'part'), ('visits_dp', 'other_part'), ('nested_dp', 'parts'), ('nested_dp', 'part'), ('nested_dp', 'other_part'), ('parts_dp', 'visits'), ('part_dp', 'visits'), ('parts_dp', 'allowed'), ('part_dp', 'allowed'));
+FROM unnest('{visits_dp,nested_dp,parts_dp,part_dp}'::text[]) AS source,
+    unnest('{visits,allowed,parts,part,other_part}'::text[]) AS relation
+WHERE (source, relation) NOT IN (('visits_dp', 'parts'), ('visits_dp', 'part'), ('visits_dp', 'other_part'), ('nested_dp', 'parts'),
+    ('nested_dp', 'part'), ('nested_dp', 'other_part'), ('parts_dp', 'visits'), ('part_dp', 'visits'), ('parts_dp', 'allowed'),
+    ('part_dp', 'allowed'));
 ALTER TABLE visits DISABLE ROW LEVEL SECURITY;
 
 -- an analyst's table is read as the analyst: not what the steward may read, and by the analyst's policies
@@ -126,10 +138,13 @@ SET ROLE groups_from_steward;
 
 -- by the thousand: each name is that of its own numbers, also of groups that come later; with any number of periods
 CREATE TABLE numbers_of_places AS SELECT i AS number, 'place ' || i AS name FROM generate_series(1, 5000) AS i;
-SELECT declare('thousands', 'place', NULL, 'numbers_of_places', 'number', horizon => 10000000), declare('totals', 'name', NULL, 'numbers_of_places', 'name', true, 2);
+SELECT declare('thousands', 'place', NULL, 'numbers_of_places', 'number', horizon => 10000000),
+    declare('totals', 'name', NULL, 'numbers_of_places', 'name', true, 2);
 CREATE PROCEDURE close(days integer) LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every) WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('thousands'::regclass, 'totals'::regclass));
+    UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + days * every)
+        WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n
+        WHERE n.counter IN ('thousands'::regclass, 'totals'::regclass));
     COMMIT;
     CALL dp_tick('thousands');
     CALL dp_tick('totals');
@@ -138,11 +153,13 @@ RESET ROLE;
 CALL close(1);
 SET ROLE groups_from_steward;
 INSERT INTO numbers_of_places SELECT i, 'place ' || i FROM generate_series(5001, 10000) AS i;
-SELECT dp_counter_add_groups('thousands', groups_from => 'numbers_of_places', groups_column => 'number'), dp_counter_add_groups('totals', groups_from => 'numbers_of_places', groups_column => 'name');
+SELECT dp_counter_add_groups('thousands', groups_from => 'numbers_of_places', groups_column => 'number'),
+    dp_counter_add_groups('totals', groups_from => 'numbers_of_places', groups_column => 'name');
 RESET ROLE;
 CALL close(2);
 SELECT step, count(*), count(*) FILTER (WHERE count <> 1 + place % (1 + 2 * step)) AS wrong FROM thousands GROUP BY step ORDER BY step;
-SELECT step, count(*), count(*) FILTER (WHERE count <> 1 + place % 3 * (place <= 5000 OR step < 2)::integer + CASE WHEN step = 2 THEN place % 5 + (place <= 5000)::integer ELSE 0 END) AS wrong
+SELECT step, count(*), count(*) FILTER (WHERE count <> 1 + place % 3 * (place <= 5000 OR step < 2)::integer + CASE WHEN step = 2
+    THEN place % 5 + (place <= 5000)::integer ELSE 0 END) AS wrong
 FROM (SELECT *, substr(name, 7)::integer AS place FROM totals) AS t GROUP BY step ORDER BY step;
 
 -- a cancel in the middle of a big declaration leaves nothing

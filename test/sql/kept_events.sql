@@ -8,16 +8,22 @@ GRANT USAGE ON SCHEMA kept_events TO kept_reader;
 SELECT dp_budget_create('people', 1e12);
 -- 40 persons with 1 event, 30 with 2, 20 with 3, 10 with 10: 260 events; the first of each is flu
 CREATE TABLE events AS
-SELECT person, date '2024-01-01' + n AS at, n = 1 AS flu, 5 AS cents FROM generate_series(1, 100) AS person, generate_series(1, CASE WHEN person <= 40 THEN 1 WHEN person <= 70 THEN 2 WHEN person <= 90 THEN 3 ELSE 10 END) AS n;
+SELECT person, date '2024-01-01' + n AS at, n = 1 AS flu, 5 AS cents FROM generate_series(1, 100) AS person,
+    generate_series(1, CASE WHEN person <= 40 THEN 1 WHEN person <= 70 THEN 2 WHEN person <= 90 THEN 3 ELSE 10 END) AS n;
 CREATE VIEW events_dp AS SELECT * FROM events;
 SELECT dp_source_create('events_dp', 'people', 'person', 'at');
-CREATE FUNCTION declare(name text, per_person integer, event text DEFAULT NULL, persons boolean DEFAULT false) RETURNS regclass LANGUAGE sql AS $$
-    SELECT dp_counter_create(name, 'events_dp', 0.5, '1 day', '2024-01-01', 100, event => event, per_person => per_person, persons => persons, cumulative => false) $$;
+CREATE FUNCTION declare(name text, per_person integer, event text DEFAULT NULL, persons boolean DEFAULT false) RETURNS regclass
+    LANGUAGE sql AS $$
+    SELECT dp_counter_create(name, 'events_dp', 0.5, '1 day', '2024-01-01', 100, event => event, per_person => per_person,
+        persons => persons, cumulative => false) $$;
 -- what the plan says, without the day; and whether the COMMENT ends with that, and is the guarantee besides
 CREATE FUNCTION said() RETURNS TABLE (counter regclass, kept text, comment_agrees boolean) LANGUAGE sql AS $$
-    SELECT c.counter, regexp_replace(p.kept, '\d{4}-\d\d-\d\d', 'a day'), obj_description(c.counter, 'pg_class') = concat_ws(' ', p.guarantee, p.kept)
-    FROM dp_counters AS c, LATERAL (SELECT DISTINCT kept, guarantee FROM dp_counter_plan(c.counter)) AS p WHERE c.counter::text ~ '^(two|three|twelve|flu|persons|commented)' ORDER BY c.counter::text COLLATE "C" $$;
-SELECT declare('two', 2), declare('three', 3), declare('twelve', 12), declare('flu', 1, 'flu'), declare('persons', NULL, persons => true), declare('persons_3', 3, persons => true), declare('commented', 3);
+    SELECT c.counter, regexp_replace(p.kept, '\d{4}-\d\d-\d\d', 'a day'), obj_description(c.counter, 'pg_class') = concat_ws(' ',
+        p.guarantee, p.kept)
+    FROM dp_counters AS c, LATERAL (SELECT DISTINCT kept, guarantee FROM dp_counter_plan(c.counter)) AS p
+        WHERE c.counter::text ~ '^(two|three|twelve|flu|persons|commented)' ORDER BY c.counter::text COLLATE "C" $$;
+SELECT declare('two', 2), declare('three', 3), declare('twelve', 12), declare('flu', 1, 'flu'), declare('persons', NULL, persons => true),
+    declare('persons_3', 3, persons => true), declare('commented', 3);
 COMMENT ON VIEW commented IS 'my own words';
 SELECT * FROM said();
 -- a suggestion, of one bound: 3 keeps 190 of 260; a smaller one keeps no more, a larger one no less
@@ -26,12 +32,14 @@ SELECT per_person, round(kept_at_most::numeric, 4) AS kept, most FROM suggested;
 SELECT * FROM said();
 SELECT obj_description('commented'::regclass, 'pg_class');
 -- one of an amount says nothing about events; contributions say it for all bounds up to `most`, also of an event
-CALL dp_source_suggest('events_dp', 'suggested_upper', 1e9, 0.5, '1 day', sum => 'cents', per_person => 3, since => '2024-01-01', until => '2024-04-10');
+CALL dp_source_suggest('events_dp', 'suggested_upper', 1e9, 0.5, '1 day', sum => 'cents', per_person => 3, since => '2024-01-01',
+    until => '2024-04-10');
 SELECT upper, round(kept_at_most::numeric, 4) AS kept FROM suggested_upper;
 SELECT count(*) FROM said() WHERE kept ~ 'about 7' AND comment_agrees;
 CALL dp_source_contributions('events_dp', 'of_all', 1e9);
 CALL dp_source_contributions('events_dp', 'of_flu', 1e9, event => 'flu', most => 1);
-SELECT events, persons, round(kept_at_most::numeric, 4) AS kept, abs(kept_low - kept_at_most) < 1e-6 AND abs(kept_high - kept_at_most) < 1e-6 AS is_exact FROM of_all WHERE events IN (1, 2, 3, 4, 9, 10, 20, 21) ORDER BY events;
+SELECT events, persons, round(kept_at_most::numeric, 4) AS kept, abs(kept_low - kept_at_most) < 1e-6
+    AND abs(kept_high - kept_at_most) < 1e-6 AS is_exact FROM of_all WHERE events IN (1, 2, 3, 4, 9, 10, 20, 21) ORDER BY events;
 SELECT * FROM said();
 -- a later suggestion, of another bound, leaves the others
 CALL dp_source_suggest('events_dp', 'suggested_again', 1e9, 0.001, '1 day', since => '2024-01-01', until => '2024-04-10');
@@ -50,7 +58,8 @@ SELECT count(*) FROM dp_counter_private.contributions;
 RESET ROLE;
 CALL dp_source_contributions('events_dp', 'of_all_again', 0.001);
 SELECT count(*) AS of_two_releases FROM dp_counter_private.contributions;
-SELECT bool_and(kept ~ '^The bound keeps (about \d+ %|\d+ to \d+ %) of the events \((\d+ to \d+ %, )?released on a day\)\.$' OR kept IS NULL), bool_and(comment_agrees) FROM said() WHERE counter <> 'commented'::regclass;
+SELECT bool_and(kept ~ '^The bound keeps (about \d+ %|\d+ to \d+ %) of the events \((\d+ to \d+ %, )?released on a day\)\.$'
+    OR kept IS NULL), bool_and(comment_agrees) FROM said() WHERE counter <> 'commented'::regclass;
 -- vouching writes the COMMENTs anew, as they were
 SELECT dp_source_create('events_dp', 'people', 'person', 'at', person_wise => true);
 SELECT bool_and(comment_agrees) FROM said() WHERE counter <> 'commented'::regclass;

@@ -12,8 +12,10 @@ END $$;
 -- Two neighbors with a long past, so that all their slots are nearly full: `more` has had one event more. (An attacker gets
 -- there by recording.) Bisecting how many events still fit must tell no difference; nothing may fail.
 SELECT dp_event_counter_create('less', 1e9), dp_event_counter_create('more', 1e9);
-UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21 WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('less'::regclass, 'more'::regclass));
-UPDATE dp_counter_private.events SET total = total + 1 WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'more'::regclass);
+UPDATE dp_counter_private.events SET total = 9223372036854775807 - 21
+    WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter IN ('less'::regclass, 'more'::regclass));
+UPDATE dp_counter_private.events SET total = total + 1 WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+    WHERE n.counter = 'more'::regclass);
 SELECT format('SELECT dp_counter_record(%L, %s)', counter, 1 << i)
 FROM generate_series(5, 0, -1) AS i, unnest(ARRAY['less', 'more']) AS counter \gexec
 CALL dp_tick('less');
@@ -27,12 +29,14 @@ CALL dp_tick('more');
 SELECT * FROM increments('less');
 SELECT * FROM increments('more');
 -- No total was cut off, neither a slot's nor the counter's.
-SELECT name, (SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name::regclass))
+SELECT name, (SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events
+    WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name::regclass))
 	- 64 * (9223372036854775807::numeric - 21) FROM unnest(ARRAY['less', 'more']) AS name;
 
 -- A transaction has at most 2^31 - 1 events, by whatever calls; what a rolled back subtransaction has recorded does not count.
 CREATE FUNCTION total(name regclass) RETURNS numeric LANGUAGE sql AS $$
-	SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name)
+	SELECT sum(total + carries * 9223372036854775808) FROM dp_counter_private.events
+     WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name)
 $$;
 SELECT dp_event_counter_create('c', 1e9);
 SELECT count(dp_counter_record('c', 2147483647)) FROM generate_series(1, 5);

@@ -7,10 +7,12 @@ SET search_path = nested, public;
 SET TIME ZONE 'UTC';
 SET DateStyle = ISO;
 CREATE TABLE visits (person int, at timestamptz, day date);
-INSERT INTO visits SELECT i, timestamptz '2024-01-05 12:00Z' + i % 20 * interval '1 day', date '2024-01-05' + i % 20 FROM generate_series(1, 100) AS i;
+INSERT INTO visits SELECT i, timestamptz '2024-01-05 12:00Z' + i % 20 * interval '1 day', date '2024-01-05' + i % 20
+    FROM generate_series(1, 100) AS i;
 ALTER TABLE visits OWNER TO nested_steward;
 -- what each budget has, without what depends on today
-CREATE VIEW state AS SELECT budget::text, per, spent, remaining, within, since, until FROM dp_budgets WHERE budget::text !~ '\.' ORDER BY budget::text;
+CREATE VIEW state AS SELECT budget::text, per, spent, remaining, within, since, until FROM dp_budgets WHERE budget::text !~ '\.'
+    ORDER BY budget::text;
 GRANT SELECT ON state TO PUBLIC;
 
 SET ROLE nested_steward;
@@ -126,7 +128,8 @@ SELECT dp_budget_drop('age'), dp_budget_drop('ages');
 -- by default from today on, on the face of the root's times: UTC where they are timestamptz. One of these zones has another day.
 CREATE VIEW instants_dp AS SELECT person, at FROM visits;
 CREATE VIEW days_dp AS SELECT person, day FROM visits;
-SELECT dp_budget_create('instants', 1.0, per => '7 days'), dp_budget_create('dates', 1.0, per => '7 days'), dp_budget_create('unknown', 1.0, per => '7 days');
+SELECT dp_budget_create('instants', 1.0, per => '7 days'), dp_budget_create('dates', 1.0, per => '7 days'),
+    dp_budget_create('unknown', 1.0, per => '7 days');
 SELECT dp_budget_create('of_instants', 0.5, within => 'instants', since => '2024-01-01');
 SELECT dp_budget_create('far_within', 0.25, within => 'of_instants', since => '2024-01-01', until => '2999-01-01');
 CREATE VIEW others_dp AS SELECT person, at FROM visits;
@@ -135,11 +138,14 @@ SELECT dp_source_create('instants_dp', budget => 'instants', person => 'person',
 SELECT dp_source_create('days_dp', budget => 'dates', person => 'person', at => 'day');
 BEGIN;
 SET LOCAL TIME ZONE 'Etc/GMT+12';
-SELECT dp_budget_create('west_instants', 0.1, within => 'of_instants'), dp_budget_create('west_dates', 0.1, within => 'dates'), dp_budget_create('west_unknown', 0.1, within => 'unknown');
+SELECT dp_budget_create('west_instants', 0.1, within => 'of_instants'), dp_budget_create('west_dates', 0.1, within => 'dates'),
+    dp_budget_create('west_unknown', 0.1, within => 'unknown');
 SET LOCAL TIME ZONE 'Etc/GMT-14';
-SELECT dp_budget_create('east_instants', 0.1, within => 'of_instants'), dp_budget_create('east_dates', 0.1, within => 'dates'), dp_budget_create('east_unknown', 0.1, within => 'unknown');
+SELECT dp_budget_create('east_instants', 0.1, within => 'of_instants'), dp_budget_create('east_dates', 0.1, within => 'dates'),
+    dp_budget_create('east_unknown', 0.1, within => 'unknown');
 SELECT budget, since = CASE WHEN budget::text ~ 'instants' THEN date_trunc('day', now() AT TIME ZONE 'UTC')
-                            ELSE date_trunc('day', now() AT TIME ZONE CASE WHEN budget::text ~ 'west' THEN 'Etc/GMT+12' ELSE 'Etc/GMT-14' END) END AS today, until
+                            ELSE date_trunc('day', now() AT TIME ZONE CASE WHEN budget::text ~ 'west' THEN 'Etc/GMT+12' ELSE 'Etc/GMT-14'
+                                END) END AS today, until
 FROM dp_budgets WHERE budget::text ~ '^(west|east)_' ORDER BY budget::text;
 -- to where the budget above ends, and not before it begins
 SELECT dp_budget_create('late_within', 0.1, within => 'far_within');
@@ -150,15 +156,19 @@ SELECT budget, until FROM dp_budgets WHERE budget = 'late_within'::regclass;
 ROLLBACK;
 -- one that is over has no default
 SELECT dp_budget_create('over', 0.1, within => 'year', since => '2024-01-01', until => '2024-01-02');
-DO $$ BEGIN PERFORM dp_budget_create('too_late', 0.1, within => 'over'); RAISE 'there is one'; EXCEPTION WHEN invalid_parameter_value THEN RAISE NOTICE '%', regexp_replace(SQLERRM, 'since, [^,]*,', 'since, today,'); END $$;
+DO $$ BEGIN PERFORM dp_budget_create('too_late', 0.1, within => 'over'); RAISE 'there is one'; EXCEPTION WHEN invalid_parameter_value
+    THEN RAISE NOTICE '%', regexp_replace(SQLERRM, 'since, [^,]*,', 'since, today,'); END $$;
 DROP VIEW over;
 
 -- the unit is the root's: types, windows, bounds, guarantees
 CREATE VIEW texts_dp AS SELECT person::text AS person, at FROM visits;
 SELECT dp_source_create('texts_dp', budget => 'of_instants', person => 'person', at => 'at');
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2023-12-31', horizon => 100, per_person => 1);
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', per_person => 1);
-SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day', since => '2024-01-01', horizon => 40000, per_person => 1);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day',
+    since => '2023-12-31', horizon => 100, per_person => 1);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day',
+    since => '2024-01-01', per_person => 1);
+SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day',
+    since => '2024-01-01', horizon => 40000, per_person => 1);
 SELECT counter, per, cumulative FROM dp_counters;
 SELECT of, periods, remaining, per FROM dp_counter_plan('by_day') LIMIT 1;
 SELECT dp_own_window('far_within', 5, timestamptz '2024-01-05') = dp_own_window('instants', 5, timestamptz '2024-01-05') AS same_windows;
@@ -236,9 +246,11 @@ SELECT dp_budget_create('around', 1.0);
 SELECT dp_budget_create('gone.inner', 0.5, within => 'around');
 SELECT dp_budget_create('gone.inmost', 0.25, within => 'gone.inner');
 SELECT dp_source_create('gone.visits_dp', budget => 'gone.inmost', person => 'person', at => 'at');
-SELECT dp_counter_create('gone.nothing', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2999-01-01', horizon => 2, per_person => 1);
+SELECT dp_counter_create('gone.nothing', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2999-01-01',
+    horizon => 2, per_person => 1);
 BEGIN; DROP SCHEMA gone CASCADE; SELECT spent FROM dp_budgets WHERE budget = 'around'::regclass; ROLLBACK;
-SELECT dp_counter_create('gone.something', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2024-01-05', horizon => 2, per_person => 1);
+SELECT dp_counter_create('gone.something', source => 'gone.visits_dp', epsilon => 0.125, every => '1 day', since => '2024-01-05',
+    horizon => 2, per_person => 1);
 CALL dp_tick('gone.visits_dp');
 DROP SCHEMA gone CASCADE;
 SET client_min_messages = error; -- not of privileges that it did not grant
@@ -267,12 +279,14 @@ ROLLBACK;
 
 -- sums: each budget within another one has its entry there, and no entry is without a budget
 SELECT count(*) FROM dp_counter_private.budgets AS b LEFT JOIN dp_counter_private.budget_entries AS e USING (number)
-WHERE b.within IS DISTINCT FROM e.budget OR b.within IS NOT NULL AND (b.epsilon, b.since, b.until) IS DISTINCT FROM (e.epsilon, e.since, e.until);
+WHERE b.within IS DISTINCT FROM e.budget OR b.within IS NOT NULL AND (b.epsilon, b.since, b.until) IS DISTINCT
+    FROM (e.epsilon, e.since, e.until);
 SELECT dp_source_drop('instants_dp'), dp_source_drop('days_dp');
 SELECT dp_budget_drop(b) FROM unnest('{year,patients,instants,dates,unknown}'::regclass[]) AS b;
 SELECT count(*) FROM dp_counter_private.budgets;
 SELECT count(*) FROM dp_counter_private.budget_entries WHERE NOT closed AND refunded_at IS NULL;
-SELECT count(*) FROM dp_counter_private.budget_entries AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.dropped_budgets AS d WHERE d.number = e.budget);
+SELECT count(*) FROM dp_counter_private.budget_entries AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.dropped_budgets AS d
+    WHERE d.number = e.budget);
 DROP OWNED BY nested_steward, nested_lead CASCADE;
 DROP SCHEMA nested CASCADE;
 DROP ROLE nested_steward, nested_lead;

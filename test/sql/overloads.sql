@@ -10,7 +10,8 @@ DECLARE
 BEGIN
     EXECUTE 'CREATE TEMP VIEW probe AS SELECT ' || call || ' AS n FROM visits';
     SELECT CASE prokind WHEN 'w' THEN 'window function ' WHEN 'a' THEN 'aggregate ' ELSE '' END || proname || '('
-           || coalesce((SELECT string_agg(format_type(a, NULL), ', ' ORDER BY i) FROM unnest(proargtypes::oid[]) WITH ORDINALITY u (a, i)), '') || ')'
+           || coalesce((SELECT string_agg(format_type(a, NULL), ', ' ORDER BY i) FROM unnest(proargtypes::oid[])
+               WITH ORDINALITY u (a, i)), '') || ')'
         INTO STRICT reached
         FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
              JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
@@ -81,9 +82,11 @@ FROM (VALUES
 -- Each first argument and epsilon, of every type and untyped, in each call: the calls that count reach what counts, the others an
 -- error that teaches, and PostgreSQL's own where a fraction is no whole number.
 SELECT format(form, first, '...') AS call, reached, count(*) AS epsilons
-FROM unnest(ARRAY['dp_running_count(%s, %s) OVER ()', 'dp_running_count(%s, %s, 3) OVER ()', 'dp_running_count(%s, %s, 3, 100)', 'dp_running_sum(%s, %s, 1) OVER ()',
+FROM unnest(ARRAY['dp_running_count(%s, %s) OVER ()', 'dp_running_count(%s, %s, 3) OVER ()', 'dp_running_count(%s, %s, 3, 100)',
+    'dp_running_sum(%s, %s, 1) OVER ()',
                   'dp_laplace(%s, %s, 1)', 'dp_count(%s, %s)']) WITH ORDINALITY f (form, i),
-     unnest(ARRAY['flu', 'NULL', '''1''', 'NULL::boolean', 'B''1''', 'B''1''::varbit', '1::smallint', '1', '1::bigint', '1.5', '1::real', '1::float8', '''a''::text',
+     unnest(ARRAY['flu', 'NULL', '''1''', 'NULL::boolean', 'B''1''', 'B''1''::varbit', '1::smallint', '1', '1::bigint', '1.5', '1::real',
+         '1::float8', '''a''::text',
                   'DATE ''2026-01-01''']) WITH ORDINALITY b (first, j),
      unnest(ARRAY['1', '1.0', '1::smallint', '1::bigint', '1::real', '1::float8', '''1''', 'NULL']) epsilon,
      pg_temp.reaches(format(form, first, epsilon)) reached
@@ -102,14 +105,21 @@ END $$;
 \pset format unaligned
 \pset tuples_only on
 SELECT concat(E'\n', call, E'\n  ', pg_temp.answer(call, 'visits'))
-FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(5, 1.0)', 'dp_count(t::smallint, ''1.0'')', 'dp_count(t * 0.5, 1)', 'dp_count(t::text, 1)',
-                  'dp_count(NULL::bit, 1)', 'dp_count(now(), NULL)', 'dp_count(flu, 1.0, 3)', 'dp_count(*) OVER (ORDER BY t)', 'dp_count(DISTINCT t, 1.0)',
+FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(5, 1.0)', 'dp_count(t::smallint, ''1.0'')', 'dp_count(t * 0.5, 1)',
+    'dp_count(t::text, 1)',
+                  'dp_count(NULL::bit, 1)', 'dp_count(now(), NULL)', 'dp_count(flu, 1.0, 3)', 'dp_count(*) OVER (ORDER BY t)',
+                      'dp_count(DISTINCT t, 1.0)',
                   'dp_running_count(*) OVER ()', 'dp_running_count(flu) OVER (ORDER BY t)', 'dp_running_count(NULL) OVER ()',
-                  'dp_running_count(''a'', 1.0) OVER (ORDER BY t)', 'dp_running_count(NULL, 1.0) OVER ()', 'dp_running_count(t, 1.0) OVER (ORDER BY t)',
-                  'dp_running_count(t * 0.5, 1.0, 3) OVER ()', 'dp_running_count("bit" => t::smallint, epsilon => 1, horizon => 10) OVER ()',
-                  'dp_running_sum(t) OVER (ORDER BY t)', 'dp_running_sum(t, 1.0) OVER (ORDER BY t)', 'dp_running_sum(addend => NULL, epsilon => 1) OVER ()',
-                  'dp_running_sum(flu, ''1'') OVER ()', 'dp_laplace(t)', 'dp_laplace(t, 1.0)', 'dp_laplace(NULL, ''1'')', 'dp_laplace(epsilon => 1.0, value => t * 0.5)',
-                  'dp_sum(t, 1.0)', 'dp_sum(flu) OVER (ORDER BY t)', 'dp_median(t * 0.5)', 'dp_quantile(0.5, t, ''1'')', 'dp_percentile(t, 1.0, 95)']) call;
+                  'dp_running_count(''a'', 1.0) OVER (ORDER BY t)', 'dp_running_count(NULL, 1.0) OVER ()',
+                      'dp_running_count(t, 1.0) OVER (ORDER BY t)',
+                  'dp_running_count(t * 0.5, 1.0, 3) OVER ()',
+                      'dp_running_count("bit" => t::smallint, epsilon => 1, horizon => 10) OVER ()',
+                  'dp_running_sum(t) OVER (ORDER BY t)', 'dp_running_sum(t, 1.0) OVER (ORDER BY t)',
+                      'dp_running_sum(addend => NULL, epsilon => 1) OVER ()',
+                  'dp_running_sum(flu, ''1'') OVER ()', 'dp_laplace(t)', 'dp_laplace(t, 1.0)', 'dp_laplace(NULL, ''1'')',
+                      'dp_laplace(epsilon => 1.0, value => t * 0.5)',
+                  'dp_sum(t, 1.0)', 'dp_sum(flu) OVER (ORDER BY t)', 'dp_median(t * 0.5)', 'dp_quantile(0.5, t, ''1'')',
+                      'dp_percentile(t, 1.0, 95)']) call;
 SELECT concat(E'\n', call, E'\n  ', pg_temp.answer(call, '(SELECT * FROM visits WHERE false) none'))
 FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(t, 1.0)', 'dp_median(t, 1.0)']) call;
 \pset tuples_only off

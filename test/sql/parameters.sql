@@ -73,7 +73,8 @@ INSERT INTO varying
            CASE WHEN t < 5 THEN 'plain' ELSE 'subtraction' END, CASE WHEN t < 5 THEN 10 ELSE 11 END
     FROM generate_series(1, 6) t;
 INSERT INTO forms VALUES
-    ('window partitioned by what varies', 'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (PARTITION BY epsilon, k, mechanism, horizon ORDER BY t)');
+    ('window partitioned by what varies',
+        'dp_running_count(b, %1$s, %2$s, %3$s, %4$s) OVER (PARTITION BY epsilon, k, mechanism, horizon ORDER BY t)');
 CREATE OR REPLACE FUNCTION pg_temp.answer(form text, epsilon text, k text, mechanism text, horizon text, OUT answer text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,4 +101,5 @@ SELECT E'mechanism of the same length\n  ' || pg_temp.answers('1e9', '3', 'CASE 
 SELECT E'horizon becomes NULL\n  ' || pg_temp.answers('1e9', '3', '''plain''::text', 'nullif(horizon, 11)');
 SELECT E'volatile, yet constant\n  ' || pg_temp.answers('1e9 + 0 * random()', '3', '''plain''::text', '10');
 SELECT E'volatile\n  ' || pg_temp.answers('1e8 * (1 + random())', '3', '''plain''::text', '10');
-SELECT E'the same text from two expressions\n  ' || pg_temp.answers('1e9', '3', 'CASE WHEN t < 3 THEN ''plain'' ELSE left(''plainer'', 5) END', '10');
+SELECT E'the same text from two expressions\n  ' || pg_temp.answers('1e9', '3',
+    'CASE WHEN t < 3 THEN ''plain'' ELSE left(''plainer'', 5) END', '10');

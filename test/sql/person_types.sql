@@ -13,10 +13,13 @@ BEGIN
     EXECUTE format('CREATE VIEW %I AS SELECT %I AS person, at FROM visits', name || '_dp', key);
     PERFORM dp_budget_create(name || '_budget', 1e10);
     PERFORM dp_source_create((name || '_dp')::regclass, (name || '_budget')::regclass, 'person', 'at', time_zone => 'UTC');
-    PERFORM dp_counter_create(name, (name || '_dp')::regclass, 1e9, '1 day', timestamp '2024-01-01', per_person => 12, horizon => 60, cumulative => false);
-    UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - timestamp '2024-01-21 12:00' WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name::regclass);
+    PERFORM dp_counter_create(name, (name || '_dp')::regclass, 1e9, '1 day', timestamp '2024-01-01', per_person => 12, horizon => 60,
+        cumulative => false);
+    UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - timestamp '2024-01-21 12:00'
+        WHERE number IN (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name::regclass);
 END $$;
-SELECT make(name, key) FROM (VALUES ('smalls', 'small'), ('wholes', 'whole'), ('shorts', 'short'), ('uuids', 'id'), ('kept', 'whole')) AS v (name, key);
+SELECT make(name, key) FROM (VALUES ('smalls', 'small'), ('wholes', 'whole'), ('shorts', 'short'), ('uuids', 'id'),
+    ('kept', 'whole')) AS v (name, key);
 CALL dp_tick();
 SELECT counter, steps FROM dp_counters ORDER BY counter::text;
 UPDATE dp_counter_private.source_counters SET "grace" = '0';
@@ -43,13 +46,15 @@ SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at');
 SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at');
 SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at', never_fails => '{person}');
 SET client_min_messages = warning;
-SELECT source, person, never_fails, obj_description(source) FROM dp_sources WHERE source::text ~ 's_dp$' AND source::text !~ 'uuid' ORDER BY source::text;
+SELECT source, person, never_fails, obj_description(source) FROM dp_sources WHERE source::text ~ 's_dp$' AND source::text !~ 'uuid'
+    ORDER BY source::text;
 SELECT obj_description('wholes'::regclass) ~ '\(person of keys.wholes_dp\)' AS promised;
 
 -- They go on, and keep what each person has used up; new keys are new persons.
 CALL dp_tick();
 SELECT other, count(*), count(*) FILTER (WHERE o.count <> k.count) AS differ, sum(k.count) FILTER (WHERE step > 20) AS counted
-FROM (SELECT 'smalls' AS other, * FROM smalls UNION ALL SELECT 'wholes', * FROM wholes UNION ALL SELECT 'shorts', * FROM shorts UNION ALL SELECT 'uuids', * FROM uuids) AS o JOIN kept AS k USING (period, step)
+FROM (SELECT 'smalls' AS other, * FROM smalls UNION ALL SELECT 'wholes', * FROM wholes UNION ALL SELECT 'shorts', * FROM shorts UNION ALL
+    SELECT 'uuids', * FROM uuids) AS o JOIN kept AS k USING (period, step)
 GROUP BY other ORDER BY other;
 
 SELECT dp_source_drop('wholes_dp');

@@ -85,7 +85,8 @@ SET parallel_tuple_cost = 0.01;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
 \set joined 'SELECT o.t, s.g, s.n FROM dp_outer o JOIN (SELECT t % 1000 AS g, dp_count(bit, 1e-9) AS n FROM dp_stream GROUP BY 1) s USING (g)'
-SELECT pg_temp.plan_of(:'joined') ~ 'Hash Join(.|\n)*Aggregate' AS inner_side, pg_temp.plan_of(:'joined') ~ 'Gather(.|\n)*Aggregate' AS below_gather;
+SELECT pg_temp.plan_of(:'joined') ~ 'Hash Join(.|\n)*Aggregate' AS inner_side,
+    pg_temp.plan_of(:'joined') ~ 'Gather(.|\n)*Aggregate' AS below_gather;
 SELECT count(*) AS rows, count(DISTINCT g) AS groups, count(DISTINCT (g, n)) AS releases FROM (:joined) s;
 BEGIN;
 UPDATE pg_proc SET proparallel = 's' WHERE oid = 'dp_count(boolean, float8)'::regprocedure OR proname ~ '^dp_count_(transition|final)$';

@@ -8,9 +8,11 @@ SET search_path = promises, public;
 CREATE TABLE visits (patient integer, at timestamp);
 CREATE VIEW visits_dp AS SELECT * FROM visits;
 CREATE VIEW weekly_dp AS SELECT * FROM visits;
-SELECT dp_budget_create('yearly', 3.0, per => '365 days'), dp_budget_create('weekly', 1, per => '7 days'), dp_budget_create('study', 0.5), dp_budget_create('"a ""b"" %s"', 0.1);
+SELECT dp_budget_create('yearly', 3.0, per => '365 days'), dp_budget_create('weekly', 1, per => '7 days'), dp_budget_create('study', 0.5),
+    dp_budget_create('"a ""b"" %s"', 0.1);
 SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', 'UTC'), dp_source_create('weekly_dp', 'weekly', 'patient', 'at', 'UTC');
-SELECT dp_counter_create('"by %s week"', 'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 12, horizon => 3), dp_counter_create('taken_back', 'visits_dp', 0.25, '1 week', '2300-01-01', per_person => 1);
+SELECT dp_counter_create('"by %s week"', 'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 12, horizon => 3),
+    dp_counter_create('taken_back', 'visits_dp', 0.25, '1 week', '2300-01-01', per_person => 1);
 SELECT dp_counter_drop('taken_back');
 SELECT dp_counter_create('by_hour', 'weekly_dp', 0.1, '1 hour', '2300-01-01 12:30', per_person => 2);
 SELECT dp_budget_create('research', 0.4, within => 'yearly', since => '2024-01-01');
@@ -20,13 +22,15 @@ SELECT dp_promise(budget) FROM unnest('{yearly,weekly,study,research,"\"a \"\"b\
 -- its COMMENT is the same sentence; other names of the columns change nothing
 ALTER VIEW study RENAME COLUMN purpose TO refunded;
 ALTER VIEW study RENAME COLUMN refunded_at TO purpose;
-SELECT dp_promise(budget) LIKE '%' || replace(obj_description(budget), 'Budget. ', '') || '%', dp_promise(budget) ~ 'all of it: 0.1' FROM unnest('{yearly,study,research}'::regclass[]) AS budget;
+SELECT dp_promise(budget) LIKE '%' || replace(obj_description(budget), 'Budget. ', '') || '%', dp_promise(budget) ~ 'all of it: 0.1'
+    FROM unnest('{yearly,study,research}'::regclass[]) AS budget;
 -- the factor is rounded up, to three digits or to whole numbers
 DO $$
 DECLARE
     epsilon numeric; factor numeric;
 BEGIN
-    FOR epsilon IN VALUES (1e-9), (0.001), (0.1), (0.5), (0.693147), (0.6932), (1), (2), (2.302585), (2.3026), (3), (4.6051), (4.6052), (8), (13.8) LOOP
+    FOR epsilon IN VALUES (1e-9), (0.001), (0.1), (0.5), (0.693147), (0.6932), (1), (2), (2.302585), (2.3026), (3), (4.6051), (4.6052),
+        (8), (13.8) LOOP
         PERFORM dp_budget_create('tried', epsilon);
         factor := substring(dp_promise('tried') FROM 'at most a factor of ([0-9.]+)\. ');
         IF NOT factor BETWEEN exp(epsilon) AND exp(epsilon) * 1.01 OR dp_promise('tried') NOT LIKE '%bet ' || factor || ' to 1 %' THEN

@@ -9,9 +9,11 @@ INSERT INTO visits SELECT t, t % 2 = 0 FROM generate_series(1, 20) t;
 SELECT bool_or(a = b) AS share
 FROM (SELECT dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS a, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS b FROM visits) s;
 SELECT bool_or(a = b) AS share
-FROM (SELECT dp_running_count(flu, 1e-9) OVER w AS a, dp_running_count(flu, 1e-9) OVER w + 1 - 1 AS b FROM visits WINDOW w AS (ORDER BY t)) s;
+FROM (SELECT dp_running_count(flu, 1e-9) OVER w AS a, dp_running_count(flu, 1e-9) OVER w + 1 - 1 AS b
+    FROM visits WINDOW w AS (ORDER BY t)) s;
 SELECT bool_or(a = b) AS share
-FROM (SELECT dp_running_count(flu, 1e-9, 3, 20) OVER w AS a, dp_running_count(flu, 1e-9, 3, 20) OVER w AS b FROM visits WINDOW w AS (ORDER BY t)) s;
+FROM (SELECT dp_running_count(flu, 1e-9, 3, 20) OVER w AS a, dp_running_count(flu, 1e-9, 3, 20) OVER w AS b
+    FROM visits WINDOW w AS (ORDER BY t)) s;
 SELECT dp_running_count(flu, 1e-9, 3, 20) = dp_running_count(flu, 1e-9, 3, 20) AS share FROM visits;
 SELECT dp_count(flu, 1e-9) = dp_count(flu, 1e-9) AS share FROM visits;
 SELECT bool_or(a = b) AS share
@@ -32,14 +34,17 @@ FROM (SELECT dp_count(flu, 1e-9) AS n FROM visits GROUP BY t ORDER BY dp_count(f
 -- planning, and a condition outside sees what is shown.
 CREATE TEMP VIEW one AS SELECT (SELECT dp_count(flu, 1e-9) FROM visits) AS x;
 SELECT a = b AND b = c AS share FROM (SELECT x AS a, x AS b, x AS c FROM one) s;
-SELECT a = b AND b = c AS share FROM (SELECT x AS a, x AS b, x AS c FROM (SELECT (SELECT max(n) FROM (SELECT dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits) r) AS x) s) s;
+SELECT a = b AND b = c AS share FROM (SELECT x AS a, x AS b, x AS c
+    FROM (SELECT (SELECT max(n) FROM (SELECT dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits) r) AS x) s) s;
 SELECT count(*) FILTER (WHERE y < 0) AS beside_case
-FROM (SELECT CASE WHEN x < 0 THEN 0 ELSE x END AS y FROM (SELECT (SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) AS x FROM generate_series(1, 1000) g) s) s;
+FROM (SELECT CASE WHEN x < 0 THEN 0 ELSE x END AS y FROM (SELECT (SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) AS x
+    FROM generate_series(1, 1000) g) s) s;
 SELECT count(*) FILTER (WHERE x <= 0) AS beside_where
 FROM (SELECT (SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) AS x FROM generate_series(1, 1000) g) s WHERE x > 0;
 SELECT count(DISTINCT x + y) AS releases
 FROM generate_series(1, 100), (SELECT (SELECT dp_count(flu, 1e-9) FROM visits) AS x, 1 AS y) s; -- once, not a row
-SELECT count(*) FILTER (WHERE n <= 0) AS beside_where FROM (SELECT t, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits) s WHERE n > 0;
+SELECT count(*) FILTER (WHERE n <= 0) AS beside_where FROM (SELECT t, dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits) s
+    WHERE n > 0;
 SELECT count(*) FILTER (WHERE n <= 0) AS beside_where FROM (SELECT t, dp_count(flu, 1e-9) AS n FROM visits GROUP BY t) s WHERE n > 0;
 SELECT bool_and(n = m) AS share FROM (SELECT n, n AS m FROM (SELECT dp_running_count(flu, 1e-9) OVER (ORDER BY t) AS n FROM visits) s) u;
 SELECT bool_and(n = m) AS share FROM (SELECT n, n AS m FROM (SELECT t, dp_count(flu, 1e-9) AS n FROM visits GROUP BY t) s) u;
@@ -95,7 +100,8 @@ DROP MATERIALIZED VIEW dp_held;
 
 -- What multiplies releases all the same, since the call is written again (docs/queries.md: "Release once, read often").
 -- x BETWEEN a AND b is x >= a AND x <= b: with one release it is never both above 0 and below it
-SELECT bool_or(x BETWEEN 1 AND -1) AS as_column, bool_or((SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) BETWEEN 1 AND -1) AS as_sublink
+SELECT bool_or(x BETWEEN 1 AND -1) AS as_column, bool_or((SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) BETWEEN 1
+    AND -1) AS as_sublink
 FROM (SELECT g, (SELECT dp_count(flu, 1e-9) FROM visits WHERE t > -g) AS x FROM generate_series(1, 1000) g) s;
 -- (a record).* names the record for every column
 CREATE TYPE pg_temp.pair AS (a bigint, b bigint);
@@ -183,7 +189,8 @@ ROLLBACK;
 \set VERBOSITY default
 
 -- Noise is integer, and of either sign.
-SELECT bool_or(n < 0) AS below, bool_or(n > 0) AS above FROM (SELECT dp_count(false, 0.01) AS n FROM generate_series(1, 1000) p GROUP BY p) s;
+SELECT bool_or(n < 0) AS below, bool_or(n > 0) AS above FROM (SELECT dp_count(false, 0.01) AS n FROM generate_series(1, 1000) p
+    GROUP BY p) s;
 
 -- There is no seed: neither a setting nor PostgreSQL's own generator moves the noise.
 SELECT count(*) AS settings FROM pg_settings WHERE name LIKE 'dp\_counter%';

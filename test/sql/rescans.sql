@@ -9,7 +9,8 @@ SELECT g, array_agg(n ORDER BY t)
 FROM generate_series(1, 4) g, LATERAL (SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits WHERE t <= 2 * g) s
 GROUP BY g ORDER BY g;
 SELECT g, array_agg(n ORDER BY t)
-FROM generate_series(1, 4) g, LATERAL (SELECT t, dp_running_count(flu, 1e9, 2 + g, 2 * g) OVER (ORDER BY t) AS n FROM visits WHERE t <= 2 * g) s
+FROM generate_series(1, 4) g, LATERAL (SELECT t, dp_running_count(flu, 1e9, 2 + g, 2 * g) OVER (ORDER BY t) AS n FROM visits
+    WHERE t <= 2 * g) s
 GROUP BY g ORDER BY g;
 -- parameters from outside are constant in every evaluation
 SELECT g, max(n)
@@ -60,8 +61,10 @@ BEGIN
     RETURN false;
 END $$;
 \set query 'SELECT s.hospital, g, s.n, s.m FROM generate_series(1, 5) g LEFT JOIN (SELECT hospital, dp_count(flu, 1e-9) AS n, dp_running_count(flu, 1e-9, 3, 30) AS m FROM visits GROUP BY hospital) s ON s.hospital < g + 10'
-SELECT pg_temp.plan_has(:'query', 'HashAggregate') AND pg_temp.plan_has(:'query', 'Nested Loop') AND NOT pg_temp.plan_has(:'query', 'Materialize') AS read_again;
-SELECT hospital, count(*) AS readings, count(DISTINCT n) AS counts, count(DISTINCT m) AS running_counts FROM (:query) q GROUP BY hospital ORDER BY hospital;
+SELECT pg_temp.plan_has(:'query', 'HashAggregate') AND pg_temp.plan_has(:'query', 'Nested Loop')
+    AND NOT pg_temp.plan_has(:'query', 'Materialize') AS read_again;
+SELECT hospital, count(*) AS readings, count(DISTINCT n) AS counts, count(DISTINCT m) AS running_counts FROM (:query) q GROUP BY hospital
+    ORDER BY hospital;
 RESET enable_material;
 RESET enable_sort;
 RESET enable_hashjoin;

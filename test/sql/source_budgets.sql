@@ -4,13 +4,15 @@ SET search_path = source_budgets, public;
 SET TIME ZONE 'UTC';
 CREATE TABLE visits (person text, at date, flu boolean, ward text);
 -- person p has p visits, from the first of January on, every second one for flu
-INSERT INTO visits SELECT 'p' || p, date '2024-01-01' + n, n % 2 = 1, CASE WHEN n % 3 = 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 6) p, generate_series(0, p - 1) n;
+INSERT INTO visits SELECT 'p' || p, date '2024-01-01' + n, n % 2 = 1, CASE WHEN n % 3 = 0 THEN 'a' ELSE 'b' END
+    FROM generate_series(1, 6) p, generate_series(0, p - 1) n;
 INSERT INTO visits VALUES (NULL, '2024-01-01', true, 'a'), ('p1', NULL, true, 'a'), ('p2', 'infinity', true, 'a');
 CREATE VIEW visits_dp AS SELECT *, 1 AS doses FROM visits;
 SELECT dp_budget_create('budget', 1e10 + 1);
 SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at');
 CREATE FUNCTION make(name text, epsilon numeric, upper bigint DEFAULT NULL) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'visits_dp', sum => CASE WHEN upper > 0 THEN 'doses' END, upper => upper, per_person => 4, every => '1 day', since => '2024-01-01', "by" => 'ward', groups => '{a,b}') $$;
+    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'visits_dp', sum => CASE WHEN upper > 0 THEN 'doses'
+        END, upper => upper, per_person => 4, every => '1 day', since => '2024-01-01', "by" => 'ward', groups => '{a,b}') $$;
 
 -- what is rolled back was not charged, and nothing else is forgotten
 SELECT make('kept', 0.5);
@@ -57,7 +59,8 @@ CREATE VIEW few_dp AS SELECT person, at FROM visits;
 SELECT dp_budget_create('small', 0.3);
 SELECT dp_source_create('few_dp', budget => 'small', person => 'person', at => 'at');
 CREATE FUNCTION make_small(name text, epsilon numeric) RETURNS regclass LANGUAGE sql AS
-    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01', per_person => 1) $$;
+    $$ SELECT dp_counter_create(name, epsilon => epsilon, horizon => 6, source => 'few_dp', every => '1 day', since => '2024-01-01',
+        per_person => 1) $$;
 -- as long as a source charges it, however little is spent
 DROP VIEW small;
 SELECT dp_budget_drop('small');
@@ -109,13 +112,15 @@ SELECT make('exact', 1e9);
 CALL dp_tick('exact');
 SELECT period, ward, step, count FROM exact ORDER BY step, ward;
 SELECT * FROM dp_counter_changes('exact', 1) WHERE group_value = 'a' ORDER BY step;
-SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9) FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c.group_value;
+SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(c.stddev - e.stddev) < 1e-9)
+    FROM dp_counter_changes('exact', 6) c JOIN exact e ON e.step = c.step AND e.ward = c.group_value;
 -- the error of a sum is that of upper * per_person
 SELECT make('noisy', 0.001, 1000);
 CALL dp_tick('noisy');
 SELECT bool_and(c.sum = n.sum - coalesce((SELECT sum FROM noisy b WHERE b.ward = n.ward AND b.step = n.step - 2), 0)
                 AND c.stddev = dp_stddev(n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0))
-                AND int8range(c.low::bigint, c.high::bigint, '[]') = dp_interval(c.sum, n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0), within => '[0,)'))
+                AND int8range(c.low::bigint, c.high::bigint, '[]') = dp_interval(c.sum, n.step, 6, 0.001, sensitivity => 4000,
+                    since_step => greatest(n.step - 2, 0), within => '[0,)'))
 FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward = c.group_value;
 -- of a counter that is fed by a trigger
 SELECT dp_event_counter_create('fed', 1e9);

@@ -8,7 +8,8 @@ GRANT USAGE, CREATE ON SCHEMA source_errors TO source_steward;
 GRANT USAGE ON SCHEMA source_errors TO source_clock;
 SET ROLE source_steward;
 SELECT dp_budget_create('people', 1.5);
-CREATE TABLE facts (person integer, at timestamptz, day date, name text, amount integer, money numeric, yes boolean, words text COLLATE "C", doc json, xs integer[]);
+CREATE TABLE facts (person integer, at timestamptz, day date, name text, amount integer, money numeric, yes boolean,
+    words text COLLATE "C", doc json, xs integer[]);
 CREATE VIEW facts_dp AS SELECT person, at, day, name, amount, money, yes, doc, xs FROM facts;
 -- a collation that takes for one what others tell apart
 CREATE COLLATION same (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
@@ -54,7 +55,8 @@ CALL dp_tick('facts');
 
 -- the counter; every call lacks one thing
 PREPARE create_counter(numeric, bigint, regclass, text, text, bigint, integer, text, text[], interval, timestamp, interval) AS
-    SELECT dp_counter_create('c', epsilon => $1, horizon => $2, source => $3, event => $4, sum => $5, upper => $6, per_person => $7, by => $8, groups => $9,
+    SELECT dp_counter_create('c', epsilon => $1, horizon => $2, source => $3, event => $4, sum => $5, upper => $6, per_person => $7,
+        by => $8, groups => $9,
                              every => $10, since => $11, grace => $12);
 EXECUTE create_counter(1, 10, NULL, 'yes', NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL);
 EXECUTE create_counter(1, 10, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, '1 day');
@@ -124,7 +126,8 @@ SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => now(),
 SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 20250101, horizon => 10, per_person => 1);
 \set VERBOSITY default
 SELECT dp_counter_create('c', 'facts_dp', 0.1, every => '1 day', since => 'no day', horizon => 10, per_person => 1);
-SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01', per_person => 1);
+SELECT dp_counter_create('more', epsilon => 0.6, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01',
+    per_person => 1);
 SELECT spent, remaining FROM dp_budgets WHERE budget = 'people'::regclass;
 
 -- who may do what
@@ -144,7 +147,8 @@ DROP VIEW temporary_dp;
 SET search_path = source_errors, public;
 SET ROLE source_steward;
 INSERT INTO facts (person, at, amount) VALUES (1, '2025-01-02', 0);
-SELECT dp_counter_create('fine', epsilon => 0.1, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01', per_person => 1);
+SELECT dp_counter_create('fine', epsilon => 0.1, horizon => 10, source => 'facts_dp', every => '1 day', since => '2025-01-01',
+    per_person => 1);
 GRANT UPDATE ON c, fine TO source_clock;
 RESET ROLE;
 -- a clock needs no right on the source
@@ -179,12 +183,14 @@ CALL dp_tick('c');
 -- nothing was closed by all that
 SELECT steps FROM dp_counters WHERE counter = 'c'::regclass;
 RESET ROLE;
-SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = 'c'::regclass AND own_window < 2147483647;
+SELECT count(*) FROM dp_counter_private.tallies JOIN dp_counter_private.counters USING (number) WHERE counter = 'c'::regclass
+    AND own_window < 2147483647;
 -- a source goes and its counter stays: without a restriction, and where no event trigger runs, with a temporary type
 SET ROLE source_steward;
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01', per_person => 1);
+SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01',
+    per_person => 1);
 \set VERBOSITY default
 DROP VIEW gone;
 \set VERBOSITY terse
@@ -194,7 +200,8 @@ SELECT source FROM dp_counters WHERE counter = 'orphan'::regclass;
 SELECT dp_counter_drop('orphan');
 CREATE VIEW gone AS SELECT person, at FROM facts;
 SELECT dp_source_create('gone', 'people', 'person', 'at', 'UTC');
-SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01', by => 'person', groups => '{1}', per_person => 1);
+SELECT dp_counter_create('orphan', epsilon => 0.01, horizon => 1, source => 'gone', every => '1 day', since => '2025-01-01',
+    by => 'person', groups => '{1}', per_person => 1);
 BEGIN;
 CREATE TEMP TABLE short () ON COMMIT DROP;
 SET LOCAL client_min_messages = warning;

@@ -7,10 +7,12 @@ CREATE TYPE ward AS ENUM ('a', 'b', 'c');
 CREATE TABLE visits (patient integer, at timestamp, ward ward);
 CREATE VIEW visits_dp AS SELECT patient, at, ward FROM visits;
 SELECT dp_source_create('visits_dp', budget => 'budget', person => 'patient', at => 'at', time_zone => 'UTC');
-SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{c,a}', per_person => 1);
+SELECT dp_counter_create('by_ward', epsilon => 1e9, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01',
+    by => 'ward', groups => '{c,a}', per_person => 1);
 -- n-th day: 100 n persons in a, 10 n in b, n in c
 INSERT INTO visits
-SELECT day * 1000 + n, timestamp '2025-01-01' + (day - 1) * interval '1 day', (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward
+SELECT day * 1000 + n, timestamp '2025-01-01' + (day - 1) * interval '1 day',
+    (CASE WHEN n <= 100 * day THEN 'a' WHEN n <= 110 * day THEN 'b' ELSE 'c' END)::ward
 FROM generate_series(1, 4) AS day, generate_series(1, 111 * day) AS n;
 CREATE PROCEDURE close(days integer) LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,7 +44,8 @@ ALTER VIEW by_ward RENAME COLUMN ward TO place;
 CALL close(4);
 SELECT * FROM shown WHERE step > 2 ORDER BY step, ward;
 -- others: an undeclared label counts there, a label that is added no longer; NULL does not count
-SELECT dp_counter_create('with_others', epsilon => 1e8, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01', by => 'ward', groups => '{c}', others => 'new', per_person => 1);
+SELECT dp_counter_create('with_others', epsilon => 1e8, horizon => 4, source => 'visits_dp', every => '1 day', since => '2025-01-01',
+    by => 'ward', groups => '{c}', others => 'new', per_person => 1);
 INSERT INTO visits VALUES (0, '2025-01-01', NULL);
 UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + 2 * every) WHERE others = 2;
 CALL dp_tick('with_others');
@@ -58,14 +61,19 @@ ALTER TYPE ward RENAME VALUE 'new' TO 'rest';
 SELECT DISTINCT ward, groups, others FROM with_others, dp_counters WHERE counter = 'with_others'::regclass AND step = 4 ORDER BY ward;
 SELECT dp_counter_drop('with_others');
 
--- rows of other groups use up the bound, and no group comes first: of a, x and y at one time each does in a third of the persons, give or take 6 standard deviations
+-- rows of other groups use up the bound, and no group comes first: of a, x and y at one time each does in a third of
+-- the persons, give or take 6 standard deviations
 CREATE TABLE moments AS
-SELECT n AS patient, '2025-01-01'::timestamp AS at, place, place = 'a' AS is_a, (ascii(place) - 96)::smallint AS number FROM generate_series(1, 3000) AS n, unnest('{a,x,y}'::text[]) AS place;
+SELECT n AS patient, '2025-01-01'::timestamp AS at, place, place = 'a' AS is_a, (ascii(place) - 96)::smallint AS number
+    FROM generate_series(1, 3000) AS n, unnest('{a,x,y}'::text[]) AS place;
 CREATE VIEW moments_dp AS SELECT * FROM moments;
 SELECT dp_source_create('moments_dp', budget => 'budget', person => 'patient', at => 'at', time_zone => 'UTC');
-CREATE FUNCTION declare(name text, place text, groups text[], others text, per_person integer, persons boolean DEFAULT false) RETURNS regclass LANGUAGE sql AS $$
-    SELECT dp_counter_create(name, 'moments_dp', 1e8, '1 day', '2025-01-01', 1, "by" => place, groups => groups, others => others, per_person => per_person, persons => persons) $$;
-SELECT declare('one_each', 'place', '{x}', 'other', 1), declare('two_each', 'place', '{x}', 'other', 2), declare('all_each', 'place', '{a,z}', 'x', 3), declare('persons_each', 'place', '{x}', 'other', NULL, true);
+CREATE FUNCTION declare(name text, place text, groups text[], others text, per_person integer, persons boolean DEFAULT false)
+    RETURNS regclass LANGUAGE sql AS $$
+    SELECT dp_counter_create(name, 'moments_dp', 1e8, '1 day', '2025-01-01', 1, "by" => place, groups => groups, others => others,
+        per_person => per_person, persons => persons) $$;
+SELECT declare('one_each', 'place', '{x}', 'other', 1), declare('two_each', 'place', '{x}', 'other', 2),
+    declare('all_each', 'place', '{a,z}', 'x', 3), declare('persons_each', 'place', '{x}', 'other', NULL, true);
 SELECT declare('flags', 'is_a', '{true}', 'no', 3), declare('numbers', 'number', '{1}', '-7', 3);
 CALL dp_tick('moments_dp');
 SELECT 'one_each' AS counter, sum(count), max(count) FILTER (WHERE place = 'x') BETWEEN 845 AND 1155 AS is_third FROM one_each

@@ -16,7 +16,8 @@ SET ROLE history_steward;
 CREATE VIEW visits_dp AS SELECT patient, at, cents, "U" FROM visits;
 SELECT dp_budget_create('budget', 1e9, per => '365 days'), dp_budget_create('other', 1e9);
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
-CREATE VIEW booked AS SELECT source, budget, owner, budget_owner, person, at, time_zone, vouched_for, regexp_replace(definition, '\s+|visits\.', ' ', 'g') AS definition, role, session_role = session_user AS is_session
+CREATE VIEW booked AS SELECT source, budget, owner, budget_owner, person, at, time_zone, vouched_for,
+    regexp_replace(definition, '\s+|visits\.', ' ', 'g') AS definition, role, session_role = session_user AS is_session
 FROM dp_source_history WHERE booked_at BETWEEN now() - interval '1 hour' AND clock_timestamp() ORDER BY booked_at;
 SELECT * FROM booked;
 
@@ -28,7 +29,8 @@ DECLARE
     new record;
 BEGIN
     FOR new IN SELECT * FROM booked OFFSET seen LOOP
-        RAISE WARNING '%', concat_ws(' | ', new.source, new.owner, new.budget_owner, new.person, new.at, new.time_zone, new.vouched_for, new.definition, new.role);
+        RAISE WARNING '%', concat_ws(' | ', new.source, new.owner, new.budget_owner, new.person, new.at, new.time_zone, new.vouched_for,
+            new.definition, new.role);
     END LOOP;
 END $$;
 CALL show_new(1);

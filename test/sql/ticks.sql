@@ -24,7 +24,8 @@ RESET ROLE;
 -- a steward's source, in which one row makes an expression fail, and another owner's
 SET ROLE ticks_steward;
 SELECT dp_budget_create('people', 1e12);
-CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 10 * interval '1 day' AS at, 1 AS x FROM generate_series(0, 99) AS n;
+CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 10 * interval '1 day' AS at, 1 AS x
+    FROM generate_series(0, 99) AS n;
 CREATE VIEW facts_dp AS SELECT person, at, 1 / x > 0 AS risky, true AS safe FROM facts;
 SELECT dp_source_create('facts_dp', 'people', 'person', 'at', 'UTC');
 SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 10, event => event, per_person => 1)
@@ -43,11 +44,15 @@ SELECT dp_source_create('events_dp', 'others', 'person', 'at', 'Europe/Berlin');
 SELECT dp_counter_create('other', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1, per_person => 1);
 GRANT UPDATE ON other TO ticks_clock;
 RESET ROLE;
-CREATE FUNCTION status() RETURNS TABLE (counter name, steps bigint, due timestamp, behind bigint, failed boolean, sqlstate text) LANGUAGE plpgsql AS $$ BEGIN
-	RETURN QUERY SELECT relname, d.steps, CASE WHEN next_due < '2026-01-01' THEN next_due AT TIME ZONE 'UTC' END, periods_behind, last_failed > now() - interval '1 hour', last_sqlstate
-	FROM dp_counters AS d JOIN pg_class AS c ON c.oid = d.counter WHERE relnamespace = 'ticks'::regnamespace ORDER BY relname COLLATE "C"; END $$;
+CREATE FUNCTION status() RETURNS TABLE (counter name, steps bigint, due timestamp, behind bigint, failed boolean, sqlstate text)
+    LANGUAGE plpgsql AS $$ BEGIN
+	RETURN QUERY SELECT relname, d.steps, CASE WHEN next_due < '2026-01-01' THEN next_due AT TIME ZONE 'UTC' END, periods_behind,
+     last_failed > now() - interval '1 hour', last_sqlstate
+	FROM dp_counters AS d JOIN pg_class AS c ON c.oid = d.counter WHERE relnamespace = 'ticks'::regnamespace ORDER BY relname COLLATE "C";
+ END $$;
 CREATE FUNCTION sources() RETURNS TABLE (source name, counters bigint) LANGUAGE plpgsql AS $$ BEGIN
-	RETURN QUERY SELECT relname, d.counters FROM dp_sources AS d JOIN pg_class AS c ON c.oid = d.source WHERE relnamespace = 'ticks'::regnamespace ORDER BY relname COLLATE "C"; END $$;
+	RETURN QUERY SELECT relname, d.counters FROM dp_sources AS d JOIN pg_class AS c ON c.oid = d.source
+     WHERE relnamespace = 'ticks'::regnamespace ORDER BY relname COLLATE "C"; END $$;
 
 -- whoever may tick sees the counters and their sources, and so do the members of pg_monitor
 SET ROLE ticks_clock;
@@ -74,7 +79,8 @@ SET search_path = ticks, public;
 SET work_mem = '70MB';
 SET TimeZone = 'Asia/Tokyo';
 CALL dp_tick();
-SELECT current_user, current_setting('work_mem') AS work_mem, current_setting('TimeZone') AS zone, current_setting('search_path') AS path, current_setting('client_min_messages') AS messages;
+SELECT current_user, current_setting('work_mem') AS work_mem, current_setting('TimeZone') AS zone, current_setting('search_path') AS path,
+    current_setting('client_min_messages') AS messages;
 RESET TimeZone;
 RESET work_mem;
 SELECT * FROM status();
@@ -104,11 +110,14 @@ GRANT UPDATE ON first TO ticks_steward;
 -- to others, a counter that fails every night is one that nobody ticks: in every column, and in comments
 RESET ROLE;
 CREATE FUNCTION seen(counter regclass) RETURNS jsonb LANGUAGE plpgsql AS $$ BEGIN
-	RETURN (SELECT to_jsonb(c) - '{counter,event}'::text[] || jsonb_build_object('comment', replace(obj_description(c.counter, 'pg_class'), 'risky', 'safe'),
-		'comments', (SELECT count(*) FROM pg_description WHERE objoid = c.counter), 'options', (SELECT reloptions FROM pg_class WHERE oid = c.counter))
+	RETURN (SELECT to_jsonb(c) - '{counter,event}'::text[] || jsonb_build_object('comment', replace(obj_description(c.counter, 'pg_class'),
+     'risky', 'safe'),
+		'comments', (SELECT count(*) FROM pg_description WHERE objoid = c.counter), 'options',
+      (SELECT reloptions FROM pg_class WHERE oid = c.counter))
 	FROM dp_counters AS c WHERE c.counter = $1); END $$;
 SET ROLE ticks_reader;
-SELECT seen('first') = seen('unticked') AS same, seen('first') ->> 'last_failed' AS last_failed, seen('first') ->> 'periods_behind' AS behind;
+SELECT seen('first') = seen('unticked') AS same, seen('first') ->> 'last_failed' AS last_failed,
+    seen('first') ->> 'periods_behind' AS behind;
 SET ROLE ticks_monitor;
 SELECT seen('third') = seen('unticked') AS same, seen('third') ->> 'last_sqlstate' AS last_sqlstate, seen('third') ->> 'steps' AS steps;
 RESET ROLE;
@@ -150,12 +159,14 @@ CALL dp_tick();
 CALL dp_tick('hourly');
 SELECT * FROM status() WHERE counter = 'hourly';
 RESET ROLE;
-UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters WHERE counter = 'hourly'::regclass);
+UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters
+    WHERE counter = 'hourly'::regclass);
 SET ROLE ticks_clock;
 CALL dp_tick();
 SELECT * FROM status() WHERE counter = 'hourly';
 RESET ROLE;
-DELETE FROM dp_counter_private.publications WHERE number IN (SELECT number FROM dp_counter_private.counters WHERE counter IN ('hourly'::regclass, 'second'::regclass));
+DELETE FROM dp_counter_private.publications WHERE number IN (SELECT number FROM dp_counter_private.counters
+    WHERE counter IN ('hourly'::regclass, 'second'::regclass));
 SET ROLE ticks_clock;
 CALL dp_tick();
 SELECT * FROM status() WHERE failed;
@@ -189,7 +200,8 @@ DO $$ BEGIN INSERT INTO ticks.children VALUES (1); CALL public.dp_tick(); END $$
 RESET ROLE;
 
 -- when the next step is due, and how many are: compared with one period after the other
-CREATE FUNCTION by_brute_force(zone text, since timestamp, every interval, late interval, steps integer, OUT due timestamptz, OUT behind bigint)
+CREATE FUNCTION by_brute_force(zone text, since timestamp, every interval, late interval, steps integer, OUT due timestamptz,
+    OUT behind bigint)
 LANGUAGE plpgsql AS $$ DECLARE at timestamptz; n integer := steps; BEGIN
 	LOOP
 		n := n + 1;
@@ -200,25 +212,33 @@ LANGUAGE plpgsql AS $$ DECLARE at timestamptz; n integer := steps; BEGIN
 	behind := n - 1 - steps;
 END $$;
 SELECT count(*), count(*) FILTER (WHERE (n.next_due, n.periods_behind) IS DISTINCT FROM (b.due, b.behind)) AS wrong
-FROM (VALUES ('timestamptz'::regtype), ('timestamp'), ('date')) AS t (type), (VALUES ('UTC'), ('Europe/Berlin'), ('America/New_York'), ('Asia/Kathmandu'), ('Pacific/Apia')) AS z (zone),
-	(VALUES (interval '1 day'), ('7 days'), ('1 month'), ('3 months'), ('12 months'), ('100 years')) AS e (every), (VALUES (interval '0'), ('3 days'), ('1 month'), ('36 hours')) AS g (late),
-	(VALUES (timestamp '2024-01-31'), ('2019-12-30'), (now()::date - interval '1 day'), (now()::date + interval '2 days')) AS s (since), (VALUES (0), (1), (5)) AS p (steps),
-	LATERAL dp_counter_private.next_step(steps, NULL, every, NULL, type, zone, since, late, CASE WHEN steps > 0 THEN (since + steps * every) AT TIME ZONE zone END) AS n,
+FROM (VALUES ('timestamptz'::regtype), ('timestamp'), ('date')) AS t (type), (VALUES ('UTC'), ('Europe/Berlin'), ('America/New_York'),
+    ('Asia/Kathmandu'), ('Pacific/Apia')) AS z (zone),
+	(VALUES (interval '1 day'), ('7 days'), ('1 month'), ('3 months'), ('12 months'), ('100 years')) AS e (every),
+     (VALUES (interval '0'), ('3 days'), ('1 month'), ('36 hours')) AS g (late),
+	(VALUES (timestamp '2024-01-31'), ('2019-12-30'), (now()::date - interval '1 day'), (now()::date + interval '2 days')) AS s (since),
+     (VALUES (0), (1), (5)) AS p (steps),
+	LATERAL dp_counter_private.next_step(steps, NULL, every, NULL, type, zone, since, late, CASE WHEN steps > 0
+     THEN (since + steps * every) AT TIME ZONE zone END) AS n,
 	LATERAL by_brute_force(zone, since, every, late, steps) AS b;
 -- months of different lengths add up
 SELECT every, (n.next_due, n.periods_behind) IS NOT DISTINCT FROM (b.due, b.behind) AS right
 FROM (VALUES (interval '1 month'), ('5 months')) AS e (every), LATERAL (SELECT timestamp '1700-01-31' AS since) AS s,
-	LATERAL dp_counter_private.next_step(7, NULL, every, NULL, 'timestamp'::regtype, 'Europe/Berlin', since, '0', NULL) AS n, LATERAL by_brute_force('Europe/Berlin', since, every, '0', 7) AS b;
+	LATERAL dp_counter_private.next_step(7, NULL, every, NULL, 'timestamp'::regtype, 'Europe/Berlin', since, '0', NULL) AS n,
+     LATERAL by_brute_force('Europe/Berlin', since, every, '0', 7) AS b;
 -- short periods, up to a horizon too
 SELECT every, n.next_due = now() - interval '1 hour' + every AS due, n.periods_behind, h.periods_behind AS with_horizon
-FROM (VALUES (interval '1 microsecond'), ('1 second'), ('15 minutes'), ('1 hour'), ('2 hours')) AS e (every), LATERAL (SELECT timezone('UTC', now()) - interval '1 hour' AS since) AS s,
+FROM (VALUES (interval '1 microsecond'), ('1 second'), ('15 minutes'), ('1 hour'), ('2 hours')) AS e (every),
+    LATERAL (SELECT timezone('UTC', now()) - interval '1 hour' AS since) AS s,
 	LATERAL dp_counter_private.next_step(0, NULL, every, NULL, 'timestamp'::regtype, 'UTC', since, '0', NULL) AS n,
 	LATERAL dp_counter_private.next_step(0, 3, every, NULL, 'timestamp'::regtype, 'UTC', since, '0', NULL) AS h;
 -- a period begins where the one before has ended, also by other rules of the zone than today's
-SELECT next_due AT TIME ZONE 'UTC' AS due FROM dp_counter_private.next_step(1, NULL, '1 day', NULL, 'timestamptz'::regtype, 'UTC', '2025-01-01', '0', '2025-01-03 05:00+00');
+SELECT next_due AT TIME ZONE 'UTC' AS due FROM dp_counter_private.next_step(1, NULL, '1 day', NULL, 'timestamptz'::regtype, 'UTC',
+    '2025-01-01', '0', '2025-01-03 05:00+00');
 -- no error, whatever the limits
 SELECT what, next_due AT TIME ZONE 'UTC' AS due, periods_behind > 0 AS behind FROM (VALUES
-	('horizon', 5, 5, interval '1 day', NULL::timestamptz, 'timestamp'::regtype, 'UTC', timestamp '2025-01-01', interval '0', NULL::timestamptz),
+	('horizon', 5, 5, interval '1 day', NULL::timestamptz, 'timestamp'::regtype, 'UTC', timestamp '2025-01-01', interval '0',
+     NULL::timestamptz),
 	('no source', 5, NULL, '1 day', NULL, NULL, NULL, '2025-01-01', '0', now()),
 	('no zone', 5, NULL, '1 day', NULL, 'date', 'Nowhere/Here', '2025-01-01', '0', now()),
 	('no every', 5, NULL, '0', NULL, 'date', 'UTC', '2025-01-01', '0', now()),
@@ -233,7 +253,8 @@ SELECT what, next_due AT TIME ZONE 'UTC' AS due, periods_behind > 0 AS behind FR
 	('event, long', 1, NULL, '290000 years', now(), NULL, NULL, NULL, NULL, NULL),
 	('event, longest', 1, NULL, '178956970 years', now(), NULL, NULL, NULL, NULL, NULL),
 	('event, horizon', 1, 1, '1 day', now(), NULL, NULL, NULL, NULL, NULL),
-	('event, no every', 1, NULL, NULL, now(), NULL, NULL, NULL, NULL, NULL)) AS c (what, steps, horizon, every, released_at, time_type, zone, since, late, ended),
+	('event, no every', 1, NULL, NULL, now(), NULL, NULL, NULL, NULL, NULL)) AS c (what, steps, horizon, every, released_at, time_type, zone,
+     since, late, ended),
 	LATERAL dp_counter_private.next_step(steps, horizon, every, released_at, time_type, zone, since, late, ended);
 -- a role cannot call it, as it may not use the schema
 SET ROLE ticks_reader;

@@ -9,13 +9,15 @@ CREATE FUNCTION pg_temp.attack(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     share float8;
 BEGIN
-    EXECUTE 'CREATE TEMP TABLE output AS SELECT row_number() OVER () AS place, q.* FROM (SELECT id, day, ' || call || ' AS n FROM visits) q';
+    EXECUTE 'CREATE TEMP TABLE output AS SELECT row_number() OVER () AS place, q.* FROM (SELECT id, day, ' || call
+        || ' AS n FROM visits) q';
     SELECT avg((guess = flu)::integer) INTO share
     FROM (SELECT id, place > max(place) OVER d - (last_value(n) OVER d - first_value(n) OVER d) AS guess
           FROM output WINDOW d AS (PARTITION BY day ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) g
          JOIN visits USING (id);
     DROP TABLE output;
-    RETURN CASE WHEN share > 0.9 THEN 'more than 90 %' WHEN share > 0.6 THEN 'more than 60 %' ELSE 'hardly a half' END || ' of the bits told';
+    RETURN CASE WHEN share > 0.9 THEN 'more than 90 %' WHEN share > 0.6 THEN 'more than 60 %' ELSE 'hardly a half' END
+        || ' of the bits told';
 EXCEPTION WHEN cardinality_violation THEN
     RETURN SQLERRM;
 END $$;
@@ -36,15 +38,18 @@ RESET enable_sort;
 DROP INDEX visits_by_flu;
 
 -- Nor is a row released whose tie comes after a LIMIT: of a pair the row without the bit would always come first.
-CREATE TEMP TABLE pairs AS SELECT id / 2 AS pair, 0 AS day, id, (id % 2 = 0) = (hashint4(id / 2) % 2 = 0) AS flu FROM generate_series(0, 9999) id;
+CREATE TEMP TABLE pairs AS SELECT id / 2 AS pair, 0 AS day, id, (id % 2 = 0) = (hashint4(id / 2) % 2 = 0) AS flu
+    FROM generate_series(0, 9999) id;
 CREATE INDEX ON pairs (pair, day, flu, id);
 ANALYZE pairs;
 SELECT count(*) AS outputs, count(*) FILTER (WHERE NOT flu) AS without_the_bit
 FROM (SELECT DISTINCT pair FROM pairs) p,
-     LATERAL (SELECT id, dp_running_count(flu, 0.1) OVER (ORDER BY day) FROM pairs q WHERE q.pair = p.pair LIMIT 1) first JOIN pairs USING (id);
+     LATERAL (SELECT id, dp_running_count(flu, 0.1) OVER (ORDER BY day) FROM pairs q WHERE q.pair = p.pair LIMIT 1) first
+         JOIN pairs USING (id);
 SELECT count(*) AS outputs, count(*) FILTER (WHERE NOT flu) AS without_the_bit
 FROM (SELECT DISTINCT pair FROM pairs) p,
-     LATERAL (SELECT id, dp_running_count(flu, 0.1, horizon => 9) OVER (ORDER BY day) FROM pairs q WHERE q.pair = p.pair LIMIT 1) first JOIN pairs USING (id);
+     LATERAL (SELECT id, dp_running_count(flu, 0.1, horizon => 9) OVER (ORDER BY day) FROM pairs q WHERE q.pair = p.pair LIMIT 1) first
+         JOIN pairs USING (id);
 SELECT count(*) AS outputs
 FROM (SELECT DISTINCT pair FROM pairs) p,
      LATERAL (SELECT id, dp_running_count(flu, 0.1, horizon => 9) OVER (ORDER BY id) FROM pairs q WHERE q.pair = p.pair LIMIT 1) first;
@@ -91,7 +96,8 @@ BEGIN
 END $$;
 SELECT clause || frame AS clause, pg_temp.answer(clause || frame, '(VALUES (1), (2), (2), (3)) v (t)')
 FROM unnest(ARRAY['', 'ORDER BY t', 'ORDER BY -t']) clause,
-     unnest(ARRAY['', ' RANGE UNBOUNDED PRECEDING', ' ROWS UNBOUNDED PRECEDING', ' ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING',
+     unnest(ARRAY['', ' RANGE UNBOUNDED PRECEDING', ' ROWS UNBOUNDED PRECEDING',
+         ' ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING',
                   ' GROUPS UNBOUNDED PRECEDING']) frame
 WHERE clause <> '' OR frame !~ 'GROUPS'
 ORDER BY clause COLLATE "C", frame COLLATE "C";
@@ -102,31 +108,38 @@ FROM unnest(ARRAY['(VALUES (NULL), (1), (2)) v (t)', '(VALUES (NULL), (1), (NULL
                   '(VALUES (1.0), (1.00)) v (t)', '(VALUES (''a''), (''A'')) v (t)', '(VALUES (''NaN''::float8), (''NaN'')) v (t)',
                   '(VALUES (ROW(1, 2)), (ROW(1, 3))) v (t)', '(VALUES (ROW(1, 2)), (ROW(1, 2))) v (t)']) source;
 -- Keys of every type, by value or not, in every place.
-CREATE TEMP TABLE keys AS SELECT s AS set, i, (s * i + i * i * i) % 5 AS a, (s / 3 + i) % 3 AS b FROM generate_series(1, 40) s, generate_series(1, 5) i;
+CREATE TEMP TABLE keys AS SELECT s AS set, i, (s * i + i * i * i) % 5 AS a, (s / 3 + i) % 3 AS b FROM generate_series(1, 40) s,
+    generate_series(1, 5) i;
 SELECT key, count(*) AS sets, count(*) FILTER (WHERE ties) AS with_ties,
        count(*) FILTER (WHERE answer <> CASE WHEN ties THEN '21000: rows tie in the window''s order' ELSE '{1,2,3,4,5}' END) AS wrong
-FROM unnest(ARRAY['a::bigint << 32', 'a::float8', 'nullif(a, 2)', 'a::text', 'repeat(''long '', 1000) || a', 'a / 10.0', 'a::text::name', 'ARRAY[a]',
+FROM unnest(ARRAY['a::bigint << 32', 'a::float8', 'nullif(a, 2)', 'a::text', 'repeat(''long '', 1000) || a', 'a / 10.0', 'a::text::name',
+    'ARRAY[a]',
                   'lpad(a::text, 32, ''0'')::uuid', 'make_interval(days => a)', 'ROW(a, nullif(a, 3)::text)']) key,
      (SELECT set, count(*) > count(DISTINCT (a, b)) AS ties FROM keys GROUP BY set) s,
-     pg_temp.answer(format(CASE WHEN set % 2 = 0 THEN 'ORDER BY b, %s DESC' ELSE 'ORDER BY %s, b' END, key), format('(SELECT * FROM keys WHERE set = %s) v', set)) answer
+     pg_temp.answer(format(CASE WHEN set % 2 = 0 THEN 'ORDER BY b, %s DESC' ELSE 'ORDER BY %s, b' END, key),
+         format('(SELECT * FROM keys WHERE set = %s) v', set)) answer
 GROUP BY key ORDER BY key COLLATE "C";
 CREATE TEMP TABLE toasted (t text);
 ALTER TABLE toasted ALTER t SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT repeat('x', 10000) || i FROM generate_series(1, 3) i;
-SELECT pg_temp.answer('ORDER BY t', 'toasted') AS no_tie, pg_temp.answer('ORDER BY t', '(SELECT * FROM toasted UNION ALL SELECT max(t) FROM toasted) v') AS tie;
+SELECT pg_temp.answer('ORDER BY t', 'toasted') AS no_tie,
+    pg_temp.answer('ORDER BY t', '(SELECT * FROM toasted UNION ALL SELECT max(t) FROM toasted) v') AS tie;
 -- rows of different partitions never tie; the first row of a partition ties with none
 SELECT pg_temp.answer('PARTITION BY p ORDER BY t', '(VALUES (1, 1), (2, 1), (3, 1), (3, 2)) v (p, t)') AS apart,
        pg_temp.answer('PARTITION BY p', '(VALUES (1), (2), (3)) v (p)') AS single,
        pg_temp.answer('PARTITION BY p ORDER BY t', '(VALUES (1, 1), (2, 1), (3, 2), (3, 2)) v (p, t)') AS last_ties,
        pg_temp.answer('PARTITION BY p ORDER BY t::text', '(VALUES (1, 1), (2, 1), (3, 1)) v (p, t)') AS texts;
 -- nor do those of different scans
-SELECT array_agg(n) FROM generate_series(1, 3) o, LATERAL (SELECT dp_running_count(o > 0, 1e9, horizon => 9) OVER (ORDER BY t) AS n FROM (VALUES ('a'), ('b')) v (t)) s;
-SELECT array_agg(n) FROM generate_series(1, 3) o, LATERAL (SELECT dp_running_count(o > 0, 1e9) OVER (ORDER BY t) AS n FROM (VALUES ('a'), ('b')) v (t) LIMIT 1) s;
+SELECT array_agg(n) FROM generate_series(1, 3) o, LATERAL (SELECT dp_running_count(o > 0, 1e9, horizon => 9) OVER (ORDER BY t) AS n
+    FROM (VALUES ('a'), ('b')) v (t)) s;
+SELECT array_agg(n) FROM generate_series(1, 3) o, LATERAL (SELECT dp_running_count(o > 0, 1e9) OVER (ORDER BY t) AS n
+    FROM (VALUES ('a'), ('b')) v (t) LIMIT 1) s;
 
 -- A tie is seen wherever it stands: at the places where passed rows are forgotten (every 64), in memory and spilled.
 SET work_mem = '64kB';
 SELECT count(*) AS places, count(*) FILTER (WHERE answer <> '21000: rows tie in the window''s order') AS missed
-FROM (SELECT pg_temp.answer('ORDER BY t', format('(SELECT i - (i >= %s)::integer AS t, repeat(''x'', 100) FROM generate_series(1, 260) i) v', place)) AS answer
+FROM (SELECT pg_temp.answer('ORDER BY t',
+    format('(SELECT i - (i >= %s)::integer AS t, repeat(''x'', 100) FROM generate_series(1, 260) i) v', place)) AS answer
       FROM generate_series(2, 260) place) s;
 CREATE FUNCTION pg_temp.tie_at(place integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -23,7 +23,8 @@ EXECUTE by_date('2025-01-05');
 
 -- CALL cannot be prepared by SQL: what takes a value of any type.
 SELECT oid::regprocedure AS takes_any FROM pg_proc
-WHERE '"any"'::regtype = ANY (proargtypes) AND oid IN (SELECT objid FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+WHERE '"any"'::regtype = ANY (proargtypes) AND oid IN (SELECT objid FROM pg_depend WHERE refclassid = 'pg_extension'::regclass
+    AND deptype = 'e'
       AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dp_counter')) ORDER BY oid::regprocedure::text COLLATE "C";
 
 DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;

@@ -74,7 +74,8 @@ FROM visits
 ORDER BY t;
 
 -- A third argument that may be meant as a horizon: a NOTICE, once a statement.
-SELECT max(n + m + o) FROM (SELECT dp_running_count(flu, 1e9, 10) OVER (PARTITION BY t % 2 ORDER BY t) AS n, dp_running_count(flu::integer::bit, 1e9, k => 1000) OVER (ORDER BY t) AS m,
+SELECT max(n + m + o) FROM (SELECT dp_running_count(flu, 1e9, 10) OVER (PARTITION BY t % 2 ORDER BY t) AS n,
+    dp_running_count(flu::integer::bit, 1e9, k => 1000) OVER (ORDER BY t) AS m,
                                    dp_running_count(flu, 1e9, 10) OVER (ORDER BY t DESC) AS o FROM visits) s;
 DO $$ BEGIN FOR i IN 1 .. 3 LOOP PERFORM dp_running_count(flu, 1e9, 10) OVER (ORDER BY t) FROM visits; END LOOP; END $$;
 SELECT max(n) FROM (SELECT dp_running_count(flu, 1e9, 9) OVER (ORDER BY t) AS n FROM visits) s; -- none

@@ -53,7 +53,8 @@ like(slurp("$copy/dp_counter.control"), qr/^default_version = '3\.4\.5'$/m,     
 like(slurp("$copy/CHANGELOG.md"),       qr/^## \[3\.4\.5\] - 2030-01-02$/m,                        'CHANGELOG.md has the day');
 like(slurp("$copy/debian/changelog"),   qr/\Adp-counter \(3\.4\.5-1\) .*  Wed, 02 Jan 2030 00:00:00/s, 'debian/changelog has both');
 my $released = decode_json(slurp("$copy/META.json"));
-is(join(' ', $released->{version}, $released->{provides}{dp_counter}{version}, $released->{'meta-spec'}{version}, $released->{release_status}),
+is(join(' ', $released->{version}, $released->{provides}{dp_counter}{version}, $released->{'meta-spec'}{version},
+	$released->{release_status}),
     '3.4.5 3.4.5 1.0.0 stable', 'META.json has the version, where it is ours');
 
 # --- META.json -----------------------------------------------------------------------------------

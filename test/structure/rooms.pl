@@ -82,7 +82,8 @@ is("@sources", '', 'no source of random bits is named outside core/noise and bac
 sub names_source {
     my ($file) = @_;
     open my $in, '<', "src/$file" or die "$file: $!";
-    return grep { m{^(?!\s*//).*\b(?:RandomSource|Keystream|randombytes\w*|arc4random\w*|getrandom|pg_strong_random)\b} || m{noise/(?:keystream|random_source)\.hpp} } <$in>;
+    return grep { m{^(?!\s*//).*\b(?:RandomSource|Keystream|randombytes\w*|arc4random\w*|getrandom|pg_strong_random)\b}
+        || m{noise/(?:keystream|random_source)\.hpp} } <$in>;
 }
 
 # The planner costs no privacy: nothing that it includes, at any distance, reads persons, states or random bits.

@@ -81,7 +81,8 @@ sub is_gapless
 sub all_reported
 {
 	my ($node) = @_;
-	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}) or die 'sessions stay';
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'})
+		or die 'sessions stay';
 	return;
 }
 

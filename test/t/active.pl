@@ -52,7 +52,8 @@ sub rows_read
 	my %read;
 	for my $row (grep { $_->{at} >= $from && $_->{at} < $to && !($side && $_->{removed}) } @$rows)
 	{
-		my $rank = sha256($round->{key} . pack('q>q>q>q>', $row->{at}, $round->{number}{ $row->{place} }, 1, $row->{copy}) . pack('q>', $row->{who}));
+		my $rank = sha256($round->{key} . pack('q>q>q>q>', $row->{at}, $round->{number}{ $row->{place} }, 1, $row->{copy})
+			. pack('q>', $row->{who}));
 		push @{ $read{ $row->{who} } }, [ $row->{at}, substr($rank, 0, 8), $row->{place} ];
 	}
 	@$_ = sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @$_ for values %read;
@@ -96,19 +97,25 @@ for my $number (1 .. $rounds)
 	my $steps = 4 + int(rand(2.5 * $most));
 	my $since = sprintf "timestamp '2020-03-2%d %s'", int(rand(9)), $at eq 'day' ? '00:00' : one_of('00:00', '00:00', '12:00', '00:15');
 	my $unit = $at eq 'day' ? 24 : 6;
-	sql("SELECT dp_budget_create('budget', 1e6, per => '$per days');" . join '', map { "SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');" } 0, 1);
+	sql("SELECT dp_budget_create('budget', 1e6, per => '$per days');" . join '',
+		map { "SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');" } 0, 1);
 	my @places = map { ("$_.a", "$_.b", "$_.c") } 1 .. $pairs;
 	my $groups = join ',', map { "'$_'" } @places;
-	my $failed = failure($node, join(";\n", 'BEGIN', (map { "SELECT dp_counter_create('active_$_', source => 'events_$_', epsilon => 1000, every => '$every', since => $since, active => '$active days', by => 'place', groups => ARRAY[$groups])" } 0, 1),
+	my $failed = failure($node, join(";\n", 'BEGIN',
+		(map { "SELECT dp_counter_create('active_$_', source => 'events_$_', epsilon => 1000, every => '$every', since => $since,
+			active => '$active days', by => 'place', groups => ARRAY[$groups])" } 0, 1),
 		'UPDATE dp_counter_private.source_counters SET key = (SELECT min(key::text)::bytea FROM dp_counter_private.source_counters)',
-		"TRUNCATE oracle.counters; INSERT INTO oracle.counters (name, at, zone, every, since) SELECT c.counter::text, '$at', time_zone, every, since FROM dp_counters AS c", 'COMMIT'));
+		"TRUNCATE oracle.counters; INSERT INTO oracle.counters (name, at, zone, every, since) SELECT c.counter::text, '$at',
+			time_zone, every, since FROM dp_counters AS c", 'COMMIT'));
 	die $failed if $failed;
 	my %round = (per => $per, active => $active);
-	my ($mechanism, $k, $sensitivity) = split /\|/, sql(q{SELECT mechanism, k, sensitivity FROM dp_counters WHERE counter = 'active_0'::regclass});
+	my ($mechanism, $k, $sensitivity) = split /\|/,
+		sql(q{SELECT mechanism, k, sensitivity FROM dp_counters WHERE counter = 'active_0'::regclass});
 	my $block = $mechanism eq 'anchored' ? $k : $sensitivity / 2;
 	$round{key} = pack 'H*', sql(q{SELECT encode(min(key::text)::bytea, 'hex') FROM dp_counter_private.source_counters});
 	$round{number}{ $places[$_] } = $_ + 1 for 0 .. $#places;
-	my @ends = split /\n/, sql("SELECT oracle.face(oracle.boundary(c, n)) FROM oracle.counters AS c, generate_series(0, $steps) AS n WHERE name = 'active_0' ORDER BY n");
+	my @ends = split /\n/, sql("SELECT oracle.face(oracle.boundary(c, n)) FROM oracle.counters AS c,
+		generate_series(0, $steps) AS n WHERE name = 'active_0' ORDER BY n");
 	my $begin = shift @ends;
 	$round{ends} = \@ends;
 	# No days of a window and of active after it, from a midnight on, have more ends within than a block has steps.
@@ -158,7 +165,8 @@ for my $number (1 .. $rounds)
 		my %copies;
 		$_->{copy} = $copies{"$_->{who} $_->{at} $_->{place}"}++ for @rows;
 		# A copy is removed with its original: both are of one window.
-		my $values = join ',', map { sprintf "(%d, timestamp '2000-01-01' + %.0f * interval '1 microsecond', '%s', %s)", @$_{qw(who at place)}, $_->{removed} ? 'false' : 'true' } @rows;
+		my $values = join ',', map { sprintf "(%d, timestamp '2000-01-01' + %.0f * interval '1 microsecond', '%s', %s)",
+			@$_{qw(who at place)}, $_->{removed} ? 'false' : 'true' } @rows;
 		$node->safe_psql('postgres', "TRUNCATE events; INSERT INTO events (who, at, place, other_side) VALUES $values; CALL tick($last);");
 		for my $side (0, 1)
 		{
@@ -212,7 +220,8 @@ for my $number (1 .. $rounds)
 		++$compared;
 	}
 	note("round $number: $at, per $per, active $active, every $every, $steps steps, $mechanism, block $block");
-	sql(join '', (map { "SELECT dp_counter_drop('active_$_'); SELECT dp_source_drop('events_$_');" } 0, 1), "SELECT dp_budget_drop('budget');");
+	sql(join '', (map { "SELECT dp_counter_drop('active_$_'); SELECT dp_source_drop('events_$_');" } 0, 1),
+		"SELECT dp_budget_drop('budget');");
 }
 
 for my $kind (sort keys %found)

@@ -24,7 +24,8 @@ is(sql('SELECT mechanism, k FROM dp_counters'), 'box|4', 'blocks of four months'
 sub tick
 {
 	my ($month, $database) = @_;
-	sql("UPDATE dp_counter_private.source_counters SET grace = date_trunc('day', now() AT TIME ZONE 'UTC') - timestamp '$month-01'", $database);
+	sql("UPDATE dp_counter_private.source_counters SET grace = date_trunc('day',
+		now() AT TIME ZONE 'UTC') - timestamp '$month-01'", $database);
 	return failure($node, "CALL dp_tick('months')", database => $database // 'postgres');
 }
 sub steps { return sql('SELECT coalesce(max(step), 0) FROM months', $_[0]); }

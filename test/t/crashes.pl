@@ -60,7 +60,8 @@ my %seen;
 my $late = 0;
 
 # Rows of the load and steps of the noisy counter, whatever may become of them in a crash.
-sub progress { return split /\|/, $node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM ledger), (SELECT coalesce(max(step), 0) FROM noisy)'); }
+sub progress { return split /\|/, $node->safe_psql('postgres',
+	'SELECT (SELECT count(*) FROM ledger), (SELECT coalesce(max(step), 0) FROM noisy)'); }
 
 # How often the postmaster has begun afresh because a backend crashed.
 sub restarts { return scalar(() = slurp_file($node->logfile) =~ /all server processes terminated; reinitializing/g); }
@@ -134,7 +135,8 @@ for my $cycle (1 .. $cycles)
 		next if defined $now->{$step} && $now->{$step} == $seen{$step};
 		fail("release of step $step was seen and is gone or changed after crash $cycle");
 	}
-	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number WHERE p.steps < c.steps');
+	$late += $node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counters c
+		JOIN dp_counter_private.publications p ON p.number = c.number WHERE p.steps < c.steps');
 
 	# The next tick counts exactly what is committed.
 	$node->safe_psql('postgres', "CALL dp_tick('exact')");
@@ -178,7 +180,8 @@ for my $setting (qw(off local))
 	wait_until('the crash', sub { return !kill 0, $walwriter });
 	wait_until('the restart', sub { return system('pg_isready', '-q', '-d', $node->connstr('postgres')) == 0 });
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM control'), 0, 'an asynchronous commit is lost');
-	is($node->safe_psql('postgres', 'SELECT step, count FROM noisy ORDER BY step DESC LIMIT 1'), $seen, "a release that was seen is not, with synchronous_commit = $setting");
+	is($node->safe_psql('postgres', 'SELECT step, count FROM noisy ORDER BY step DESC LIMIT 1'), $seen,
+		"a release that was seen is not, with synchronous_commit = $setting");
 	like($seen, qr/^@{[$before + 1]}\|/, 'it was a new one');
 }
 done_testing();

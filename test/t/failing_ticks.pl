@@ -1,4 +1,5 @@
-# Ticks that fail in every way: canceled, out of disk space, between their commits, inside a transaction. A step is closed once, and its release is drawn once.
+# Ticks that fail in every way: canceled, out of disk space, between their commits, inside a transaction. A step is
+# closed once, and its release is drawn once.
 use strict;
 use warnings;
 use FindBin;
@@ -9,7 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $orphans = q{SELECT count(*) FROM dp_counter_private.events AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c WHERE c.number = e.number)};
+my $orphans = q{SELECT count(*) FROM dp_counter_private.events AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c
+	WHERE c.number = e.number)};
 my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -30,8 +32,10 @@ is(sql('SELECT count(*) FROM c'), 0, 'nothing was released');
 is(sql('SELECT steps FROM dp_counters'), 0, 'and no step closed');
 sql('CALL p()');
 is(sql('SELECT max(step) FROM c'), 1, 'a procedure that may commit may call it');
-like(failure($node, q{SET default_transaction_read_only = on; CALL dp_tick('c')}), qr/cannot execute dp_tick\(\) in a read-only transaction/, 'PostgreSQL\'s own read-only error');
-like(failure($node, q{BEGIN READ ONLY; SELECT dp_counter_record('c')}), qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'for recorders too');
+like(failure($node, q{SET default_transaction_read_only = on; CALL dp_tick('c')}),
+	qr/cannot execute dp_tick\(\) in a read-only transaction/, 'PostgreSQL\'s own read-only error');
+like(failure($node, q{BEGIN READ ONLY; SELECT dp_counter_record('c')}),
+	qr/cannot execute dp_counter_record\(\) in a read-only transaction/, 'for recorders too');
 
 # --- whatever the session's defaults are
 for my $level ('repeatable read', 'serializable')
@@ -44,12 +48,14 @@ sql('SELECT dp_counter_drop($$c$$)');
 
 # --- a release that cannot be published is kept, not drawn again
 sql(q{SELECT dp_event_counter_create('n', 0.01, 1000)});
-my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps WHERE counter = 'n'::regclass};
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p
+	ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps WHERE counter = 'n'::regclass};
 sql(q{BEGIN; SELECT FROM dp_counter_private.publications FOR UPDATE; PREPARE TRANSACTION 'in the way'});
 my %drawn;
 for (1 .. 5)
 {
-	like(failure($node, q{SET lock_timeout = '20ms'; CALL dp_tick('n')}), qr/lock timeout.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
+	like(failure($node, q{SET lock_timeout = '20ms'; CALL dp_tick('n')}),
+		qr/lock timeout.*publication of step 1, which is closed/s, 'the tick fails and says that the step is closed');
 	$drawn{sql($stored)} = 1;
 }
 is(scalar(keys %drawn), 1, 'it is the same release every time');
@@ -110,7 +116,8 @@ sql(q{CALL dp_tick('t'); }); sql(q{CALL dp_tick('tn')});
 is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 canceled ticks every event is counted once');
 is_gapless($node, $_, "$_: no step is missing") for qw(t tn);
 # The server logs a statement with each cancel or termination that found one running.
-my @hits = substr(slurp_file($node->logfile), $cancels_from) =~ /(?:canceling statement due to user request|terminating connection due to administrator command)\n(?:(?!.*(?:ERROR|FATAL|LOG):).*\n)*?.*STATEMENT: +CALL dp_tick/g;
+my @hits = substr(slurp_file($node->logfile), $cancels_from)
+	=~ /(?:canceling statement due to user request|terminating connection due to administrator command)\n(?:(?!.*(?:ERROR|FATAL|LOG):).*\n)*?.*STATEMENT: +CALL dp_tick/g;
 note(scalar(@hits) . ' of 150 hit a running tick; steps closed: ' . sql('SELECT max(step) FROM t'));
 cmp_ok(scalar(@hits), '>=', 15, 'at least 15 of 150 cancels and terminations hit a running tick');
 
@@ -152,7 +159,8 @@ sql(q{COMMIT PREPARED 'one'});
 sql(q{CALL dp_tick('p')});
 sql(q{ROLLBACK PREPARED 'two'});
 sql(q{CALL dp_tick('p')});
-is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 110', 'a prepared transaction is counted when it is committed, also after a crash');
+is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 110',
+	'a prepared transaction is counted when it is committed, also after a crash');
 sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
 sql(q{SET lock_timeout = '2s'; DROP VIEW p});
 sql(q{COMMIT PREPARED 'three'});
@@ -166,7 +174,8 @@ my $first = $node->background_psql('postgres', on_error_stop => 1);
 $first->query_safe('BEGIN; DROP VIEW d;');
 my $out = $node->basedir . '/second_drop';
 my $second = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dp_counter_drop('d')});
-ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'dp_counter_drop'}), 'one drop waits for another');
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+	AND query ~ 'dp_counter_drop'}), 'one drop waits for another');
 $first->query_safe('COMMIT');
 $first->quit;
 $second->finish;
@@ -177,6 +186,7 @@ sql(q{SELECT dp_event_counter_create('h', 1e9, 2)});
 sql(q{CALL dp_tick('h')}) for 1 .. 2;
 sql(q{SELECT dp_counter_record('h', 5)});
 like(failure($node, q{CALL dp_tick('h')}), qr/reached its horizon of 2 steps.*HINT/s, 'a tick past the horizon is refused with a hint');
-is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'h'::regclass)}), 5, 'and the events are kept');
+is(sql(q{SELECT sum(total) FROM dp_counter_private.events WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n
+	WHERE n.counter = 'h'::regclass)}), 5, 'and the events are kept');
 is(sql(q{SELECT steps, steps_left FROM dp_counters WHERE counter = 'h'::regclass}), '2|0', 'no step is left');
 done_testing();

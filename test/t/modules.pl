@@ -1,4 +1,5 @@
-# What modules that look into the executor find of a tick: that queries ran, not how many rows they read. Each is tried where it is installed
+# What modules that look into the executor find of a tick: that queries ran, not how many rows they read. Each is tried
+# where it is installed
 # (Debian's postgresql-15-pg-qualstats, -pgaudit, -pg-stat-kcache, -plprofiler, -timescaledb).
 use strict;
 use warnings;
@@ -21,12 +22,14 @@ sub server
 	$node->safe_psql('postgres', qq{
 		CREATE ROLE clock LOGIN;
 		CREATE TABLE visits AS SELECT n AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note FROM generate_series(1, $rows) AS n;
-		CREATE FUNCTION is_flu(note text) RETURNS boolean LANGUAGE plpgsql STABLE AS \$\$ BEGIN RETURN (SELECT count(*) > 0 FROM visits WHERE person <= 3 AND visits.note = is_flu.note); END \$\$;
+		CREATE FUNCTION is_flu(note text) RETURNS boolean
+			LANGUAGE plpgsql STABLE AS \$\$ BEGIN RETURN (SELECT count(*) > 0 FROM visits WHERE person <= 3 AND visits.note = is_flu.note); END \$\$;
 		ALTER FUNCTION is_flu SET search_path = public;
 		CREATE VIEW visits_dp AS SELECT person, at, is_flu(note) AS flu FROM visits WHERE note = 'flu';
 		SELECT dp_budget_create('b', 1e12);
 		SELECT dp_source_create('visits_dp', 'b', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('c', epsilon => 1e9, horizon => 1, source => 'visits_dp', event => 'flu', every => '1 day', since => '2024-01-01', per_person => 1);
+		SELECT dp_counter_create('c', epsilon => 1e9, horizon => 1, source => 'visits_dp', event => 'flu', every => '1 day',
+			since => '2024-01-01', per_person => 1);
 		GRANT UPDATE ON c TO clock; ANALYZE visits;});
 	return $node;
 }
@@ -78,7 +81,8 @@ try('pgaudit', "shared_preload_libraries = 'pgaudit'\npgaudit.log = 'all'\npgaud
 
 # It is off in a worker; a function that turns it on for itself stands for a module that is not known.
 {
-	my $node = server('auto_explain', "shared_preload_libraries = 'auto_explain'\nauto_explain.log_min_duration = 1h\nauto_explain.log_nested_statements = on\n");
+	my $node = server('auto_explain',
+		"shared_preload_libraries = 'auto_explain'\nauto_explain.log_min_duration = 1h\nauto_explain.log_nested_statements = on\n");
 	$node->safe_psql('postgres', 'ALTER FUNCTION is_flu SET auto_explain.log_min_duration = 0');
 	my $plans = qr/duration: .* plan:\s+Query Text: \(?SELECT count/;
 	is(scalar(() = tick($node) =~ /$plans/g), 0, 'a module is not told of the queries of functions, of which there are as many as rows');
@@ -120,7 +124,8 @@ SKIP:
 		INSERT INTO measured TABLE visits;
 		CREATE VIEW measured_dp AS SELECT person, at, note = 'flu' AS flu FROM measured;
 		SELECT dp_source_create('measured_dp', 'b', 'person', 'at', 'UTC');
-		SELECT dp_counter_create('m', epsilon => 1e9, horizon => 1, source => 'measured_dp', event => 'flu', every => '1 day', since => '2024-01-01', per_person => 1);
+		SELECT dp_counter_create('m', epsilon => 1e9, horizon => 1, source => 'measured_dp', event => 'flu', every => '1 day',
+			since => '2024-01-01', per_person => 1);
 		CALL dp_tick('m')});
 	is($node->safe_psql('postgres', 'SELECT count FROM m'), $rows, 'a hypertable is read');
 	$node->stop;

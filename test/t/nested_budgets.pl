@@ -26,7 +26,8 @@ $node->safe_psql('postgres', q{
 		$$ SELECT CASE WHEN isfinite($1) THEN ($1::date - date '2000-01-01')::text ELSE replace($1::text, 'infinity', 'inf') END $$;
 });
 
-# --- the model: $tree->{budgets}{name} = {within, epsilon, since, until, order, per}, $tree->{entries}{key} = {budget, epsilon, since, until}
+# --- the model: $tree->{budgets}{name} = {within, epsilon, since, until, order, per}, $tree->{entries}{key} = {budget,
+# epsilon, since, until}
 # with the name of a share for its key, $tree->{counters}{name} = {key, horizon, since, steps}. Epsilons are in tenths, times in days.
 my $per = 3;
 sub children { my ($t, $name) = @_; return grep { ($t->{budgets}{$_}{within} // '') eq $name } keys %{ $t->{budgets} } }
@@ -37,7 +38,8 @@ sub most_lost
 	my ($t, $entries, $renews, $since, $until) = @_;
 	return sum0(map { $_->{epsilon} } @$entries) if !$renews;
 	my @meeting = grep { $_ + $per > $since && $_ < $until } (-1000.5, map { $_ + 0.5 } -10 .. 50);
-	return max(0, map { my $s = $_; sum0(map { $_->{epsilon} } grep { $s + $per > $_->{since} && $s < $_->{until} } @$entries) } @meeting, $until > 9000 ? 9000 : ());
+	return max(0, map { my $s = $_; sum0(map { $_->{epsilon} } grep { $s + $per > $_->{since}
+		&& $s < $_->{until} } @$entries) } @meeting, $until > 9000 ? 9000 : ());
 }
 # Why a charge is refused; undef if it is not.
 sub refusal
@@ -49,7 +51,8 @@ sub refusal
 	my $shown = sprintf '%.1f', $left / 10;
 	return $epsilon > $left ? qr/budget "$name" has an epsilon of \Q$shown\E left, not/ : undef;
 }
-sub charge { my ($t, $key, $name, $epsilon, $since, $until) = @_; $t->{entries}{$key} = { budget => $name, epsilon => $epsilon, since => $since, until => $until } }
+sub charge { my ($t, $key, $name, $epsilon, $since, $until) = @_; $t->{entries}{$key} = { budget => $name, epsilon => $epsilon,
+	since => $since, until => $until } }
 sub drop_budget
 {
 	my ($t, $name) = @_;
@@ -76,21 +79,27 @@ sub text_of
 		my @spent = map { $t->{entries}{$_} } entries($t, $name);
 		my $ever = most_lost($t, \@spent, $budget->{per}, -9999, 9999);
 		my $now = $budget->{per} && $budget->{until} > 9000 ? sum0(map { $_->{epsilon} } grep { $_->{until} > 9000 } @spent) : $ever;
-		push @lines, join '|', 'budget', $name, $budget->{within} // '', $budget->{epsilon}, (map { s/9999/inf/r } @$budget{qw(since until)}), $budget->{per} ? $ever : '', $now, $budget->{epsilon} - $now;
+		push @lines, join '|', 'budget', $name, $budget->{within} // '', $budget->{epsilon},
+			(map { s/9999/inf/r } @$budget{qw(since until)}), $budget->{per} ? $ever : '', $now, $budget->{epsilon} - $now;
 	}
-	push @lines, join '|', 'entry', $_->[1]{budget}, exists $t->{budgets}{ $_->[0] } ? $_->[0] : '', $_->[1]{epsilon}, map { s/9999/inf/r } @{ $_->[1] }{qw(since until)}
+	push @lines, join '|', 'entry', $_->[1]{budget}, exists $t->{budgets}{ $_->[0] } ? $_->[0] : '', $_->[1]{epsilon},
+		map { s/9999/inf/r } @{ $_->[1] }{qw(since until)}
 	  for map { [ $_, $t->{entries}{$_} ] } keys %{ $t->{entries} };
 	return join "\n", sort @lines;
 }
-# The same of the database, and the worst that has gone wrong with windows: each budget against all that was charged to it and to what is within it.
+# The same of the database, and the worst that has gone wrong with windows: each budget against all that was charged to
+# it and to what is within it.
 sub state_query
 {
 	my ($schema) = @_;
 	return qq{
-		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int, coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
+		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int,
+			coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
 		FROM dp_budgets JOIN pg_class AS c ON c.oid = budget WHERE relnamespace = '$schema'::regnamespace;
-		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
-		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace AND e.refunded_at IS NULL;
+		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget
+			WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
+		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget
+			JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace AND e.refunded_at IS NULL;
 		WITH RECURSIVE inside AS (
 			SELECT number AS outermost, number FROM dp_counter_private.budgets UNION ALL
 			SELECT i.outermost, b.number FROM inside AS i JOIN dp_counter_private.budgets AS b ON b.within = i.number
@@ -101,18 +110,21 @@ sub state_query
 			SELECT b.number, b.epsilon, sum(c.epsilon) AS lost
 			FROM dp_counter_private.budgets AS b JOIN dp_counter_private.budgets AS r ON r.number = b.root JOIN pg_class AS v ON v.oid = b.budget,
 			     generate_series(timestamp '1999-12-20 12:00', '2000-02-20 12:00', '1 day') AS s, charges AS c
-			WHERE v.relnamespace = '$schema'::regnamespace AND c.outermost = b.number AND (r.per IS NULL OR s + r.per > c.since AND s < c.until) GROUP BY 1, 2, s
+			WHERE v.relnamespace = '$schema'::regnamespace AND c.outermost = b.number AND (r.per IS NULL OR s + r.per > c.since
+				AND s < c.until) GROUP BY 1, 2, s
 		)
 		SELECT 'exceeded', * FROM windows WHERE lost > epsilon;
 		SELECT 'odd share', s.number FROM dp_counter_private.budgets AS s LEFT JOIN dp_counter_private.budget_entries AS e USING (number)
 		WHERE s.within IS NOT NULL AND (e.budget, e.epsilon, e.since, e.until) IS DISTINCT FROM (s.within, s.epsilon, s.since, s.until);
-		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e WHERE e.budget NOT IN (SELECT number FROM dp_counter_private.budgets UNION ALL SELECT number FROM dp_counter_private.dropped_budgets);
+		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e
+			WHERE e.budget NOT IN (SELECT number FROM dp_counter_private.budgets UNION ALL SELECT number FROM dp_counter_private.dropped_budgets);
 	};
 }
 
 # --- random statements
 sub pick { return $_[ int rand @_ ] }
-sub day { my ($n) = @_; return abs($n) > 9000 ? ($n < 0 ? "'-infinity'" : "'infinity'") : sprintf(q{(date '2000-01-01' + %d)::timestamp}, $n) }
+sub day { my ($n) = @_; return abs($n) > 9000 ? ($n < 0 ? "'-infinity'" : "'infinity'")
+	: sprintf(q{(date '2000-01-01' + %d)::timestamp}, $n) }
 sub tenths { return sprintf '%.1f', $_[0] / 10 }
 sub random_range { my $since = rand() < 0.1 ? -9999 : int rand 30; return ($since, rand() < 0.1 ? 9999 : max($since, 0) + 1 + int rand 12) }
 sub range_within
@@ -120,7 +132,8 @@ sub range_within
 	my ($budget) = @_;
 	return (-9999, 9999) if !$budget->{per};
 	my ($since, $until) = random_range();
-	return rand() < 0.2 ? ($since, $until) : $since >= $budget->{until} ? @$budget{qw(since until)} : (max($since, $budget->{since}), max($budget->{since} + 1, min($until, $budget->{until})));
+	return rand() < 0.2 ? ($since, $until) : $since >= $budget->{until} ? @$budget{qw(since until)}
+		: (max($since, $budget->{since}), max($budget->{since} + 1, min($until, $budget->{until})));
 }
 my $made = 0;
 # Returns the statement, the error that it must raise or undef, and what it does to the model.
@@ -135,14 +148,16 @@ sub random_step
 	my $epsilon = 1 + int rand pick(3, 5, 10);
 	my ($since, $until) = range_within($budget);
 	my $kind = pick(qw(make make make spend spend counter counter counter tick tick end end drop drop drop views views));
-	$kind = 'make' if $in_block && $kind =~ /^(?:spend|tick)$/ || $kind =~ /^(?:tick|end)$/ && !@counters || $kind =~ /^drop|views$/ && !@shares;
+	$kind = 'make' if $in_block && $kind =~ /^(?:spend|tick)$/ || $kind =~ /^(?:tick|end)$/ && !@counters || $kind
+		=~ /^drop|views$/ && !@shares;
 	if ($kind eq 'make')
 	{
 		my $new = 'b' . ++$made;
 		my $implied = $budget->{per} && rand() < 0.2 && $since < $budget->{until};
 		$until = $budget->{until} if $implied;
 		my $range = !$budget->{per} ? '' : ', since => ' . day($since) . ($implied ? '' : ', until => ' . day($until));
-		return (sprintf(q{SELECT dp_budget_create('%s.%s', %s, within => '%1$s.%s'%s)}, $schema, $new, tenths($epsilon), $name, $range), refusal($t, $name, $epsilon, $since, $until), sub {
+		return (sprintf(q{SELECT dp_budget_create('%s.%s', %s, within => '%1$s.%s'%s)}, $schema, $new, tenths($epsilon), $name,
+			$range), refusal($t, $name, $epsilon, $since, $until), sub {
 			my ($t) = @_;
 			charge($t, $new, $name, $epsilon, $since, $until);
 			$t->{budgets}{$new} = { within => $name, epsilon => $epsilon, since => $since, until => $until, order => $made, per => $budget->{per} };
@@ -152,7 +167,8 @@ sub random_step
 	{
 		my $key = 'e' . ++$made;
 		my $range = !$budget->{per} ? '' : ', since => ' . day($since) . ', until => ' . day($until);
-		return (sprintf(q{CALL dp_budget_spend('%s.%s', %s, '%s'%s)}, $schema, $name, tenths($epsilon), $key, $range), refusal($t, $name, $epsilon, $since, $until), sub { charge($_[0], $key, $name, $epsilon, $since, $until) });
+		return (sprintf(q{CALL dp_budget_spend('%s.%s', %s, '%s'%s)}, $schema, $name, tenths($epsilon), $key, $range),
+			refusal($t, $name, $epsilon, $since, $until), sub { charge($_[0], $key, $name, $epsilon, $since, $until) });
 	}
 	if ($kind eq 'counter')
 	{
@@ -164,8 +180,10 @@ sub random_step
 		my $of_source = $name;
 		$of_source = $t->{budgets}{$of_source}{within} while defined $t->{budgets}{$of_source}{within} && rand() < 0.5;
 		my $named = $of_source ne $name || rand() < 0.5 ? ", budget => '$schema.$name'" : '';
-		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d, per_person => 1%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
-		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows; SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
+		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day',
+			since => %s, horizon => %d, per_person => 1%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
+		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows;
+		SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
 		return ($sql, $refusal, sub {
 			my ($t) = @_;
 			charge($t, $new, $name, $epsilon, @range);
@@ -177,17 +195,21 @@ sub random_step
 		my $counter = pick(@counters);
 		my $last = int rand(1 + $t->{counters}{$counter}{horizon});
 		return ("CALL dp_tick('$schema.$counter')", undef, sub { my $c = $_[0]{counters}{$counter}; $c->{steps} = max($c->{steps}, $last) },
-			sprintf(q{UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - %d * every WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '%s.%s'::regclass);}, $last, $schema, $counter), '');
+			sprintf(q{UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - %d * every
+				WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '%s.%s'::regclass);},
+					$last, $schema, $counter), '');
 	}
 	if ($kind eq 'end')
 	{
 		my $counter = pick(@counters);
-		return ("SELECT dp_counter_drop('$schema.$counter')", undef, sub { drop_counter($_[0], $counter) }, '', "SELECT dp_source_drop('$schema.${counter}_dp'); DROP VIEW $schema.${counter}_dp;");
+		return ("SELECT dp_counter_drop('$schema.$counter')", undef, sub { drop_counter($_[0], $counter) }, '',
+			"SELECT dp_source_drop('$schema.${counter}_dp'); DROP VIEW $schema.${counter}_dp;");
 	}
 	if ($kind eq 'drop')
 	{
 		my $share = pick(@shares);
-		my $reason = (grep { $_->{of_source} eq $share } values %{ $t->{counters} }) ? qr/because a source depends on it/ : children($t, $share) ? qr/because a budget is within it/
+		my $reason = (grep { $_->{of_source} eq $share } values %{ $t->{counters} }) ? qr/because a source depends on it/
+			: children($t, $share) ? qr/because a budget is within it/
 		  : (grep { $t->{entries}{ $_->{key} }{budget} eq $share } values %{ $t->{counters} }) ? qr/because a counter is charged to it/ : undef;
 		return ("SELECT dp_budget_drop('$schema.$share')", $reason, sub { drop_budget($_[0], $share) });
 	}
@@ -220,14 +242,16 @@ sub random_tree
 	{
 		my ($name, $renews) = @$_;
 		my $epsilon = 5 + int rand 20;
-		$script .= sprintf "SELECT dp_budget_create('%s.%s', %s%s) \\g /dev/null\n", $schema, $name, tenths($epsilon), $renews ? ", per => '$per days'" : '';
+		$script .= sprintf "SELECT dp_budget_create('%s.%s', %s%s) \\g /dev/null\n", $schema, $name, tenths($epsilon),
+			$renews ? ", per => '$per days'" : '';
 		$t->{budgets}{$name} = { epsilon => $epsilon, since => -9999, until => 9999, order => 0, per => $renews };
 	}
 	my (@expected, $saved);
 	my $step = sub {
 		my ($sql, $error, $effect, $before, $after) = @_;
 		$effect->($t) if !$error;
-		$script .= join "\n", map({ "$_ \\g /dev/null" } split /(?<=;)\s*/, $before // ''), "\\echo \@step $sql", "$sql \\g /dev/null", '\\if :ERROR', '\\echo :LAST_ERROR_MESSAGE', '\\else', '\\echo', '\\endif',
+		$script .= join "\n", map({ "$_ \\g /dev/null" } split /(?<=;)\s*/, $before // ''), "\\echo \@step $sql",
+			"$sql \\g /dev/null", '\\if :ERROR', '\\echo :LAST_ERROR_MESSAGE', '\\else', '\\echo', '\\endif',
 		  map({ "$_ \\g /dev/null" } split /(?<=;)\s*/, $after // ''), state_query($schema), '';
 		push @expected, { sql => $sql, error => $error, state => text_of($t) };
 	};
@@ -257,7 +281,8 @@ sub run_tree
 		my $state = join "\n", sort @state;
 		$statements++;
 		$errors++ if $expected->{error};
-		push @wrong, "step $i, $expected->{sql}: '$message' instead of " . ($expected->{error} // "''") if $expected->{error} ? $message !~ $expected->{error} : $message ne '';
+		push @wrong, "step $i, $expected->{sql}: '$message' instead of " . ($expected->{error} // "''") if $expected->{error}
+			? $message !~ $expected->{error} : $message ne '';
 		push @wrong, "step $i, $expected->{sql}: the state is\n$state\ninstead of\n$expected->{state}" if $state ne $expected->{state};
 		last if @wrong;
 	}
@@ -270,8 +295,10 @@ sub state_of { my ($database, $schema) = @_; return join "\n", sort split /\n/, 
 sub drop_all
 {
 	my ($database, $schema, $t) = @_;
-	return join "\n", 'SET client_min_messages = error;', map({ "SELECT dp_counter_drop('$schema.$_'), dp_source_drop('$schema.${_}_dp');" } keys %{ $t->{counters} }),
-	  map({ "SELECT dp_budget_drop('$schema.$_');" } sort { $t->{budgets}{$b}{order} <=> $t->{budgets}{$a}{order} } keys %{ $t->{budgets} }), "DROP SCHEMA $schema CASCADE;";
+	return join "\n", 'SET client_min_messages = error;',
+		map({ "SELECT dp_counter_drop('$schema.$_'), dp_source_drop('$schema.${_}_dp');" } keys %{ $t->{counters} }),
+	  map({ "SELECT dp_budget_drop('$schema.$_');" } sort { $t->{budgets}{$b}{order} <=> $t->{budgets}{$a}{order} } keys %{
+	  	$t->{budgets} }), "DROP SCHEMA $schema CASCADE;";
 }
 
 my (%kept, $failed);
@@ -317,7 +344,8 @@ for my $schema (sort keys %kept)
 }
 
 # --- three at once, and a crash: no window loses too much, sums fit, nobody deadlocks. (DROP VIEW locks its views in the order written.)
-$node->safe_psql('postgres', q{CREATE SCHEMA crowd; CREATE SEQUENCE crowd.statements; SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
+$node->safe_psql('postgres', q{CREATE SCHEMA crowd; CREATE SEQUENCE crowd.statements;
+SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
 sub crowd_script
 {
 	my @names = map { "crowd.$_" } qw(life renewing), map { "b$_" } 1 .. 6;
@@ -328,7 +356,9 @@ sub crowd_script
 		my ($since, $until) = random_range();
 		my $range = rand() < 0.5 ? '' : ', since => ' . day($since) . ', until => ' . day($until);
 		my $epsilon = tenths(1 + int rand 4);
-		$script .= pick("SELECT dp_budget_create('$other', $epsilon, within => '$name'$range)", "CALL dp_budget_spend('$name', 0.1, 'crowd'$range)", "SELECT dp_budget_drop('$other')", "DROP VIEW " . join(', ', sort { $a cmp $b } $other, pick(@names[ 2 .. 7 ]))) . " \\g /dev/null\nSELECT nextval('crowd.statements');\n";
+		$script .= pick("SELECT dp_budget_create('$other', $epsilon, within => '$name'$range)",
+			"CALL dp_budget_spend('$name', 0.1, 'crowd'$range)", "SELECT dp_budget_drop('$other')", "DROP VIEW "
+				. join(', ', sort { $a cmp $b } $other, pick(@names[ 2 .. 7 ]))) . " \\g /dev/null\nSELECT nextval('crowd.statements');\n";
 	}
 	return $script;
 }

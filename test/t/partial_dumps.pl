@@ -14,16 +14,19 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 
 sql(q{
 	CREATE SCHEMA scratch;
-	CREATE TABLE visits AS SELECT person, timestamp '2024-01-01 12:00' AS at, 'a' AS ward FROM generate_series(1, 1000) AS person, generate_series(1, 3);
+	CREATE TABLE visits AS SELECT person, timestamp '2024-01-01 12:00' AS at, 'a' AS ward FROM generate_series(1, 1000) AS person,
+		generate_series(1, 3);
 	CREATE VIEW visits_dp AS SELECT person, at, ward FROM visits;
 	CREATE VIEW scratch.other_dp AS SELECT person, at FROM visits;
 	SELECT dp_budget_create('years', 1e10, per => '365 days'), dp_budget_create('scratch.spent', 1e10);
 	SELECT dp_source_create('visits_dp', 'years', 'person', 'at', 'UTC'), dp_source_create('scratch.other_dp', 'years', 'person', 'at', 'UTC');
-	SELECT dp_counter_create('stays', 'visits_dp', 1e8, '1 day', '2024-01-01', per_person => 3, cumulative => true, "by" => 'ward', groups => '{a,b}');
+	SELECT dp_counter_create('stays', 'visits_dp', 1e8, '1 day', '2024-01-01', per_person => 3, cumulative => true, "by" => 'ward',
+		groups => '{a,b}');
 	SELECT dp_counter_create('persons', 'visits_dp', 1e9, '1 day', '2024-01-01', persons => true);
 	SELECT dp_counter_create('other', 'scratch.other_dp', 1e8, '1 day', '2024-01-01', per_person => 3);
 	SELECT dp_counter_create('scratch.mine', 'visits_dp', 1e8, '1 day', '2024-01-01', per_person => 3);
-	CREATE PROCEDURE over(days integer) LANGUAGE sql AS $$ UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - days * every $$;
+	CREATE PROCEDURE over(days integer) LANGUAGE sql AS $$ UPDATE dp_counter_private.source_counters
+		SET "grace" = now()::timestamp - since - days * every $$;
 	CALL over(1);
 });
 sql('CALL dp_tick()');
@@ -33,14 +36,16 @@ sql(q{CALL dp_budget_spend('scratch.spent', 1, 'a table')});
 sub restore
 {
 	my ($change, @options) = @_;
-	my $dump = slurp_file(do { my $f = $node->basedir . '/dump.sql'; system_or_bail('pg_dump', @options, '-d', $node->connstr('postgres'), '-f', $f); $f });
+	my $dump = slurp_file(do { my $f = $node->basedir . '/dump.sql';
+		system_or_bail('pg_dump', @options, '-d', $node->connstr('postgres'), '-f', $f); $f });
 	$change->() for $dump;
 	append_to_file(my $file = $node->basedir . '/changed.sql', $dump);
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS t2');
 	$node->safe_psql('postgres', 'CREATE DATABASE t2');
 	$node->psql('t2', "\\i $file", on_error_stop => 0, stderr => \my $errors);
 	unlink $file;
-	$node->safe_psql('t2', q{INSERT INTO visits SELECT person, timestamp '2024-01-02 12:00', 'a' FROM generate_series(1, 1000) AS person, generate_series(1, 10); CALL over(2)});
+	$node->safe_psql('t2', q{INSERT INTO visits SELECT person, timestamp '2024-01-02 12:00', 'a'
+		FROM generate_series(1, 1000) AS person, generate_series(1, 10); CALL over(2)});
 	return $errors;
 }
 # How resuming and ticking a counter ends, and how many events it has counted by then.
@@ -49,7 +54,8 @@ sub goes_on
 	my ($counter) = @_;
 	my $error = failure($node, "SELECT dp_counter_resume('$counter'); CALL dp_tick('$counter')", database => 't2');
 	my ($said) = $error =~ /ERROR:  (.*)/;
-	return ($said // 'goes on') . ', ' . $node->safe_psql('t2', $counter eq 'stays' ? 'SELECT max(count) FROM stays' : "SELECT sum(count) FROM $counter");
+	return ($said // 'goes on') . ', ' . $node->safe_psql('t2', $counter eq 'stays' ? 'SELECT max(count) FROM stays'
+		: "SELECT sum(count) FROM $counter");
 }
 my $keep = sub { };
 
@@ -62,10 +68,13 @@ is(goes_on('persons'), 'goes on, 2000', 'persons of a day count each day');
 is(restore($keep, '-N', 'scratch'), '', 'a dump without a schema');
 is(goes_on('stays'), $whole, 'the counters of another one go on');
 is(goes_on('other'), 'the source of counter "other" was dropped, 3000', 'one whose source was there keeps its releases');
-is($node->safe_psql('t2', 'SELECT budget, spent FROM dp_budgets ORDER BY 1'), "years|1300000000\n|1", 'what was spent stays booked, also of a budget without its view');
+is($node->safe_psql('t2', 'SELECT budget, spent FROM dp_budgets ORDER BY 1'), "years|1300000000\n|1",
+	'what was spent stays booked, also of a budget without its view');
 is($node->safe_psql('t2', 'SELECT count(*) FROM dp_counters'), 3, 'a counter without its view is not listed');
-like(failure($node, q{SELECT dp_budget_create('more', 1, per => '365 days'); SELECT dp_source_drop('visits_dp')}, database => 't2'), qr/counters depend on it/, 'sources and budgets are as they were');
-is(failure($node, q{SELECT dp_counter_drop(counter) FROM dp_counters; SELECT dp_source_drop('visits_dp')}, database => 't2'), '', 'and nothing lost blocks a drop');
+like(failure($node, q{SELECT dp_budget_create('more', 1, per => '365 days'); SELECT dp_source_drop('visits_dp')},
+	database => 't2'), qr/counters depend on it/, 'sources and budgets are as they were');
+is(failure($node, q{SELECT dp_counter_drop(counter) FROM dp_counters; SELECT dp_source_drop('visits_dp')}, database => 't2'), '',
+	'and nothing lost blocks a drop');
 
 # --- a table that is left out, or whose COPY fails
 my %missing = (
@@ -83,12 +92,14 @@ for my $table (sort keys %missing)
 	restore($keep, "--exclude-table-data=dp_counter_private.$table");
 	like(goes_on('stays'), qr/^\Q$missing{$table}\E/, "without $table");
 }
-like(restore(sub { s/^(COPY dp_counter_private\.tallies .*\n).*/$1broken/m }), qr/invalid input syntax|missing data/, 'a COPY of tallies that fails');
+like(restore(sub { s/^(COPY dp_counter_private\.tallies .*\n).*/$1broken/m }), qr/invalid input syntax|missing data/,
+	'a COPY of tallies that fails');
 is(goes_on('stays'), $missing{tallies}, 'is the same as none');
 
 # --- another key of the windows is never made under a budget that has one
 restore($keep, '--exclude-table-data=dp_counter_private.window_key');
-like(failure($node, q{SELECT dp_budget_create('more', 1, per => '7 days')}, database => 't2'), qr/the key of the windows is missing/, 'no other key');
+like(failure($node, q{SELECT dp_budget_create('more', 1, per => '7 days')}, database => 't2'),
+	qr/the key of the windows is missing/, 'no other key');
 is(failure($node, q{SELECT dp_budget_create('more', 1)}, database => 't2'), '', 'a budget for life needs none');
 
 # --- a counter that continues another one, and has read nothing yet
@@ -98,7 +109,8 @@ sql(q{
 	WHERE dp_own_window('years', person, timestamp '2024-01-01 12:00') < dp_own_window('years', person, timestamp '2024-01-02 12:00')});
 is(restore($keep), '', 'a dump before its first tick');
 is(goes_on('after'), 'goes on, ' . sql('SELECT count FROM expected'), 'it takes over what each person has used up');
-is($node->safe_psql('t2', q{SELECT array_agg((epsilon::bigint, begins_from::date, begins_before::date) ORDER BY begins_from) FROM years WHERE purpose = 'after'}),
+is($node->safe_psql('t2', q{SELECT array_agg((epsilon::bigint, begins_from::date, begins_before::date) ORDER BY begins_from)
+	FROM years WHERE purpose = 'after'}),
 	'{"(200000000,2024-01-02,)","(100000000,,2024-01-02)"}', 'both entries are there');
 restore($keep, '--exclude-table-data=dp_counter_private.tallies');
 is(goes_on('after'), 'what the persons of the counter have used up is missing, ', 'without tallies it releases nothing');

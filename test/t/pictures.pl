@@ -1,5 +1,6 @@
 # Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's view;
-# hostile names; errors. The page of tools/report, for what a role may read. And the SQL of the dashboard's panels, as a role that may read the counters and nothing else.
+# hostile names; errors. The page of tools/report, for what a role may read. And the SQL of the dashboard's panels, as a
+# role that may read the counters and nothing else.
 use strict;
 use warnings;
 use FindBin;
@@ -49,7 +50,8 @@ sql(q{
 	CREATE TABLE visits (person integer, at timestamptz, local timestamp, day date, region text, flu boolean, cents integer);
 	INSERT INTO visits
 	SELECT id, at, at, at, (ARRAY['south', 'north'])[1 + n % 2], n % 4 > 1, n
-	FROM (SELECT id, id / 42 AS n, date_trunc('day', now()) - interval '40 days' + id % 42 * interval '1 day' + id / 42 % 2 * interval '12 hours' AS at
+	FROM (SELECT id, id / 42 AS n, date_trunc('day',
+		now()) - interval '40 days' + id % 42 * interval '1 day' + id / 42 % 2 * interval '12 hours' AS at
 	      FROM generate_series(1, 4200) AS id) AS s;
 	SELECT dp_budget_create('life', 100), dp_budget_create('years', 100, per => '365 days');
 	CREATE VIEW by_at AS SELECT person, at, region, flu, cents FROM visits;
@@ -69,9 +71,11 @@ create('cents', 'by_at', q{every => '12 hours', per_person => 1, sum => 'cents',
 create('persons', 'by_at', q{every => '7 days', persons => true});
 create('so_far', 'by_local', q{every => '1 day', horizon => 100, per_person => 1});
 create('flu_share', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, share => 'flu'});
-create('mean_cents', 'by_day', q{every => '3 days', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'flu', groups => '{true,false}'});
+create('mean_cents', 'by_day',
+	q{every => '3 days', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'flu', groups => '{true,false}'});
 create('amounts', 'by_local', q{every => '1 day', per_person => 1, histogram => 'cents', bins => '{0,20,40,60,80}'});
-create('hidden', 'by_local', q{every => '1 day', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'region', groups => '{nowhere}'});
+create('hidden', 'by_local',
+	q{every => '1 day', per_person => 1, cumulative => false, avg => 'cents', upper => 100, by => 'region', groups => '{nowhere}'});
 create('empty', 'by_day', q{every => '100 days', per_person => 1, cumulative => false});
 sql('CALL dp_tick(' . literal($_) . ')') for qw(by_at by_local by_day);
 sql(q{SELECT dp_event_counter_create('er', epsilon => 1.0, horizon => 10)});
@@ -89,15 +93,18 @@ for my $counter (grep { $_ ne 'empty' } @counters)
 	like($out, qr/^ +\Q$counter\E, all groups +$released rows$/m, "$counter: all that was released is in the panel");
 	my ($rows) = $out =~ /^ +\Q$counter\E, all groups.*?\n(.*?)^   \S/ms;
 	my $listed = sub { join "\n", sort map { $_ =~ /\d/ ? sprintf '%.10g', $_ : 'null' } @_ };
-	is($listed->($rows =~ /"released":([^,}]+)/g), $listed->(split /\n/, sql('SELECT ' . ($number{$counter} // 'count') . " FROM $counter"), -1), 'every number');
+	is($listed->($rows =~ /"released":([^,}]+)/g),
+		$listed->(split /\n/, sql('SELECT ' . ($number{$counter} // 'count') . " FROM $counter"), -1), 'every number');
 	my ($last) = $out =~ /^ +\Q$counter\E, all groups.*?, last 4 periods +(\d+) rows$/ms;
 	is($last, $released / $groups - 3, "$counter: changes, once four periods are over");
 }
 ($is_well, $out) = run_program("$tree/demo/panels", '-v', 'visits_by_region');
 my @panel = $out =~ /^ +north +\d+ rows\n((?: +\{.*\}\n)+)/m ? $1 =~ /"high":(\d+),"low":(\d+),"released":(-?\d+),"time":"([^"]+)"/g : ();
 is(join('|', @panel), join('|', split /\n|\|/,
-	sql(q{SELECT high, low, count, to_json(period)#>>'{}' FROM visits_by_region WHERE region = 'north' ORDER BY period})), 'a panel, row by row');
-for my $defect ([ 'ORDER BY \"time\"', 'ORDER BY \"tine\"' ], [ '$__timeFilter', '$__timeFiltre' ], [ ':sqlstring', ':sqlsting' ], [ '$__timeFilter(\"time\")', 'false' ])
+	sql(q{SELECT high, low, count, to_json(period)#>>'{}' FROM visits_by_region WHERE region = 'north' ORDER BY period})),
+		'a panel, row by row');
+for my $defect ([ 'ORDER BY \"time\"', 'ORDER BY \"tine\"' ], [ '$__timeFilter', '$__timeFiltre' ], [ ':sqlstring', ':sqlsting' ],
+	[ '$__timeFilter(\"time\")', 'false' ])
 {
 	my ($from, $to) = @$defect;
 	mkdir "$folder/broken";
@@ -163,31 +170,44 @@ my ($since, $until) = split /\|/, sql('SELECT current_date - 20, current_date - 
 my $tokyo = q{v.period AT TIME ZONE 'Asia/Tokyo'};
 for my $case (
 	# a counter, options, its releases as (time, line, number, low, high), the labels of both axes
-	[ 'visits_by_region', '', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v", 'events (flu), each day', 'beginning of the day' ],
-	[ 'cents', '', "SELECT $tokyo, 1, sum, low, high FROM cents AS v", 'sum of cents, each period of 12:00:00', 'beginning of the period of 12:00:00, Asia/Tokyo' ],
+	[ 'visits_by_region', '', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v", 'events (flu), each day',
+		'beginning of the day' ],
+	[ 'cents', '', "SELECT $tokyo, 1, sum, low, high FROM cents AS v", 'sum of cents, each period of 12:00:00',
+		'beginning of the period of 12:00:00, Asia/Tokyo' ],
 	[ 'persons', '', "SELECT $tokyo, 1, count, low, high FROM persons AS v", 'persons, each week', 'beginning of the week' ],
-	[ 'persons', '-l 2', qq{SELECT $tokyo + interval '7 days', 1, d.count, d.low, d.high FROM persons AS v JOIN dp_counter_changes('persons', 2) AS d USING (step)},
+	[ 'persons', '-l 2', qq{SELECT $tokyo + interval '7 days', 1, d.count, d.low, d.high FROM persons AS v
+		JOIN dp_counter_changes('persons', 2) AS d USING (step)},
 	  'persons of each period, added up, last 2 periods', 'end of the week' ],
 	[ 'so_far', '', q{SELECT period + interval '1 day', 1, count, low, high FROM so_far}, 'events so far', 'end of the day' ],
 	[ 'flu_share', '', 'SELECT period, 1, share, low, high FROM flu_share', 'share of flu, each day', 'beginning of the day' ],
-	[ 'mean_cents', '', 'SELECT period, flu, avg, low, high FROM mean_cents', 'average of cents, each period of 3 days', 'beginning of the period of 3 days' ],
-	[ 'amounts', '', q{SELECT period, 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}')}, 'median of cents, each day', 'beginning of the day' ],
+	[ 'mean_cents', '', 'SELECT period, flu, avg, low, high FROM mean_cents', 'average of cents, each period of 3 days',
+		'beginning of the period of 3 days' ],
+	[ 'amounts', '', q{SELECT period, 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}')},
+		'median of cents, each day', 'beginning of the day' ],
 	[ 'amounts', '-l 7', q{SELECT period + interval '1 day', 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}', 7)},
 	  'median of cents, last 7 periods', 'end of the day' ],
 	[ 'hidden', '', 'SELECT period, region, avg, low, high FROM hidden', 'average of cents, each day', 'beginning of the day' ],
 	[ 'er', '', q{SELECT released_at AT TIME ZONE 'UTC', 1, count, low, high FROM er}, 'events so far', 'released at, UTC' ],
-	[ 'visits_by_region', '-l 3', qq{SELECT $tokyo + interval '1 day', region, d.count, d.low, d.high FROM visits_by_region AS v JOIN dp_counter_changes('visits_by_region', 3) AS d USING (step) WHERE region = group_value},
+	[ 'visits_by_region', '-l 3', qq{SELECT $tokyo + interval '1 day', region, d.count, d.low, d.high FROM visits_by_region AS v
+		JOIN dp_counter_changes('visits_by_region', 3) AS d USING (step) WHERE region = group_value},
 	  'events (flu), last 3 periods', 'end of the day' ],
-	[ 'cents', '-l 2', qq{SELECT $tokyo + interval '12 hours', 1, d.sum, d.low, d.high FROM cents AS v JOIN dp_counter_changes('cents', 2) AS d USING (step)},
+	[ 'cents', '-l 2', qq{SELECT $tokyo + interval '12 hours', 1, d.sum, d.low, d.high FROM cents AS v
+		JOIN dp_counter_changes('cents', 2) AS d USING (step)},
 	  'sum of cents, last 2 periods', 'end of the period of 12:00:00, Asia/Tokyo' ],
-	[ 'mean_cents', '-l 2', q{SELECT v.period + interval '3 days', flu, d.avg, d.low, d.high FROM mean_cents AS v JOIN dp_counter_changes('mean_cents', 2) AS d USING (step) WHERE flu::text = group_value},
+	[ 'mean_cents', '-l 2', q{SELECT v.period + interval '3 days', flu, d.avg, d.low, d.high FROM mean_cents AS v
+		JOIN dp_counter_changes('mean_cents', 2) AS d USING (step) WHERE flu::text = group_value},
 	  'average of cents, last 2 periods', 'end of the period of 3 days' ],
-	[ 'er', '-l 2', q{SELECT released_at AT TIME ZONE 'UTC', 1, d.count, d.low, d.high FROM er JOIN dp_counter_changes('er', 2) AS d USING (step)}, 'events, last 2 steps', 'released at, UTC' ],
-	[ 'visits_by_region', '-g south', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v WHERE region = 'south'", 'events (flu), each day', 'beginning of the day' ],
+	[ 'er', '-l 2', q{SELECT released_at AT TIME ZONE 'UTC', 1, d.count, d.low, d.high FROM er
+		JOIN dp_counter_changes('er', 2) AS d USING (step)}, 'events, last 2 steps', 'released at, UTC' ],
+	[ 'visits_by_region', '-g south', "SELECT $tokyo, region, count, low, high FROM visits_by_region AS v WHERE region = 'south'",
+		'events (flu), each day', 'beginning of the day' ],
 	[ 'so_far', "-s $since -u $until",
-	  qq{SELECT * FROM (SELECT period + interval '1 day' AS ends, 1, count, low, high FROM so_far) AS v WHERE ends >= '$since' AND ends <= '$until'}, 'events so far', 'end of the day' ],
-	[ 'persons', "-u $until", "SELECT * FROM (SELECT $tokyo AS begins, 1, count, low, high FROM persons AS v) AS v WHERE begins < '$until'", 'persons, each week', 'beginning of the week' ],
-	[ 'visits_by_region', "-u $since", "SELECT * FROM (SELECT $tokyo AS begins, region, count, low, high FROM visits_by_region AS v) AS v WHERE begins < '$since'", 'events (flu), each day', 'beginning of the day' ],
+	  qq{SELECT * FROM (SELECT period + interval '1 day' AS ends, 1, count, low, high FROM so_far) AS v WHERE ends >= '$since'
+	  	AND ends <= '$until'}, 'events so far', 'end of the day' ],
+	[ 'persons', "-u $until", "SELECT * FROM (SELECT $tokyo AS begins, 1, count, low, high FROM persons AS v) AS v
+		WHERE begins < '$until'", 'persons, each week', 'beginning of the week' ],
+	[ 'visits_by_region', "-u $since", "SELECT * FROM (SELECT $tokyo AS begins, region, count, low, high
+		FROM visits_by_region AS v) AS v WHERE begins < '$since'", 'events (flu), each day', 'beginning of the day' ],
   )
 {
 	my ($counter, $options, $releases, $ylabel, $xlabel) = @$case;
@@ -195,7 +215,8 @@ for my $case (
 	my ($word, @lines) = handed_over(@options, $counter);
 	is(join("\n\n", map { s/\n$//r } @lines), sql(qq{
 		SELECT string_agg(rows, E'\\n\\n' ORDER BY line) FROM (
-			SELECT line, string_agg(concat_ws(' ', to_char(time, 'YYYY-MM-DD"T"HH24:MI:SS.US'), coalesce(number::text, 'NaN'), low, high), E'\\n' ORDER BY time) AS rows
+			SELECT line, string_agg(concat_ws(' ', to_char(time, 'YYYY-MM-DD"T"HH24:MI:SS.US'), coalesce(number::text, 'NaN'), low,
+				high), E'\\n' ORDER BY time) AS rows
 			FROM ($releases) AS r (time, line, number, low, high) GROUP BY line) AS lines}), "$counter $options: the releases");
 	is(join('|', @$word{qw(title ylabel xlabel)}), "$counter|$ylabel|$xlabel", 'title and labels');
 	is_drawn(@options, $counter) if $counter ne 'hidden'; # all is noise
@@ -203,7 +224,8 @@ for my $case (
 
 # The terminal, and the other files.
 my @letters = ($is_well, $out, $err) = run_program($plot, 'visits_by_region');
-ok($out =~ /A  north/ && $out =~ /B  south/ && $out =~ /\.  95 % interval/ && $out =~ /visits_by_region: events \(flu\), each day/, 'in the terminal');
+ok($out =~ /A  north/ && $out =~ /B  south/ && $out =~ /\.  95 % interval/ && $out =~ /visits_by_region: events \(flu\), each day/,
+	'in the terminal');
 cmp_ok(() = $out =~ /B/g, '>', 20, 'with its numbers');
 is(length((split /\n/, $out)[20]), 100, 'in its width');
 for my $case ([ 'png', "\x89PNG" ], [ 'pdf', '%PDF' ])
@@ -225,7 +247,8 @@ sql(q{SELECT dp_event_counter_create('one', epsilon => 1.0)}), sql(q{CALL dp_tic
 is_deeply([ run_program($plot, '-o', 'picture.svg', 'one') ], [ 1, '', '' ], 'one release is drawn');
 sql("ALTER VIEW mean_cents RENAME COLUMN $_") for 'avg TO "low of"', 'low TO above2', 'flu TO "the "" group"', 'period TO step2';
 is_drawn('mean_cents');
-create('many', 'by_local', q{every => '10 days', per_person => 1, by => 'cents', cumulative => false, groups => '{} '} =~ s/\{\}/'{' . join(',', 0 .. 9) . '}'/er);
+create('many', 'by_local', q{every => '10 days', per_person => 1, by => 'cents', cumulative => false, groups => '{} '}
+	=~ s/\{\}/'{' . join(',', 0 .. 9) . '}'/er);
 sql(q{CALL dp_tick('many')}), sql('GRANT SELECT ON many TO reader');
 ($is_well, $out, $err) = run_program($plot, 'many');
 is($err, "plot: 6 of 10 groups are drawn; choose others with -g\n", 'six of ten groups');
@@ -234,23 +257,28 @@ is_drawn(map({ ('-g', $_) } 0 .. 9), 'many');
 # --- names that would break out -------------------------------------------------------------------------
 my @hostile = (
 	q{'; system("touch pwned"); '}, q{"; system("touch pwned"); "}, '`touch pwned`', '$(touch pwned)', "\n" . q{system('touch pwned')} . "\n",
-	"end\nsystem('touch pwned')", "'\nsystem('touch pwned')#", '\\', q{\\'; system('touch pwned')}, q{''}, '@band @word', '%s %d {/Bold x} a_b^c', '<script>a&amp;b</script>',
-	"a\tb\e[31mc\x{9b}31m", 'São Paulo, 東京', '${counter:raw} $__timeFrom() :oid', '{"a",NULL}', ' ', 'a very long name, which goes on and on and on and on',
+	"end\nsystem('touch pwned')", "'\nsystem('touch pwned')#", '\\', q{\\'; system('touch pwned')}, q{''}, '@band @word',
+		'%s %d {/Bold x} a_b^c', '<script>a&amp;b</script>',
+	"a\tb\e[31mc\x{9b}31m", 'São Paulo, 東京', '${counter:raw} $__timeFrom() :oid', '{"a",NULL}', ' ',
+		'a very long name, which goes on and on and on and on',
 );
 sub shown { return substr($_[0] =~ s/[\x01-\x1f\x7f-\x9f]/?/gr, 0, 40); }
 my $name   = q{it's "one" `touch pwned` $(ls)\\} . "\nsystem('touch pwned')";
 my $column = q{by "'; system('touch pwned')} . "\n`touch pwned`";
 sub identifier { return '"' . $_[0] =~ s/"/""/gr . '"'; }
-sql('CREATE VIEW hostile_dp AS SELECT person, day, region AS ' . identifier($column) . ', flu AS ' . identifier($hostile[0]) . ', cents AS ' . identifier($hostile[1]) . ' FROM visits');
+sql('CREATE VIEW hostile_dp AS SELECT person, day, region AS ' . identifier($column) . ', flu AS ' . identifier($hostile[0])
+	. ', cents AS ' . identifier($hostile[1]) . ' FROM visits');
 sql(q{SELECT dp_source_create('hostile_dp', budget => 'life', person => 'person', at => 'day')});
-create(identifier($name), 'hostile_dp', "every => '1 day', per_person => 1, cumulative => false, event => " . literal($hostile[0]) . ', sum => ' . literal($hostile[1])
+create(identifier($name), 'hostile_dp', "every => '1 day', per_person => 1, cumulative => false, event => " . literal($hostile[0])
+	. ', sum => ' . literal($hostile[1])
 	. ', lower => -100, upper => 100, by => ' . literal($column) . ', groups => ARRAY[' . join(', ', map { literal($_) } @hostile) . ']');
 sql('CALL dp_tick(' . literal(identifier($name)) . ')'), sql('GRANT SELECT ON ' . identifier($name) . ' TO reader');
 my @chosen = map { ('-g', $_) } @hostile;
 my ($word, @lines) = handed_over(@chosen, identifier($name));
 is(@lines, @hostile, 'all hostile groups are chosen');
 is(join("\n", sort map { $word->{"name[$_]"} } 1 .. @hostile), join("\n", sort map { shown($_) } @hostile), 'their names are strings');
-is(join("\n", @$word{qw(title legend ylabel)}), join("\n", map { s/[\x01-\x1f]/?/gr } identifier($name), $column, "sum of $hostile[1] ($hostile[0]), each day"), 'so are the others');
+is(join("\n", @$word{qw(title legend ylabel)}), join("\n", map { s/[\x01-\x1f]/?/gr } identifier($name), $column,
+	"sum of $hostile[1] ($hostile[0]), each day"), 'so are the others');
 is_drawn(@chosen, identifier($name));
 ($is_well, $out, $err) = run_program($plot, @chosen, identifier($name));
 unlike($out, qr/[\e\x{9b}]/, 'no control characters in the terminal');
@@ -282,19 +310,24 @@ sub trouble_of
 }
 is(trouble_of($page =~ s{<style>.*?</style>}{}sr), '', 'its elements are nested, and link to nothing outside');
 unlike($page, qr/<script|http:|[\x00-\x08\x0b-\x1f]/i, 'what is hostile is text');
-is(trouble_of($_) eq '', '', "trouble is seen: $_") for '<p>', '<p><b></p></b>', 'a<b', 'a & b', '<p onclick="x()"></p>', '<a href="http://x"></a>';
-sub text_of { return $_[0] =~ s/<br \/>/\n/gr =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr =~ s/&lt;/</gr =~ s/&gt;/>/gr =~ s/&quot;/"/gr =~ s/&amp;/&/gr; }
+is(trouble_of($_) eq '', '', "trouble is seen: $_") for '<p>', '<p><b></p></b>', 'a<b', 'a & b', '<p onclick="x()"></p>',
+	'<a href="http://x"></a>';
+sub text_of { return $_[0] =~ s/<br \/>/\n/gr =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr =~ s/&lt;/</gr =~ s/&gt;/>/gr =~ s/&quot;/"/gr
+	=~ s/&amp;/&/gr; }
 my %section = map { m{<h3>(.*?)</h3>}s ? (text_of($1) => $_) : () } $page =~ m{(<section .*?</section>)}gs;
 my @shown = split /\x1e/, sql(q{
 	SET search_path = pg_catalog; SET ROLE reader;
 	SELECT string_agg(regexp_replace(name::text, '[\u0001-\u0008\u000b-\u001f]', '', 'g'), E'\x1e') FROM (
-		SELECT counter FROM public.dp_counters WHERE has_table_privilege(counter, 'SELECT') UNION ALL SELECT budget FROM public.dp_budgets) AS s (name)});
+		SELECT counter FROM public.dp_counters WHERE has_table_privilege(counter, 'SELECT') UNION ALL SELECT budget
+			FROM public.dp_budgets) AS s (name)});
 is(join("\n", sort keys %section), join("\n", sort @shown), 'a section for each counter and budget that the role may read');
 my $promise = sql(q{SELECT dp_promise('years')}) =~ s/\n.*//sr;
 like(text_of($section{'public.years'}), qr/\Q$promise\E/, 'the promise');
 like($section{'public.years'}, qr{<td align="left">&lt;script&gt;alert\(&quot;x&quot;\)&lt;/script&gt; &amp; }, 'a charge');
-my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release</h4>.*?(<tr valign.*?</tr>)}s)[0] =~ m{<td.*?</td>}gs;
-is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region ORDER BY step DESC, period, region LIMIT 1}), 'the last numbers');
+my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release</h4>.*?(<tr valign.*?</tr>)}s)[0]
+	=~ m{<td.*?</td>}gs;
+is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region ORDER BY step DESC,
+	period, region LIMIT 1}), 'the last numbers');
 my ($guarantee, $kept) = split /\|/, sql(q{SELECT guarantee, kept FROM dp_counter_plan('visits_by_region') LIMIT 1});
 like(text_of($section{'public.visits_by_region'}), qr/\Q$guarantee $kept\E/, 'the guarantee');
 for my $case ([ 'public.so_far', 'so_far' ], [ 'public.' . $name =~ s/"/""/gr =~ s/^/"/r =~ s/\z/"/r, identifier($name) ])
@@ -325,7 +358,8 @@ is(complaint('visits'), "visits is not a counter that you may read\n", 'a table'
 is(complaint('cents'), "cents is not a counter that you may read\n", 'no privilege');
 is(complaint('empty'), "plot: empty has released nothing yet\n", 'nothing released');
 is(complaint('-s', '2100-01-01', 'so_far'), "plot: so_far has released nothing of these groups and times\n", 'nothing in that time');
-is(complaint('-g', 'nort', '-g', 'south', 'visits_by_region'), "plot: visits_by_region has released nothing of some of these groups\n", 'a group that it does not have');
+is(complaint('-g', 'nort', '-g', 'south', 'visits_by_region'),
+	"plot: visits_by_region has released nothing of some of these groups\n", 'a group that it does not have');
 like(complaint('-l', '0', 'so_far'), qr/^ERROR:  lag must be between 1 and 2147483647, not 0/, 'a lag');
 like(complaint('-l', 'week', 'so_far'), qr/^ERROR:  invalid input syntax for type bigint: "week"/, 'no lag');
 is(complaint('-o', 'picture.gif', 'so_far'), "plot: the file must end in .svg, .png or .pdf: picture.gif\n", 'a file of another kind');

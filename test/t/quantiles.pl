@@ -1,4 +1,5 @@
-# dp_counter_quantiles through SQL: 200 histograms with noise against this script, which computes the interval's ends from the releases by the
+# dp_counter_quantiles through SQL: 200 histograms with noise against this script, which computes the interval's ends
+# from the releases by the
 # definition, with a law of its own; and how often the intervals hold the truth.
 use strict;
 use warnings;
@@ -13,7 +14,8 @@ my $node = new_node('quantiles', conf => "autovacuum = off\nfsync = off\njit = o
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
-# The least q with P(X >= q) <= 0.025. X is a sum of discrete Laplace variables times integers; each is the difference of two geometric ones:
+# The least q with P(X >= q) <= 0.025. X is a sum of discrete Laplace variables times integers; each is the difference
+# of two geometric ones:
 # two recursive filters.
 my %known;
 sub quantile
@@ -59,7 +61,8 @@ sql(q{
 	SELECT setseed(0.46);
 	SELECT dp_budget_create('all', 1000, per => '365 days');
 	CREATE TABLE events AS
-	SELECT row_number() OVER () AS person, timestamp '2020-01-05' + period * interval '7 days' AS at, CASE WHEN n % 2 = 0 THEN 'a' ELSE 'b' END AS side,
+	SELECT row_number() OVER () AS person, timestamp '2020-01-05' + period * interval '7 days' AS at, CASE WHEN n % 2 = 0 THEN 'a'
+		ELSE 'b' END AS side,
 	       CASE period % 5 WHEN 0 THEN random() * 12 - 1 WHEN 1 THEN 4 WHEN 2 THEN CASE WHEN random() < 0.5 THEN -3 ELSE 20 END
 	                       WHEN 3 THEN 10 * sqrt(random()) ELSE 10 * random() * random() END::integer AS value
 	FROM generate_series(0, 24) AS period, LATERAL generate_series(1, (random() ^ 2 * 400 * (period % 7))::integer) AS n;
@@ -84,11 +87,16 @@ for my $name (sort keys %bins)
 	for my $lag (1, 3)
 	{
 		my %low_high = map { my ($step, $side, $part, @ends) = split /\|/, $_, -1; ("$step $side $part" => "@ends") }
-			split /\n/, sql("SELECT step, group_value, fraction, coalesce(low::text, '-'), coalesce(high::text, '-') FROM dp_counter_quantiles('$name', '{0.5,0.25,0.9}', $lag)");
-		for (split /\n/, sql("SELECT r.step, r.side, string_agg(r.count::text, ' ' ORDER BY r.bin), string_agg(r.truth::text, ' ' ORDER BY r.bin) FROM (
-				SELECT v.step, v.side, v.bin, sum(v.count) OVER w AS count, sum((SELECT count(*) FROM events AS e WHERE e.side = v.side AND at >= v.period AND at < v.period + interval '1 week'
-				       AND greatest(width_bucket(e.value, '$bins{$name}'::integer[]), 1) = array_position('$bins{$name}'::bigint[], v.bin))) OVER w AS truth
-				FROM $name AS v WINDOW w AS (PARTITION BY v.side, v.bin ORDER BY v.step ROWS $lag - 1 PRECEDING)) AS r WHERE r.step >= $lag GROUP BY 1, 2"))
+			split /\n/, sql("SELECT step, group_value, fraction, coalesce(low::text, '-'), coalesce(high::text, '-')
+				FROM dp_counter_quantiles('$name', '{0.5,0.25,0.9}', $lag)");
+		for (split /\n/, sql("SELECT r.step, r.side, string_agg(r.count::text, ' ' ORDER BY r.bin),
+			string_agg(r.truth::text, ' ' ORDER BY r.bin) FROM (
+				SELECT v.step, v.side, v.bin, sum(v.count) OVER w AS count,
+					sum((SELECT count(*) FROM events AS e WHERE e.side = v.side AND at >= v.period AND at < v.period + interval '1 week'
+				       AND greatest(width_bucket(e.value, '$bins{$name}'::integer[]), 1) = array_position('$bins{$name}'::bigint[],
+				       	v.bin))) OVER w AS truth
+				FROM $name AS v WINDOW w AS (PARTITION BY v.side, v.bin ORDER BY v.step ROWS $lag - 1 PRECEDING)) AS r
+					WHERE r.step >= $lag GROUP BY 1, 2"))
 		{
 			my ($step, $side, $counts, $truth) = split /\|/;
 			my @counts = split / /, $counts;

@@ -29,7 +29,8 @@ sub tells { return $_[0] =~ /\b41234\b/ }
 sub lines_that_tell
 {
 	my ($from) = @_;
-	return grep { tells($_) && !/t <= 41234|41234 \+ 1/ } map {s/(?:pid\W*|process )\d+//gri} grep {!/^!\t/} split /\n/, substr(slurp_file($node->logfile), $from);
+	return grep { tells($_) && !/t <= 41234|41234 \+ 1/ } map {s/(?:pid\W*|process )\d+//gri} grep {!/^!\t/} split /\n/,
+		substr(slurp_file($node->logfile), $from);
 }
 my $started = length slurp_file($node->logfile);
 $node->safe_psql('postgres', q{CREATE TABLE visits AS SELECT t, t <= 41234 AS flu FROM generate_series(1, 60000) t});
@@ -48,7 +49,8 @@ for my $query (map { my $q = $_; $q =~ /%s/ ? map({ sprintf $q, "'$_'" } qw(hat 
 	is($node->safe_psql('postgres', "SELECT max(n) FROM ($query) s"), 41234, $query);
 	$plans .= $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, BUFFERS, FORMAT yaml) SELECT max(n) FROM ($query) s");
 }
-my ($status, $out, $err) = $node->psql('postgres', 'SELECT n, 1 / (t - 41235) FROM (SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) s');
+my ($status, $out, $err) = $node->psql('postgres',
+	'SELECT n, 1 / (t - 41235) FROM (SELECT t, dp_running_count(flu, 1e9) OVER (ORDER BY t) AS n FROM visits) s');
 like($err, qr/division by zero/, 'an error in the middle of a count');
 ok(!tells($err), 'does not tell it');
 ($status, $out, $err) = $node->psql('postgres', 'SELECT dp_running_count(flu, 1e9, horizon => 41234 + 1) OVER (ORDER BY t) FROM visits');

@@ -26,13 +26,17 @@ sql(q{
 	SELECT dp_budget_create('years', 1e15, per => '365 days');
 	CREATE TABLE visits AS
 	SELECT who, date '2020-01-01' + 28 * k + (7 * place)::int AS day
-	FROM (SELECT who, row_number() OVER (PARTITION BY oracle.phase(oracle.plain(who), 365)) - 1 AS place FROM generate_series(1::bigint, 20000) AS who) AS persons,
+	FROM (SELECT who, row_number() OVER (PARTITION BY oracle.phase(oracle.plain(who), 365)) - 1 AS place
+		FROM generate_series(1::bigint, 20000) AS who) AS persons,
 	     generate_series(-14, 38) AS k WHERE place < 4 ORDER BY random();
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_source_create('visits_dp', budget => 'years', person => 'who', at => 'day');
-	SELECT dp_counter_create(name, source => 'visits_dp', epsilon => 1e9, every => '4 weeks', since => '2020-01-01', per_person => 8) FROM unnest('{at_once,in_time}'::text[]) AS name;
-	SELECT dp_counter_create('totals', source => 'visits_dp', epsilon => 1e9, every => '4 weeks', since => '2020-01-01', per_person => 8, cumulative => true);
-	INSERT INTO oracle.counters (name, zone, every, since) SELECT name, 'UTC', '4 weeks', '2020-01-01' FROM unnest('{at_once,in_time,totals}'::text[]) AS name;
+	SELECT dp_counter_create(name, source => 'visits_dp', epsilon => 1e9, every => '4 weeks', since => '2020-01-01',
+		per_person => 8) FROM unnest('{at_once,in_time}'::text[]) AS name;
+	SELECT dp_counter_create('totals', source => 'visits_dp', epsilon => 1e9, every => '4 weeks', since => '2020-01-01',
+		per_person => 8, cumulative => true);
+	INSERT INTO oracle.counters (name, zone, every, since) SELECT name, 'UTC', '4 weeks', '2020-01-01'
+		FROM unnest('{at_once,in_time,totals}'::text[]) AS name;
 	CALL oracle.tick('at_once', 39);
 	DO $$ BEGIN FOR n IN 1 .. 39 LOOP CALL oracle.tick('in_time', n); END LOOP; END $$;
 	CALL oracle.tick('totals', 39);
@@ -41,7 +45,8 @@ is(sql('SELECT count(*) FROM visits'), 365 * 4 * 53, 'four persons of each phase
 for my $counter (qw(at_once in_time total_changes))
 {
 	my ($least, $most) = split /\|/, sql("SELECT min(count) / 1460.0, max(count) / 1460.0 FROM $counter");
-	cmp_ok($most - $least, '<', 0.02 * $least, sprintf('%s: the share kept is %.4f to %.4f in every four weeks, from the first on', $counter, $least, $most));
+	cmp_ok($most - $least, '<', 0.02 * $least, sprintf('%s: the share kept is %.4f to %.4f in every four weeks, from the first on',
+		$counter, $least, $most));
 	cmp_ok(abs($least - 224 / 365), '<', 0.01, 'which is what the bound keeps');
 }
 
@@ -50,18 +55,22 @@ for my $counter (qw(at_once in_time total_changes))
 # in 10^7 runs.
 sql(q{
 	CREATE TABLE days AS
-	SELECT o * 5000 + p AS who, date '2021-06-01' AS day, (ARRAY['first', 'last', 'any'])[o] AS insertion, flagged, CASE WHEN flagged THEN 30 ELSE 1 END AS value
-	FROM (SELECT o::bigint, p, n, n = 1 AS flagged FROM generate_series(1, 3) AS o, generate_series(1, 5000) AS p, generate_series(1, 10) AS n) AS rows
+	SELECT o * 5000 + p AS who, date '2021-06-01' AS day, (ARRAY['first', 'last', 'any'])[o] AS insertion, flagged,
+		CASE WHEN flagged THEN 30 ELSE 1 END AS value
+	FROM (SELECT o::bigint, p, n, n = 1 AS flagged FROM generate_series(1, 3) AS o, generate_series(1, 5000) AS p,
+		generate_series(1, 10) AS n) AS rows
 	ORDER BY CASE o WHEN 1 THEN flagged::int * -1 WHEN 2 THEN flagged::int ELSE random() END, random();
 	CREATE VIEW days_dp AS SELECT who, day, insertion, insertion || flagged AS flag, value FROM days;
 	SELECT dp_source_create('days_dp', budget => 'years', person => 'who', at => 'day');
 	SELECT dp_counter_create('flags', source => 'days_dp', epsilon => 1e9, every => '1 week', since => '2021-06-01', per_person => 1,
 		by => 'flag', groups => '{firstfalse,firsttrue,lastfalse,lasttrue,anyfalse,anytrue}');
-	SELECT dp_counter_create('true_flags_first', source => 'days_dp', epsilon => 1e9, every => '1 week', since => '2021-06-01', per_person => 1,
+	SELECT dp_counter_create('true_flags_first', source => 'days_dp', epsilon => 1e9, every => '1 week', since => '2021-06-01',
+		per_person => 1,
 		by => 'flag', groups => '{firsttrue,firstfalse,lasttrue,lastfalse,anytrue,anyfalse}');
 	SELECT dp_counter_create('values', source => 'days_dp', epsilon => 1e9, every => '1 week', since => '2021-06-01', per_person => 1,
 		sum => 'value', upper => 30, by => 'insertion', groups => '{first,last,any}');
-	INSERT INTO oracle.counters (name, zone, every, since) SELECT name, 'UTC', '1 week', '2021-06-01' FROM unnest('{flags,true_flags_first,values}'::text[]) AS name;
+	INSERT INTO oracle.counters (name, zone, every, since) SELECT name, 'UTC', '1 week', '2021-06-01'
+		FROM unnest('{flags,true_flags_first,values}'::text[]) AS name;
 	CALL oracle.tick('flags', 1);
 	CALL oracle.tick('true_flags_first', 1);
 	CALL oracle.tick('values', 1);});
@@ -69,7 +78,8 @@ for my $insertion (qw(first last any))
 {
 	for my $counter (qw(flags true_flags_first))
 	{
-		my ($flagged, $all) = split /\|/, sql("SELECT sum(count) FILTER (WHERE flag LIKE '%true'), sum(count) FROM $counter WHERE flag LIKE '$insertion%'");
+		my ($flagged, $all) = split /\|/, sql("SELECT sum(count) FILTER (WHERE flag LIKE '%true'), sum(count) FROM $counter
+			WHERE flag LIKE '$insertion%'");
 		is($all, 5000, 'every person counts once');
 		cmp_ok(abs($flagged / $all - 0.1), '<', 0.0255, "$counter, inserted $insertion: a flag of 10 % reads " . 100 * $flagged / $all . ' %');
 	}
@@ -77,18 +87,22 @@ for my $insertion (qw(first last any))
 	cmp_ok(abs($mean - 3.9), '<', 0.74, "a true average of 3.9 reads $mean");
 }
 
-# --- coverage, of the changes of the last 1, 7, 30 and 365 periods. A group has six persons, who come on the last day: the bounded number is
+# --- coverage, of the changes of the last 1, 7, 30 and 365 periods. A group has six persons, who come on the last day:
+# the bounded number is
 # 6000, nine standard deviations of the widest difference from 0, where intervals are cut. A frequency fails where its
 # Kullback-Leibler distance from the probability exceeds 18 / replays, with a probability below 2 exp(-18) by Chernoff's bound, of
 # eight: a false alarm in 3 million runs. Of 3000 replays that is 0.024, 6 standard errors.
 my $steps = 366;
 my $scale = 1000 / 40;
 sql(qq{
-	CREATE TABLE replays AS SELECT g * 6 + p::bigint AS who, 'g' || g AS place, date '2020-12-31' AS day, 5000 AS value FROM generate_series(1, $replays) AS g, generate_series(1, 6) AS p;
+	CREATE TABLE replays AS SELECT g * 6 + p::bigint AS who, 'g' || g AS place, date '2020-12-31' AS day, 5000 AS value
+		FROM generate_series(1, $replays) AS g, generate_series(1, 6) AS p;
 	CREATE VIEW replays_dp AS SELECT * FROM replays;
 	SELECT dp_source_create('replays_dp', budget => 'years', person => 'who', at => 'day');
-	SELECT dp_counter_create(name, source => 'replays_dp', epsilon => 40, every => '1 day', since => '2020-01-01', horizon => $steps, per_person => 1,
-		sum => 'value', upper => 1000, by => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) AS g), cumulative => name = 'running')
+	SELECT dp_counter_create(name, source => 'replays_dp', epsilon => 40, every => '1 day', since => '2020-01-01',
+		horizon => $steps, per_person => 1,
+		sum => 'value', upper => 1000, by => 'place', groups => (SELECT array_agg('g' || g)
+			FROM generate_series(1, $replays) AS g), cumulative => name = 'running')
 	FROM unnest('{single,running}'::text[]) AS name;
 	CALL dp_tick('replays_dp');});
 
@@ -121,7 +135,8 @@ for my $lag (1, 7, 30, 365)
 	for my $counter (qw(single running))
 	{
 		my ($n, $covered, $narrowest, $widest) = split /\|/, sql(qq{
-			SELECT count(*), avg((6000 BETWEEN low AND high)::int), min(high - low), max(high - low) FROM dp_counter_changes('$counter', $lag) WHERE step = $steps});
+			SELECT count(*), avg((6000 BETWEEN low AND high)::int), min(high - low), max(high - low)
+				FROM dp_counter_changes('$counter', $lag) WHERE step = $steps});
 		is($n, $replays, "$counter, lag $lag: a change for each group");
 		# Of a difference of two totals at least 0.95 and, since one more on each side is less, at most 0.952.
 		my ($from, $to) = (0.95, 0.952);

@@ -33,9 +33,11 @@ sql($renewal_sql . q{
 	CREATE TABLE setting (at text, per integer, zone text);
 	CREATE TABLE units (pair integer PRIMARY KEY, who bigint, own_window integer);
 	CREATE TABLE events (id serial PRIMARY KEY, pair integer, who bigint, at timestamp, day date GENERATED ALWAYS AS (at::date) STORED,
-		instant timestamptz GENERATED ALWAYS AS (at AT TIME ZONE 'Europe/Berlin') STORED, region text, value integer, place text, other_side boolean);
+		instant timestamptz GENERATED ALWAYS AS (at AT TIME ZONE 'Europe/Berlin') STORED, region text, value integer, place text,
+			other_side boolean);
 	CREATE FUNCTION window_at(who bigint, at timestamp) RETURNS integer LANGUAGE sql AS $$
-		SELECT oracle.window_of(CASE WHEN s.at = 'instant' THEN oracle.day(window_at.at AT TIME ZONE zone) ELSE oracle.day(window_at.at) END, oracle.phase(oracle.plain(who), per), per) FROM setting AS s $$;
+		SELECT oracle.window_of(CASE WHEN s.at = 'instant' THEN oracle.day(window_at.at AT TIME ZONE zone)
+			ELSE oracle.day(window_at.at) END, oracle.phase(oracle.plain(who), per), per) FROM setting AS s $$;
 	-- A quarter of the pairs has a group for each unit.
 	CREATE FUNCTION place(pair integer, who bigint, own_window integer, region text) RETURNS text LANGUAGE sql IMMUTABLE AS
 		$$ SELECT pair || CASE WHEN pair % 4 = 0 THEN '.' || who || '.' || own_window ELSE '' END || '.' || region $$;
@@ -51,7 +53,8 @@ sql($renewal_sql . q{
 	CREATE VIEW events_0 AS SELECT who, at, day, instant, place, value FROM events;
 	CREATE VIEW events_1 AS SELECT who, at, day, instant, place, value FROM events WHERE other_side;
 	CREATE FUNCTION any_time() RETURNS timestamp LANGUAGE sql VOLATILE AS $$
-		SELECT timestamp '} . $first . q{' + floor(random() * (17 + per) - per - 3)::int * interval '1 day' + floor(random() * 5)::int * interval '6 hours' - (random() < 0.1)::int * interval '1 second' FROM setting $$;
+		SELECT timestamp '} . $first
+			. q{' + floor(random() * (17 + per) - per - 3)::int * interval '1 day' + floor(random() * 5)::int * interval '6 hours' - (random() < 0.1)::int * interval '1 second' FROM setting $$;
 	CREATE PROCEDURE arrive(n integer) LANGUAGE sql AS $$
 		INSERT INTO events (pair, who, at, region, value)
 		SELECT pair, pair * 10 + floor(3 * power(random(), 1.5)), any_time(), ('{a,b,b,c}'::text[])[1 + floor(random() * 4)::int], floor(random() * 8) - 1
@@ -68,13 +71,15 @@ sql($renewal_sql . q{
 	BEGIN
 		TRUNCATE events, units, setting;
 		INSERT INTO setting VALUES (at_column, days, zone);
-		INSERT INTO units SELECT pair, pair * 10, window_at(pair * 10, timestamp '} . $first . q{' + floor(random() * 14)::int * interval '1 day') FROM generate_series(1, pairs) AS pair;
+		INSERT INTO units SELECT pair, pair * 10, window_at(pair * 10, timestamp '} . $first
+			. q{' + floor(random() * 14)::int * interval '1 day') FROM generate_series(1, pairs) AS pair;
 		CALL arrive(35);
 	END $$;
 	CREATE FUNCTION places(regions text[]) RETURNS text[] LANGUAGE sql AS $$
 		SELECT array_agg(DISTINCT place(pair, pair * 10 + p, CASE WHEN pair % 4 = 0 THEN w END, region))
 		FROM units, setting, generate_series(0, 2) AS p, unnest(regions) AS region, LATERAL
-		     generate_series(window_at(pair * 10 + p, timestamp '} . $first . q{'), window_at(pair * 10 + p, timestamp '} . $first . q{' + interval '14 days')) AS w
+		     generate_series(window_at(pair * 10 + p, timestamp '} . $first . q{'), window_at(pair * 10 + p, timestamp '} . $first
+		     	. q{' + interval '14 days')) AS w
 		WHERE pair % 4 = 0 OR (p = 0 AND w = window_at(pair * 10, timestamp '} . $first . q{')) $$;
 	CREATE TABLE found (round integer, counter text, kind text, pair integer, epsilon numeric, sensitivity bigint, l1 numeric, others numeric);
 	CREATE PROCEDURE compare(round integer, counter text, kind text) LANGUAGE plpgsql AS $$
@@ -88,7 +93,8 @@ sql($renewal_sql . q{
 			FROM (SELECT string_to_array(place, '.') AS label, CASE WHEN $6 THEN d - coalesce(lag(d) OVER (PARTITION BY place, amount ORDER BY step), 0) ELSE d END AS d
 			      FROM (%s) AS s) AS cells
 			JOIN units AS u ON u.pair = label[1]::integer GROUP BY u.pair $query$,
-			(SELECT string_agg(format('SELECT place, step, %1$L AS amount, coalesce(a.%1$I, -1000000) - coalesce(b.%1$I, -1000000) AS d FROM %2$I AS a FULL JOIN %3$I AS b USING (place, step)',
+			(SELECT string_agg(format('SELECT place, step, %1$L AS amount, coalesce(a.%1$I, -1000000) - coalesce(b.%1$I,
+				-1000000) AS d FROM %2$I AS a FULL JOIN %3$I AS b USING (place, step)',
 				amount, counter || '_0', counter || '_1'), ' UNION ALL ') FROM unnest(amounts) AS amount))
 			USING round, counter, kind, d.epsilon, d.sensitivity, d.cumulative;
 	END $$;
@@ -133,14 +139,20 @@ sub declare
 	my $steps = int((14 * 24 - $offset) / $hours{$every});
 	my $horizon = one_of(undef, undef, undef, 1 + int(rand($steps)));
 	my %counter = (name => 'c' . ++$made, kind => $kind, closed => 0, steps => $horizon // $steps, regions => one_of('{a}', '{a,b}'));
-	my $words = join ', ', "every => '$every'", "since => timestamp '$first' + interval '$offset hours'", $horizon ? "horizon => $horizon" : (),
-		$kind eq 'persons' ? () : 'per_person => ' . one_of(1, 1, 2, 3), $kind eq 'sum' ? "sum => 'value', " . one_of('upper => 5', 'lower => -1, upper => 5', 'lower => -1, upper => 0') : (),
+	my $words = join ', ', "every => '$every'", "since => timestamp '$first' + interval '$offset hours'",
+		$horizon ? "horizon => $horizon" : (),
+		$kind eq 'persons' ? () : 'per_person => ' . one_of(1, 1, 2, 3), $kind eq 'sum' ? "sum => 'value', "
+			. one_of('upper => 5', 'lower => -1, upper => 5', 'lower => -1, upper => 0') : (),
 		$kind eq 'avg' ? "avg => 'value', " . one_of('upper => 5', 'lower => 2, upper => 4') : (), $kind =~ /^pe/ ? 'persons => true' : (),
 		rand() < 0.2 ? 'cumulative => true' : ();
-	my $error = failure($node, join(";\n", 'BEGIN', (map { "SELECT dp_counter_create('$counter{name}_$_', source => 'events_$_', epsilon => 1e9, by => 'place', groups => places('$counter{regions}'), $words)" } 0, 1),
-		qq{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '$counter{name}_0'::regclass))
+	my $error = failure($node, join(";\n", 'BEGIN',
+		(map { "SELECT dp_counter_create('$counter{name}_$_', source => 'events_$_', epsilon => 1e9, by => 'place',
+			groups => places('$counter{regions}'), $words)" } 0, 1),
+		qq{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters
+			WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '$counter{name}_0'::regclass))
 			WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '$counter{name}_1'::regclass)},
-		"INSERT INTO oracle.counters (name, zone, every, since) SELECT c.counter::text, time_zone, every, since FROM dp_counters AS c WHERE c.counter::text LIKE '$counter{name}\\__'",
+		"INSERT INTO oracle.counters (name, zone, every, since) SELECT c.counter::text, time_zone, every, since
+			FROM dp_counters AS c WHERE c.counter::text LIKE '$counter{name}\\__'",
 		'COMMIT'));
 	return if $error =~ /has an epsilon of .* left/;
 	die $error if $error;
@@ -153,7 +165,8 @@ for my $round (1 .. $rounds)
 	my $per = 2 + int(rand(5));
 	my $zone = $at eq 'instant' ? 'Europe/Berlin' : 'UTC';
 	sql(sprintf('SELECT setseed(%.6f); ', rand) . "SELECT dp_budget_create('budget', @{[ one_of(4, 6, 8) ]}e9, per => '$per days');
-		CALL begin_round('$at', $per, '$zone', $pairs);" . join '', map { "SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');" } 0, 1);
+		CALL begin_round('$at', $per, '$zone', $pairs);" . join '',
+			map { "SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');" } 0, 1);
 	my @counters;
 	my @dropped;
 	for my $action (1 .. 14)
@@ -174,7 +187,8 @@ for my $round (1 .. $rounds)
 		}
 		elsif ($what < 0.85)
 		{
-			sql("CALL compare($round, '$counter->{name}', '$counter->{kind}');" . join '', map { "SELECT dp_counter_drop('$counter->{name}_$_');" } 0, 1);
+			sql("CALL compare($round, '$counter->{name}', '$counter->{kind}');" . join '',
+				map { "SELECT dp_counter_drop('$counter->{name}_$_');" } 0, 1);
 			@counters = grep { $_ != $counter } @counters;
 		}
 		elsif ($counter->{regions} eq '{a}')
@@ -193,11 +207,13 @@ for my $round (1 .. $rounds)
 }
 
 note(sql(q{SELECT string_agg(format('%s: %s pairs, %s differ, %s by the sensitivity', kind, n, differ, fully), E'\n' ORDER BY kind)
-	FROM (SELECT kind, count(*) AS n, count(*) FILTER (WHERE l1 > 0) AS differ, count(*) FILTER (WHERE l1 = sensitivity) AS fully FROM found GROUP BY kind) AS s}));
+	FROM (SELECT kind, count(*) AS n, count(*) FILTER (WHERE l1 > 0) AS differ, count(*) FILTER (WHERE l1 = sensitivity) AS fully
+		FROM found GROUP BY kind) AS s}));
 is(sql('SELECT count(*) FROM found WHERE l1 > sensitivity'), 0, 'no counter differs by more than its sensitivity');
 is(sql(q{SELECT count(*) FROM found WHERE others > 0 AND kind <> 'persons'}), 0, 'no other unit\'s events differ');
 is(sql('SELECT sum(uncharged) FROM losses'), 0, 'what differs was charged for the window');
-is(sql('SELECT count(*) FROM losses WHERE epsilon > most OR most > budget'), 0, 'what a window loses is within the sweep, and the sweep within the budget');
+is(sql('SELECT count(*) FROM losses WHERE epsilon > most OR most > budget'), 0,
+	'what a window loses is within the sweep, and the sweep within the budget');
 cmp_ok(sql('SELECT count(*) FROM found WHERE l1 = sensitivity'), '>', 0, 'some differ by all of the sensitivity');
 note(sql('SELECT count(*) FROM losses WHERE epsilon = budget') . ' windows lose all of the budget');
 
@@ -210,15 +226,19 @@ for my $at (qw(day at instant))
 		TRUNCATE setting, units, events;
 		INSERT INTO setting VALUES ('$at', 3, '$zone');
 		SELECT dp_budget_create('budget', 1e10, per => '3 days');
-		INSERT INTO units SELECT pair, who, window_at(who, '2020-03-26 12:00') FROM (SELECT row_number() OVER () AS pair, who FROM generate_series(1::bigint, 100) AS who
+		INSERT INTO units SELECT pair, who, window_at(who, '2020-03-26 12:00') FROM (SELECT row_number() OVER () AS pair, who
+			FROM generate_series(1::bigint, 100) AS who
 			WHERE window_at(who, '2020-03-24 12:00') < window_at(who, '2020-03-25 12:00') LIMIT 3) AS begin;
-		INSERT INTO events (pair, who, at, region) SELECT pair, who, ('2020-03-' || day || ' 12:00')::timestamp, region FROM units, (VALUES (25, 'a'), (27, 'a'), (28, 'b')) AS v (day, region);}
+		INSERT INTO events (pair, who, at, region) SELECT pair, who, ('2020-03-' || day || ' 12:00')::timestamp, region FROM units,
+			(VALUES (25, 'a'), (27, 'a'), (28, 'b')) AS v (day, region);}
 		. join '', map { qq{
 		SELECT dp_source_create('events_$_', budget => 'budget', person => 'who', at => '$at', time_zone => '$zone');
-		SELECT dp_counter_create('tight_$_', source => 'events_$_', epsilon => 1e9, persons => true, every => '3 days', since => '2020-03-24', horizon => 2,
+		SELECT dp_counter_create('tight_$_', source => 'events_$_', epsilon => 1e9, persons => true, every => '3 days',
+			since => '2020-03-24', horizon => 2,
 			by => 'place', groups => '{1.a,1.b,2.a,2.b,3.a,3.b}', cumulative => false);
 		CALL dp_tick('tight_$_');} } 0, 1);
-	is(sql(q{SELECT count(*) FROM units WHERE 3 = (SELECT sum(abs(a.count - b.count)) FROM tight_0 AS a JOIN tight_1 AS b USING (place, step) WHERE pair <> 4 AND place LIKE pair || '.%')}), 3, "$at: three cells differ");
+	is(sql(q{SELECT count(*) FROM units WHERE 3 = (SELECT sum(abs(a.count - b.count)) FROM tight_0 AS a
+		JOIN tight_1 AS b USING (place, step) WHERE pair <> 4 AND place LIKE pair || '.%')}), 3, "$at: three cells differ");
 	is(sql(q{SELECT sensitivity FROM dp_counters WHERE counter = 'tight_0'::regclass}), 3, 'which is the sensitivity');
 	sql(join '', (map { "SELECT dp_counter_drop('tight_$_'), dp_source_drop('events_$_');" } 0, 1), "SELECT dp_budget_drop('budget');");
 }
@@ -234,10 +254,12 @@ for my $per (1, 2, 7)
 		[ one_of(qw(0.1 0.1 0.2 0.3)), $from, $to ]
 	} 1 .. 80;
 	my $n = 0;
-	my $script = "SELECT dp_budget_create('swept', 1.0, per => '$per days');\n" . join '', map { sprintf "CALL dp_budget_spend('swept', %s, '%d', since => '%s', until => '%s');\n", $_->[0], ++$n, $_->[1], $_->[2] } @charges;
+	my $script = "SELECT dp_budget_create('swept', 1.0, per => '$per days');\n" . join '',
+		map { sprintf "CALL dp_budget_spend('swept', %s, '%d', since => '%s', until => '%s');\n", $_->[0], ++$n, $_->[1], $_->[2] } @charges;
 	$node->psql('postgres', $script, on_error_stop => 0, on_error_die => 0, stderr => \my $errors);
 	$n = 0;
-	sql('CREATE TABLE charges (n integer, epsilon numeric, since timestamp, until timestamp); INSERT INTO charges VALUES ' . join ', ', map { sprintf "(%d, %s, '%s', '%s')", ++$n, @$_ } @charges);
+	sql('CREATE TABLE charges (n integer, epsilon numeric, since timestamp, until timestamp); INSERT INTO charges VALUES '
+		. join ', ', map { sprintf "(%d, %s, '%s', '%s')", ++$n, @$_ } @charges);
 	sql(qq{
 		CREATE TABLE taken (LIKE charges);
 		DO \$\$ DECLARE c charges; BEGIN

@@ -8,12 +8,14 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('secrets', conf => "stats_fetch_consistency = none\ntrack_functions = none\nautovacuum = off\n"); # which has statistics of its own
+my $node = new_node('secrets', conf => "stats_fetch_consistency = none\ntrack_functions = none\nautovacuum = off\n");
+	# which has statistics of its own
 $node->safe_psql('postgres', 'CREATE ROLE auditor LOGIN; GRANT pg_read_all_data, pg_write_all_data, pg_monitor TO auditor');
 $node->safe_psql('postgres', q{
 	CREATE ROLE clinic LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE recorder LOGIN; CREATE ROLE ticker LOGIN;
 	CREATE ROLE stranger LOGIN;
-	CREATE SCHEMA er AUTHORIZATION clinic; GRANT USAGE ON SCHEMA er TO PUBLIC; GRANT CREATE ON SCHEMA public TO clinic, reader, recorder, ticker, stranger, auditor;
+	CREATE SCHEMA er AUTHORIZATION clinic; GRANT USAGE ON SCHEMA er TO PUBLIC;
+	GRANT CREATE ON SCHEMA public TO clinic, reader, recorder, ticker, stranger, auditor;
 	SET ROLE clinic;
 	CREATE TABLE er.visits (id integer, diagnosis text);
 	SELECT dp_event_counter_create('er.flu', 1.0, 1000);
@@ -43,7 +45,8 @@ for my $user (qw(reader recorder ticker stranger auditor))
 {
 	like(try_as($user, "SELECT dp_counter_drop('er.flu')"), qr/must be owner of view flu/, "$user may not drop");
 }
-like(try_as('recorder', "INSERT INTO er.flu VALUES (99, now(), 1, 1, 1, 1)"), qr/cannot insert into view "flu"/, 'a recorder cannot forge releases');
+like(try_as('recorder', "INSERT INTO er.flu VALUES (99, now(), 1, 1, 1, 1)"), qr/cannot insert into view "flu"/,
+	'a recorder cannot forge releases');
 for my $user (qw(ticker auditor clinic))
 {
 	like(try_as($user, 'UPDATE er.flu SET count = 0'), qr/cannot update view "flu"/, "nor can $user");
@@ -62,11 +65,13 @@ for my $user (qw(clinic reader recorder ticker stranger))
 	for my $table (qw(counters streams groups events releases publications published sources source_counters tallies budgets dropped_budgets budget_entries source_history window_key))
 	{
 		for my $sql ("SELECT * FROM dp_counter_private.$table", "COPY dp_counter_private.$table TO STDOUT",
-			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)", "DELETE FROM dp_counter_private.$table",
+			"UPDATE dp_counter_private.$table SET count = 0", "INSERT INTO dp_counter_private.$table VALUES (1)",
+				"DELETE FROM dp_counter_private.$table",
 			"CREATE VIEW public.peek AS SELECT * FROM dp_counter_private.$table", "BEGIN; LOCK TABLE dp_counter_private.$table",
 			"TRUNCATE dp_counter_private.$table", "CREATE TABLE public.peek (LIKE dp_counter_private.$table)",
 			"CREATE TRIGGER peek AFTER INSERT ON dp_counter_private.$table FOR EACH ROW EXECUTE FUNCTION dp_counter_record('er.flu')",
-			"ANALYZE VERBOSE dp_counter_private.$table", "SELECT xmin FROM dp_counter_private.$table", "SELECT pg_get_viewdef('dp_counter_private.$table')")
+			"ANALYZE VERBOSE dp_counter_private.$table", "SELECT xmin FROM dp_counter_private.$table",
+				"SELECT pg_get_viewdef('dp_counter_private.$table')")
 		{
 			like(try_as($user, $sql), qr/^psql:<stdin>:\d+: ERROR:  permission denied for schema dp_counter_private$/m, "$user cannot: $sql");
 		}
@@ -76,19 +81,26 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.counter
 	'pg_read_all_data reads no counter');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_counter_private.events', extra_params => [ '-U', 'auditor' ]), 0,
 	'and no event');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT xmin FROM dp_counter_private.releases) s', extra_params => [ '-U', 'auditor' ]), 0,
+is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT xmin FROM dp_counter_private.releases) s',
+	extra_params => [ '-U', 'auditor' ]), 0,
 	'and of the releases no system column');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM er.flu', extra_params => [ '-U', 'auditor' ]), 2, 'but the releases themselves');
 for my $table (qw(counters streams events releases publications))
 {
-	like(try_as('auditor', "SET row_security = off; SELECT * FROM dp_counter_private.$table"), qr/query would be affected by row-level security policy for table "$table"/,
+	like(try_as('auditor', "SET row_security = off; SELECT * FROM dp_counter_private.$table"),
+		qr/query would be affected by row-level security policy for table "$table"/,
 		"not even with row security off: $table");
 }
-is(try_as('auditor', 'UPDATE dp_counter_private.events SET total = 0; DELETE FROM dp_counter_private.counters'), '', 'pg_write_all_data meets no row');
-is(try_as('auditor', 'UPDATE dp_counter_private.releases SET count = 0; DELETE FROM dp_counter_private.releases'), '', 'nor among the releases');
-like(try_as('auditor', "INSERT INTO dp_counter_private.events (number, slot, total) VALUES (1, 1, 5)"), qr/row-level security policy for table "events"/, 'and makes none');
-like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, 1, 0, NULL, now(), 1, 1, 1, 1)"), qr/row-level security policy for table "releases"/, 'no release either');
-like(try_as('auditor', 'UPDATE dp_counter_private.published SET count = 0'), qr/cannot update view "published"/, 'not by the view of all releases');
+is(try_as('auditor', 'UPDATE dp_counter_private.events SET total = 0; DELETE FROM dp_counter_private.counters'), '',
+	'pg_write_all_data meets no row');
+is(try_as('auditor', 'UPDATE dp_counter_private.releases SET count = 0; DELETE FROM dp_counter_private.releases'), '',
+	'nor among the releases');
+like(try_as('auditor', "INSERT INTO dp_counter_private.events (number, slot, total) VALUES (1, 1, 5)"),
+	qr/row-level security policy for table "events"/, 'and makes none');
+like(try_as('auditor', "INSERT INTO dp_counter_private.releases VALUES (1, 3, 1, 0, NULL, now(), 1, 1, 1, 1)"),
+	qr/row-level security policy for table "releases"/, 'no release either');
+like(try_as('auditor', 'UPDATE dp_counter_private.published SET count = 0'), qr/cannot update view "published"/,
+	'not by the view of all releases');
 like(try_as('auditor', 'UPDATE dp_counters SET steps = 0'), qr/cannot update view "dp_counters"/, 'nor by the list of counters');
 like(try_as('auditor', 'DELETE FROM dp_counters'), qr/cannot delete from view "dp_counters"/, 'from which it deletes none');
 is($node->safe_psql('postgres', 'SELECT sum(total) FROM dp_counter_private.events'), 41241, 'all of it is still there');
@@ -97,7 +109,8 @@ is($node->safe_psql('postgres', 'SELECT sum(total) FROM dp_counter_private.event
 is(try_as('stranger', q{
 	CREATE FUNCTION public.leak(x anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'leak %', x; END $$;
 	SELECT * FROM dp_counters WHERE public.leak(epsilon)}), '', 'a stranger sees no counter, not even by a leaky function');
-is($node->safe_psql('postgres', 'SELECT counter::text, epsilon, horizon, steps, steps_left FROM dp_counters', extra_params => [ '-U', 'reader' ]),
+is($node->safe_psql('postgres', 'SELECT counter::text, epsilon, horizon, steps, steps_left FROM dp_counters',
+	extra_params => [ '-U', 'reader' ]),
 	'er.flu|1.0|1000|2|998', 'a reader sees the public values');
 is($node->safe_psql('postgres', q{
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute
@@ -114,10 +127,12 @@ my $watch = $flush . q{
 	SELECT indexrelname, idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_all_indexes WHERE schemaname = 'dp_counter_private' ORDER BY 1;
 	SELECT relname, heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_all_tables
 	WHERE schemaname = 'dp_counter_private' ORDER BY 1;
-	SELECT relname, relpages, reltuples, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'dp_counter_private'::regnamespace ORDER BY 1;
+	SELECT relname, relpages, reltuples, pg_relation_size(oid) FROM pg_class
+		WHERE relnamespace = 'dp_counter_private'::regnamespace ORDER BY 1;
 	SELECT count(*) FROM pg_stats WHERE schemaname = 'dp_counter_private';
 };
-$node->safe_psql('postgres', 'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.streams, dp_counter_private.events, dp_counter_private.releases');
+$node->safe_psql('postgres',
+	'VACUUM ANALYZE dp_counter_private.counters, dp_counter_private.streams, dp_counter_private.events, dp_counter_private.releases');
 all_reported($node);
 my $before = $node->safe_psql('postgres', $watch, extra_params => [ '-U', 'reader' ]);
 for my $i (1 .. 50)
@@ -137,7 +152,8 @@ my $session = $node->background_psql('postgres', on_error_stop => 1);
 $session->query_safe('BEGIN; SELECT dp_counter_record($$er.flu$$);');
 is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM pg_locks WHERE relation IN ('er.flu'::regclass, 'dp_counter_private.events'::regclass,
-		'dp_counter_private.counters'::regclass) OR objid = 'er.flu'::regclass}), 0, 'an open transaction with an event holds no lock on the counter');
+		'dp_counter_private.counters'::regclass) OR objid = 'er.flu'::regclass}), 0,
+			'an open transaction with an event holds no lock on the counter');
 $session->query_safe('COMMIT');
 $session->quit;
 
@@ -152,7 +168,8 @@ $node->safe_psql('postgres', 'UPDATE dp_counter_private.streams SET state = subs
 my $message = try_as('ticker', "CALL dp_tick('er.flu')");
 like($message, qr/stored state of the counter is corrupt/, 'a truncated state is an error');
 unlike($message, qr/\\x|412\d\d/, 'which shows nothing of it');
-is(scalar(grep { /(ERROR|DETAIL|HINT|CONTEXT|WARNING|LOG):.*412\d\d/ && !/LOG:  (statement|listening)/ } split /\n/, slurp_file($node->logfile)),
+is(scalar(grep { /(ERROR|DETAIL|HINT|CONTEXT|WARNING|LOG):.*412\d\d/ && !/LOG:  (statement|listening)/ } split /\n/,
+	slurp_file($node->logfile)),
 	0, 'nor does the log');
 
 # --- dumps by roles without the privilege
@@ -164,5 +181,6 @@ command_fails([ 'pg_dump', '-U', 'auditor', '-d', $node->connstr('postgres') ], 
 my ($dump, $stderr) = run_command([ 'pg_dump', '-U', 'reader', '-d', $node->connstr('postgres'), '-t', 'er.flu' ]);
 like($dump, qr/CREATE VIEW er.flu/, 'a reader may dump the view');
 unlike($dump, qr/^(COPY|INSERT)/m, 'which holds no row');
-like($node->safe_psql('postgres', 'COPY (SELECT * FROM er.flu ORDER BY step) TO STDOUT', extra_params => [ '-U', 'reader' ]), qr/^1\t.*\n2\t/, 'and export the releases');
+like($node->safe_psql('postgres', 'COPY (SELECT * FROM er.flu ORDER BY step) TO STDOUT', extra_params => [ '-U', 'reader' ]),
+	qr/^1\t.*\n2\t/, 'and export the releases');
 done_testing();

@@ -1,5 +1,6 @@
 # Crashes at random instants of ticks with a source: every period is released once, and what has been seen stays as it was;
-# tallies, totals and the budget fit together. Two clocks tick all the time, and workers are ended all the time. DP_SOURCE_CRASH_CYCLES sets the
+# tallies, totals and the budget fit together. Two clocks tick all the time, and workers are ended all the time.
+# DP_SOURCE_CRASH_CYCLES sets the
 # number.
 use strict;
 use warnings;
@@ -25,16 +26,21 @@ sql(q{
 	SELECT setseed(0.15);
 	CREATE TABLE visits AS
 		SELECT floor(4000 * power(random(), 2))::int AS person, timestamp '2000-01-01' + floor(random() * 9000)::int * interval '1 day' AS at,
-		       CASE WHEN random() < 0.5 THEN 'north' ELSE 'south' END AS region, floor(random() * 9)::int - 5 AS net FROM generate_series(1, 40000);
+		       CASE WHEN random() < 0.5 THEN 'north' ELSE 'south' END AS region, floor(random() * 9)::int - 5 AS net
+		       	FROM generate_series(1, 40000);
 	CREATE INDEX ON visits (at);
 	ANALYZE visits;
 	CREATE VIEW visits_dp AS SELECT * FROM visits;
 	SELECT dp_budget_create('budget', 1e10);
 	SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
-	SELECT dp_counter_create('exact', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
-	SELECT dp_counter_create('noisy', epsilon => 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region', groups => '{north,south}', every => '1 day', since => '2000-01-01');
-	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', avg => 'net', lower => -4, upper => 2);
-	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day', since => '2000-01-01', sum => 'net', lower => -4, upper => 2);
+	SELECT dp_counter_create('exact', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region',
+		groups => '{north,south}', every => '1 day', since => '2000-01-01');
+	SELECT dp_counter_create('noisy', epsilon => 0.01, horizon => 9000, source => 'visits_dp', per_person => 5, "by" => 'region',
+		groups => '{north,south}', every => '1 day', since => '2000-01-01');
+	SELECT dp_counter_create('average', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000,
+		every => '1 day', since => '2000-01-01', avg => 'net', lower => -4, upper => 2);
+	SELECT dp_counter_create('nets', epsilon => 1e9, horizon => 9000, source => 'visits_dp', per_person => 9000, every => '1 day',
+		since => '2000-01-01', sum => 'net', lower => -4, upper => 2);
 	CREATE SEQUENCE suggestions;
 	-- no period is over yet; each round of the clock makes it three more
 	UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since;
@@ -43,9 +49,11 @@ my $round = q{
 UPDATE dp_counter_private.source_counters SET "grace" = "grace" - 3 * every;
 CALL dp_tick('exact');
 CALL dp_tick('visits_dp');
-SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day', since => '2100-01-01', per_person => 1) \g /dev/null
+SELECT dp_counter_create('passing', epsilon => 0.5, horizon => 9000, source => 'visits_dp', every => '1 day',
+	since => '2100-01-01', per_person => 1) \g /dev/null
 SELECT dp_counter_drop('passing') \g /dev/null
-SELECT format('CALL dp_source_suggest(%L, %L, 0.001, 1, %L, since => %L, until => %L)', 'visits_dp', 'suggested_' || nextval('suggestions'), '1 day', '2000-01-01', '2001-01-01') \gexec
+SELECT format('CALL dp_source_suggest(%L, %L, 0.001, 1, %L, since => %L, until => %L)', 'visits_dp',
+	'suggested_' || nextval('suggestions'), '1 day', '2000-01-01', '2001-01-01') \gexec
 SELECT 'seen', step, region, count FROM noisy ORDER BY step DESC, region LIMIT 12;
 };
 my $clock = $node->basedir . '/clock.sql';
@@ -53,7 +61,8 @@ append_to_file($clock, $round x 1000);
 my $second_clock = $node->basedir . '/second_clock.sql';
 append_to_file($second_clock, "CALL dp_tick('visits_dp');\n" x 3000);
 my $terminator = $node->basedir . '/terminator.sql';
-append_to_file($terminator, q{SELECT CASE WHEN backend_type = 'dp_counter worker' THEN pg_terminate_backend(pid) END FROM pg_stat_activity; SELECT pg_sleep(random() * 2);} . "\n");
+append_to_file($terminator, q{SELECT CASE WHEN backend_type = 'dp_counter worker' THEN pg_terminate_backend(pid) END
+	FROM pg_stat_activity; SELECT pg_sleep(random() * 2);} . "\n");
 append_to_file($terminator, slurp_file($terminator) x 3000);
 my @psql = ('psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f');
 
@@ -88,7 +97,8 @@ for my $cycle (1 .. $cycles)
 		my $restarts = restarts();
 		wait_until('somebody to kill', sub {
 			my $victim = $kind == 3 ? 'dp_counter worker' : 'client backend';
-			my $pid = sql(qq{SELECT pid FROM pg_stat_activity WHERE backend_type = '$victim' AND pid <> pg_backend_pid() ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
+			my $pid = sql(qq{SELECT pid FROM pg_stat_activity WHERE backend_type = '$victim' AND pid <> pg_backend_pid()
+				ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
 			return $pid && kill 'KILL', $pid;
 		});
 		wait_until('the postmaster to notice', sub { return restarts() > $restarts });
@@ -125,21 +135,25 @@ for my $cycle (1 .. $cycles)
 	for my $table (qw(exact noisy average nets))
 	{
 		my $groups = $table =~ /exact|noisy/ ? 2 : 1;
-		my $ok = sql("SELECT count(*) = $groups * coalesce(max(step), 0) AND count(DISTINCT step) = coalesce(max(step), 0) AND coalesce(min(step), 1) = 1 FROM $table");
+		my $ok = sql("SELECT count(*) = $groups * coalesce(max(step), 0) AND count(DISTINCT step) = coalesce(max(step), 0)
+			AND coalesce(min(step), 1) = 1 FROM $table");
 		fail("periods of $table are missing after crash $cycle") if $ok ne 't';
 	}
 	# the passing counter is there and charged, or neither
-	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'noisy' THEN 0.01 WHEN 'passing' THEN 0.5 ELSE 1e9 END) FROM dp_counters) - (SELECT 0.001 * count(*) FROM budget WHERE purpose ~ '^suggestion')});
+	my $odd = sql(q{SELECT (SELECT spent FROM dp_budgets) - (SELECT sum(CASE counter::text WHEN 'noisy' THEN 0.01 WHEN 'passing'
+		THEN 0.5 ELSE 1e9 END) FROM dp_counters) - (SELECT 0.001 * count(*) FROM budget WHERE purpose ~ '^suggestion')});
 	fail("the budget is off by $odd after crash $cycle") if $odd != 0;
 	# so is a suggestion
 	my $charges = sql(q{SELECT string_agg(purpose, ', ' ORDER BY purpose) FROM budget WHERE purpose ~ '^suggestion'});
-	my $tables = sql(q{SELECT string_agg('suggestion in public.' || relname, ', ' ORDER BY 'suggestion in public.' || relname) FROM pg_class WHERE relname ~ '^suggested_' AND relkind = 'r'});
+	my $tables = sql(q{SELECT string_agg('suggestion in public.' || relname, ', ' ORDER BY 'suggestion in public.' || relname)
+		FROM pg_class WHERE relname ~ '^suggested_' AND relkind = 'r'});
 	is($charges, $tables, "after crash $cycle each suggestion has its charge, and each charge its suggestion");
 	sql(q{DO $$ BEGIN IF to_regclass('passing') IS NOT NULL THEN PERFORM dp_counter_drop('passing'); END IF; END $$});
 }
 pass("$cycles crash cycles");
 cmp_ok($ended, '>', 0, 'workers were ended');
-note("$ended workers; " . scalar(keys %seen) . ' releases seen by a reader; ' . ($between // 0) . ' crashes came between the two commits of a tick');
+note("$ended workers; " . scalar(keys %seen) . ' releases seen by a reader; ' . ($between // 0)
+	. ' crashes came between the two commits of a tick');
 
 # what all these ticks have counted is what one query counts
 sql(q{CALL dp_tick('visits_dp')});
@@ -147,21 +161,29 @@ is(sql(q{
 	WITH events AS (
 		SELECT person, at, region, row_number() OVER (PARTITION BY person ORDER BY at, region) AS n FROM visits
 	), truth AS (
-		SELECT step, region, (SELECT count(*) FROM events e WHERE n <= 5 AND e.region = x.region AND at < timestamp '2000-01-01' + step * interval '1 day') AS count
+		SELECT step, region, (SELECT count(*) FROM events e WHERE n <= 5 AND e.region = x.region
+			AND at < timestamp '2000-01-01' + step * interval '1 day') AS count
 		FROM exact x WHERE step % 10 = 0 OR step = (SELECT max(step) FROM exact)
 	)
-	SELECT count(*) FROM truth JOIN exact USING (step, region) WHERE truth.count <> exact.count}), 0, 'the totals are those of one query: no period was counted twice or not at all');
+	SELECT count(*) FROM truth JOIN exact USING (step, region) WHERE truth.count <> exact.count}), 0,
+		'the totals are those of one query: no period was counted twice or not at all');
 is(sql(q{
 	WITH closed AS (
-		SELECT person, least(count(*), 5) AS used FROM visits WHERE at < timestamp '2000-01-01' + (SELECT max(step) FROM exact) * interval '1 day' GROUP BY person
+		SELECT person, least(count(*), 5) AS used FROM visits WHERE at < timestamp '2000-01-01' + (SELECT max(step)
+			FROM exact) * interval '1 day' GROUP BY person
 	)
-	SELECT (SELECT sum(used) FROM closed) - (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass)
-		|| ' ' || (SELECT count(*) FROM closed) - (SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass AND t.own_window < 2147483647)}),
+	SELECT (SELECT sum(used) FROM closed) - (SELECT sum(used) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c
+		USING (number) WHERE c.counter = 'exact'::regclass)
+		|| ' ' || (SELECT count(*) FROM closed) - (SELECT count(*) FROM dp_counter_private.tallies t
+			JOIN dp_counter_private.counters c USING (number) WHERE c.counter = 'exact'::regclass AND t.own_window < 2147483647)}),
 	'0 0', 'so are the tallies');
 is(sql(q{
-	WITH truth AS (SELECT step, sum(least(greatest(net, -4), 2)) AS sum, count(net) AS count FROM nets JOIN visits ON at < timestamp '2000-01-01' + step * interval '1 day' WHERE step % 10 = 0 GROUP BY step)
-	SELECT count(*) > 0, count(*) FILTER (WHERE a.count <> t.count OR a.above <> t.sum + 4 * t.count OR a.below <> 2 * t.count - t.sum), count(*) FILTER (WHERE n.sum <> t.sum OR n.sum > 0)
-	FROM truth AS t JOIN average AS a USING (step) JOIN nets AS n USING (step) WHERE step > 10}), 't|0|0', 'and so are both numbers of an average, and a sum below 0');
+	WITH truth AS (SELECT step, sum(least(greatest(net, -4), 2)) AS sum, count(net) AS count FROM nets
+		JOIN visits ON at < timestamp '2000-01-01' + step * interval '1 day' WHERE step % 10 = 0 GROUP BY step)
+	SELECT count(*) > 0, count(*) FILTER (WHERE a.count <> t.count OR a.above <> t.sum + 4 * t.count
+		OR a.below <> 2 * t.count - t.sum), count(*) FILTER (WHERE n.sum <> t.sum OR n.sum > 0)
+	FROM truth AS t JOIN average AS a USING (step) JOIN nets AS n USING (step) WHERE step > 10}), 't|0|0',
+		'and so are both numbers of an average, and a sum below 0');
 cmp_ok(last_step(), '>', 6 * $cycles, 'there were ticks before every crash');
 cmp_ok(sql(q{SELECT count(*) FROM budget WHERE purpose ~ '^suggestion'}), '>', 0, 'and suggestions');
 done_testing();

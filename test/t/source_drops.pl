@@ -35,7 +35,8 @@ for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DR
 		CREATE ROLE counting LOGIN;
 		GRANT CREATE ON SCHEMA public TO counting;
 		SET ROLE steward;
-		SELECT dp_counter_create('c', epsilon => 1e-3, horizon => 1, source => 'visits_dp', every => '1 day', since => '2025-01-01', per_person => 1);
+		SELECT dp_counter_create('c', epsilon => 1e-3, horizon => 1, source => 'visits_dp', every => '1 day',
+			since => '2025-01-01', per_person => 1);
 		CALL dp_tick('c');
 		RESET ROLE;
 		ALTER VIEW c OWNER TO counting;
@@ -46,7 +47,8 @@ for my $drop (q{SELECT dp_counter_drop('c')}, q{SELECT dp_counter_end('c')}, 'DR
 	$node->safe_psql('postgres', "$drop; $flush");
 	all_reported($node);
 	is($node->safe_psql('postgres', $watch, extra_params => [ '-U', 'stranger' ]), $before, "$drop: no statistic of the tallies has moved");
-	cmp_ok($node->safe_psql('postgres', 'SELECT max(wal_records) FROM pg_stat_statements', extra_params => [ '-U', 'stranger' ]), '<', $persons / 5,
+	cmp_ok($node->safe_psql('postgres', 'SELECT max(wal_records) FROM pg_stat_statements', extra_params => [ '-U', 'stranger' ]),
+		'<', $persons / 5,
 		'nor does pg_stat_statements show that many were logged');
 	is($node->safe_psql('postgres', $tallies), 0, 'they are gone');
 	$node->safe_psql('postgres', q{DROP OWNED BY counting; DROP ROLE counting});

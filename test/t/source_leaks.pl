@@ -26,9 +26,11 @@ sql(q{
 	CREATE INDEX ON visits (at);
 	CREATE VIEW visits_dp AS SELECT patient, at, soundex(note) = 'N300' AS told FROM visits;
 	SELECT dp_source_create('visits_dp', 'b', 'patient', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 10, source => 'visits_dp', event => 'told', per_person => 100, every => '1 day', since => '2025-01-01');
+	SELECT dp_counter_create('c', epsilon => 1e9, horizon => 10, source => 'visits_dp', event => 'told', per_person => 100,
+		every => '1 day', since => '2025-01-01');
 	GRANT UPDATE ON c TO clock;
-	INSERT INTO visits SELECT i % 37, timestamptz '2025-01-01 12:00+00' + i % 10 * interval '1 day', 'note ' || i FROM generate_series(1, 12345) AS i;
+	INSERT INTO visits SELECT i % 37, timestamptz '2025-01-01 12:00+00' + i % 10 * interval '1 day', 'note ' || i
+		FROM generate_series(1, 12345) AS i;
 }, 'steward');
 sql('ANALYZE visits');
 
@@ -43,21 +45,25 @@ my $watch = $flush . q{
 all_reported($node);
 my $before = sql($watch, 'stranger');
 my ($out, $messages);
-is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on; SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_tick('c')",
+is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on;
+SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_tick('c')",
 		stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'clock' ]), 0, 'a clock ticks');
 is(sql("SELECT count(*) FROM c WHERE step = 10 AND count BETWEEN 3690 AND 3710", 'steward'), 1, 'and counts: 37 persons, 100 each');
 all_reported($node);
 is(sql($watch, 'stranger'), $before, 'no statistic that a role can read has moved');
 unlike($messages, qr/note \d|12345|visits|performsort|begin tuple sort/i, 'the clock hears nothing of the evaluation');
-is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000 AND query !~ 'event_trigger_dropped_objects'}), sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows = 12345 AND query ~ '^INSERT'}),
+is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000 AND query !~ 'event_trigger_dropped_objects'}),
+	sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows = 12345 AND query ~ '^INSERT'}),
 	'pg_stat_statements has counted no row of it');
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE query ~ 'visits_dp' AND query ~ 'ORDER BY'}), 0, 'nor the statement');
-my ($sorted, $logged) = split /\|/, sql(q{SELECT temp_blks_written, wal_records FROM pg_stat_statements WHERE query ~ '^CALL dp_tick'}, 'postgres');
+my ($sorted, $logged) = split /\|/, sql(q{SELECT temp_blks_written, wal_records FROM pg_stat_statements
+	WHERE query ~ '^CALL dp_tick'}, 'postgres');
 is($sorted, 0, 'nor what was sorted');
 cmp_ok($logged, '<', 2 * 37, 'nor what was logged of persons: a row and an index entry each');
 unlike(slurp_file($node->logfile), qr/temporary file|performsort/, 'and the log does not say how much was sorted');
 unlike(slurp_file($node->logfile), qr/Scan .*visits.*rows=12345/, 'nor a plan, with its rows');
-sql("SET work_mem = '64kB'; SET trace_sort = on; SELECT count(soundex(note)) FROM (SELECT note FROM visits ORDER BY note OFFSET 0) AS s", 'steward');
+sql("SET work_mem = '64kB'; SET trace_sort = on;
+SELECT count(soundex(note)) FROM (SELECT note FROM visits ORDER BY note OFFSET 0) AS s", 'steward');
 like(slurp_file($node->logfile), qr/temporary file/, 'all of which the log has of other statements');
 like(slurp_file($node->logfile), qr/performsort/, 'the sort');
 like(slurp_file($node->logfile), qr/Scan .*visits.*rows=12345/, 'plans as well');
@@ -70,8 +76,10 @@ cmp_ok(sql(q{SELECT calls FROM pg_stat_user_functions WHERE funcname = 'soundex'
 sql(q{CREATE TABLE probe AS SELECT generate_series(1, 10) AS n;
 	CREATE VIEW failing_dp AS SELECT patient, at, 1 / (patient - 13) < 2 AS told FROM visits;
 	SELECT dp_source_create('failing_dp', 'b', 'patient', 'at', 'UTC');
-	SELECT dp_counter_create('failing', epsilon => 1e9, horizon => 1, source => 'failing_dp', event => 'told', every => '1 day', since => '2025-01-01', per_person => 1)}, 'steward');
-$node->psql('postgres', "CALL dp_tick('failing'); SELECT count(*) FROM probe;", stderr => \$messages, on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
+	SELECT dp_counter_create('failing', epsilon => 1e9, horizon => 1, source => 'failing_dp', event => 'told', every => '1 day',
+		since => '2025-01-01', per_person => 1)}, 'steward');
+$node->psql('postgres', "CALL dp_tick('failing'); SELECT count(*) FROM probe;", stderr => \$messages, on_error_stop => 0,
+	extra_params => [ '-U', 'steward' ]);
 like($messages, qr/division by zero/, 'after a tick that fails');
 all_reported($node);
 sql($flush);
@@ -82,9 +90,11 @@ $before = sql($watch, 'stranger');
 # A report that is seen before it is committed could be rolled back, with its charge.
 sql('ALTER DATABASE postgres SET debug_print_plan = on'); # of workers, too
 my $read = length slurp_file($node->logfile);
-$node->psql('postgres', q{SET client_min_messages = log; SET plan_cache_mode = force_custom_plan; CALL dp_source_contributions('visits_dp', 'report', 1e9, most => 2)},
+$node->psql('postgres', q{SET client_min_messages = log; SET plan_cache_mode = force_custom_plan;
+CALL dp_source_contributions('visits_dp', 'report', 1e9, most => 2)},
 	stdout => \$out, stderr => \$messages, extra_params => [ '-U', 'steward' ]);
-$node->psql('postgres', q{SET client_min_messages = log; SET plan_cache_mode = force_custom_plan; CALL dp_source_suggest('visits_dp', 'suggested', 1e9, 1e9, '1 day', since => '2025-01-01', until => '2025-02-01')},
+$node->psql('postgres', q{SET client_min_messages = log; SET plan_cache_mode = force_custom_plan;
+CALL dp_source_suggest('visits_dp', 'suggested', 1e9, 1e9, '1 day', since => '2025-01-01', until => '2025-02-01')},
 	stdout => \$out, stderr => \my $more, extra_params => [ '-U', 'steward' ]);
 my $log = slurp_file($node->logfile, $read);
 sql('ALTER DATABASE postgres RESET debug_print_plan');
@@ -98,7 +108,8 @@ all_reported($node);
 is(sql($watch, 'stranger'), $before, 'nor has a statistic moved');
 
 # Settings of the caller's are as they were, and had no say.
-is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_tick('c'); SHOW TimeZone; SHOW search_path; SHOW client_min_messages}, 'clock'),
+is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_tick('c'); SHOW TimeZone;
+SHOW search_path; SHOW client_min_messages}, 'clock'),
 	"Asia/Tokyo\npublic\nnotice", 'the settings of the caller are put back');
 $node->stop;
 done_testing();

@@ -25,7 +25,8 @@ sql(q{
 	SELECT dp_budget_create('budget', 1e15);
 	CREATE PROCEDURE close(name regclass, n integer) LANGUAGE plpgsql AS $$
 	BEGIN
-		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
+		UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - (since + n * every)
+			WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = name);
 		COMMIT;
 		CALL dp_tick(name);
 	END $$;});
@@ -36,7 +37,8 @@ my $persons = int($rows / 5) || 1;
 sql(qq{
 	SELECT setseed(0.14);
 	CREATE TABLE visits (id bigserial PRIMARY KEY, person bigint, at timestamp, region text, event boolean, value bigint);
-	CREATE FUNCTION any_region() RETURNS text LANGUAGE sql VOLATILE AS \$\$ SELECT ('{north,south,east,west,nowhere}'::text[])[1 + floor(random() * 5)::int] \$\$;
+	CREATE FUNCTION any_region() RETURNS text
+		LANGUAGE sql VOLATILE AS \$\$ SELECT ('{north,south,east,west,nowhere}'::text[])[1 + floor(random() * 5)::int] \$\$;
 	CREATE FUNCTION any_value() RETURNS bigint LANGUAGE sql VOLATILE AS
 		\$\$ SELECT ('{-5,0,1,1,2,7,100,101,9223372036854775807,NULL}'::bigint[])[1 + floor(random() * 10)::int] \$\$;
 	CREATE PROCEDURE arrive(n integer, first_day integer, last_day integer) LANGUAGE sql AS \$\$
@@ -54,10 +56,12 @@ sql(qq{
 	SELECT dp_source_create('visits_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
 	CREATE TABLE tallies (name text, person bigint, used bigint, PRIMARY KEY (name, person));
 	CREATE TABLE cells (name text, step bigint, region text, total numeric, PRIMARY KEY (name, step, region));
-	CREATE PROCEDURE count_by_sql(counter text, bound bigint, first_step integer, last_step integer, every interval, is_sum boolean, regions text[]) LANGUAGE sql AS \$\$
+	CREATE PROCEDURE count_by_sql(counter text, bound bigint, first_step integer, last_step integer, every interval,
+		is_sum boolean, regions text[]) LANGUAGE sql AS \$\$
 		WITH events AS (
 			SELECT person, step, number, regions[number] AS region, value, row_number() OVER (PARTITION BY person ORDER BY at, sha256(
-				(SELECT key FROM dp_counter_private.source_counters AS s WHERE s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = count_by_sql.counter::regclass))
+				(SELECT key FROM dp_counter_private.source_counters AS s
+					WHERE s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = count_by_sql.counter::regclass))
 				|| int8send((extract(epoch FROM at - '2000-01-01') * 1000000)::bigint) || int8send(number::bigint) || int8send(value)
 				|| int8send(copy) || int8send(person))) AS n
 			FROM (SELECT *, row_number() OVER (PARTITION BY person, at, number, value) - 1 AS copy FROM (
@@ -74,7 +78,8 @@ sql(qq{
 			ON CONFLICT (name, person) DO UPDATE SET used = tallies.used + excluded.used
 		)
 		INSERT INTO cells SELECT counter, s, r, coalesce(sum(c.value), 0)
-		FROM generate_series(first_step, last_step) AS s CROSS JOIN unnest(regions) AS r LEFT JOIN counted c ON c.step = s AND c.region = r GROUP BY s, r \$\$;
+		FROM generate_series(first_step, last_step) AS s CROSS JOIN unnest(regions) AS r LEFT JOIN counted c ON c.step = s
+			AND c.region = r GROUP BY s, r \$\$;
 	CREATE FUNCTION differences(counter text) RETURNS bigint LANGUAGE plpgsql AS \$\$
 	DECLARE n bigint;
 	BEGIN
@@ -113,12 +118,15 @@ sub close_both
 }
 
 # nothing happens in between: one tick for the whole past, and one a day; with one key, ties are ordered alike
-sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'whole_past'::regclass)) WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'by_day'::regclass)});
+sql(q{UPDATE dp_counter_private.source_counters SET key = (SELECT key FROM dp_counter_private.source_counters
+	WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'whole_past'::regclass))
+		WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'by_day'::regclass)});
 close_both($plans[0], 1, $days);
 close_both($plans[1], $_, $_) for 1 .. $days;
 is(sql("SELECT differences('whole_past')"), 0, 'one tick for the whole past counts what capped SQL does');
 is(sql("SELECT differences('by_day')"),     0, 'so do daily ticks');
-is(sql('SELECT count(*) FROM (TABLE whole_past EXCEPT SELECT w.* FROM whole_past w JOIN by_day d USING (step, region, count, period)) AS s'), 0, 'they count the same');
+is(sql('SELECT count(*) FROM (TABLE whole_past EXCEPT SELECT w.* FROM whole_past w
+	JOIN by_day d USING (step, region, count, period)) AS s'), 0, 'they count the same');
 cmp_ok(sql("SELECT count(*) FROM cells WHERE name = 'by_day' AND total > 0"), '>', $days, 'and there is something to count');
 
 # with late, updated, deleted and backdated rows in between
@@ -140,7 +148,8 @@ for my $plan (@plans[ 2 .. $#plans ])
 	is(sql("SELECT differences('$name')"), 0, "$name: exact with late, updated, deleted and backdated rows");
 }
 is(sql(q{SELECT count(*) FROM dp_counter_private.tallies t JOIN dp_counter_private.counters c USING (number)
-	WHERE t.used > CASE c.counter::oid::regclass::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 5000 ELSE 3 END}), 0, 'no tally is above its bound');
+	WHERE t.used > CASE c.counter::oid::regclass::text WHEN 'once' THEN 1 WHEN 'all_of_them' THEN 5000 ELSE 3 END}), 0,
+		'no tally is above its bound');
 
 # --- sensitivity: pairs of small databases that differ in one person, laid into one table in different orders. A database is
 # three groups of its own and persons of its own, so that the counter takes each for itself.
@@ -149,15 +158,19 @@ my $upper = 100;
 sql(qq{
 	CREATE TABLE events (pair integer, side integer, person integer, n integer, at timestamp, region text, value integer);
 	CREATE INDEX ON events (at);
-	CREATE VIEW events_dp AS SELECT (pair * 2 + side) * 100 + person AS who, at, pair || '.' || side || '.' || region AS place, value FROM events;
+	CREATE VIEW events_dp AS SELECT (pair * 2 + side) * 100 + person AS who, at, pair || '.' || side || '.' || region AS place,
+		value FROM events;
 	SELECT dp_source_create('events_dp', budget => 'budget', person => 'who', at => 'at', time_zone => 'UTC');
 	-- Rows of person 0 are on side 0 alone. No two rows of a person tie: the digests that order ties differ between the sides.
 	CREATE PROCEDURE lay(first_n integer, last_n integer) LANGUAGE sql AS \$\$
 		INSERT INTO events
 		SELECT pair, side, person, n, at, region, value
-		FROM (SELECT pair, person, n, timestamp '2024-01-01' + floor(random() * 5)::int * interval '1 day' + n * interval '1 hour' AS at, (ARRAY['a', 'b', 'c', 'd'])[1 + floor(random() * 4)::int] AS region,
+		FROM (SELECT pair, person, n,
+			timestamp '2024-01-01' + floor(random() * 5)::int * interval '1 day' + n * interval '1 hour' AS at,
+				(ARRAY['a', 'b', 'c', 'd'])[1 + floor(random() * 4)::int] AS region,
 		             (ARRAY[0, 1, 50, 100, 200])[1 + floor(random() * 5)::int] AS value
-		      FROM generate_series(1, $pairs) AS pair, generate_series(0, 5) AS person, generate_series(first_n, last_n) AS n WHERE random() < 0.6) AS rows
+		      FROM generate_series(1, $pairs) AS pair, generate_series(0, 5) AS person, generate_series(first_n, last_n) AS n
+		      	WHERE random() < 0.6) AS rows
 		JOIN generate_series(0, 1) AS side ON person > 0 OR side = 0
 		ORDER BY random() \$\$;
 	CREATE FUNCTION of_all(pair integer, person integer, n integer, salt integer) RETURNS double precision LANGUAGE sql AS
@@ -178,8 +191,10 @@ for my $plan (sort keys %settings)
 	$node->safe_psql('postgres', join ';', 'TRUNCATE events', "SELECT setseed(0.$number)", 'CALL lay(1, 6)', 'ANALYZE events');
 	$node->safe_psql('postgres', "ALTER SYSTEM SET $_") for @set;
 	sql('SELECT pg_reload_conf()');
-	sql(qq{SELECT dp_counter_create('$counter', epsilon => 1e9, horizon => 5, source => 'events_dp', sum => 'value', upper => $upper, per_person => $bound, "by" => 'place',
-		groups => (SELECT array_agg(pair || '.' || side || '.' || region) FROM generate_series(1, $pairs) AS pair, generate_series(0, 1) AS side, unnest('{a,b,c}'::text[]) AS region),
+	sql(qq{SELECT dp_counter_create('$counter', epsilon => 1e9, horizon => 5, source => 'events_dp', sum => 'value',
+		upper => $upper, per_person => $bound, "by" => 'place',
+		groups => (SELECT array_agg(pair || '.' || side || '.' || region) FROM generate_series(1, $pairs) AS pair,
+			generate_series(0, 1) AS side, unnest('{a,b,c}'::text[]) AS region),
 		every => '1 day', since => '2024-01-01')});
 	sql("CALL close('$counter', 2)");
 	# The same happens on both sides to all but person 0, whose rows do what they like.
@@ -212,20 +227,27 @@ for my $plan (sort keys %settings)
 # for the skewness: a false alarm in 50 million runs.
 my $replays = 3000;
 sql(qq{
-	CREATE TABLE replays AS SELECT g AS who, 'g' || g AS place, date '2024-01-01' + (g * n) % 20 AS day FROM generate_series(1, $replays) g, generate_series(1, 6) n;
+	CREATE TABLE replays AS SELECT g AS who, 'g' || g AS place, date '2024-01-01' + (g * n) % 20 AS day
+		FROM generate_series(1, $replays) g, generate_series(1, 6) n;
 	CREATE VIEW replays_dp AS SELECT * FROM replays;
 	SELECT dp_source_create('replays_dp', budget => 'budget', person => 'who', at => 'day', time_zone => 'UTC');
-	SELECT dp_counter_create(name, epsilon => epsilon, horizon => 20, source => 'replays_dp', per_person => 4, "by" => 'place', groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) g),
+	SELECT dp_counter_create(name, epsilon => epsilon, horizon => 20, source => 'replays_dp', per_person => 4, "by" => 'place',
+		groups => (SELECT array_agg('g' || g) FROM generate_series(1, $replays) g),
 		every => '1 day', since => '2024-01-01') FROM (VALUES ('true_replays', 1e9), ('noisy_replays', 0.5)) AS v (name, epsilon);
-	CREATE TABLE errors AS SELECT n.step, n.count - t.count AS error, n.stddev, t.count BETWEEN n.low AND n.high AS covered FROM noisy_replays n JOIN true_replays t USING (place, step) WITH NO DATA;});
+	CREATE TABLE errors AS SELECT n.step, n.count - t.count AS error, n.stddev, t.count BETWEEN n.low AND n.high AS covered
+		FROM noisy_replays n JOIN true_replays t USING (place, step) WITH NO DATA;});
 sql("CALL dp_tick('replays_dp')");
-sql('INSERT INTO errors SELECT n.step, n.count - t.count, n.stddev, t.count BETWEEN n.low AND n.high FROM noisy_replays n JOIN true_replays t USING (place, step)');
+sql('INSERT INTO errors SELECT n.step, n.count - t.count, n.stddev, t.count BETWEEN n.low AND n.high FROM noisy_replays n
+	JOIN true_replays t USING (place, step)');
 my ($ratio, $worst, $least, $greatest, $same) = split /\|/, sql(q{
 	WITH by_step AS (
-		SELECT step, avg(error ^ 2) / max(stddev) ^ 2 AS ratio, avg(covered::int) AS coverage, max(stddev) = min(stddev) AND abs(max(stddev) / dp_stddev(step, 20, 0.5, sensitivity => 4) - 1) < 1e-9 AS same FROM errors GROUP BY step
+		SELECT step, avg(error ^ 2) / max(stddev) ^ 2 AS ratio, avg(covered::int) AS coverage, max(stddev) = min(stddev)
+			AND abs(max(stddev) / dp_stddev(step, 20, 0.5, sensitivity => 4) - 1) < 1e-9 AS same FROM errors GROUP BY step
 	)
-	SELECT (SELECT avg(error ^ 2) FROM errors) / (dp_plan(20, 0.5, sensitivity => 4)).mse, max(abs(ratio - 1)), min(coverage), max(coverage), bool_and(same) FROM by_step});
-note(sprintf('mean squared error to dp_plan %.3f, a step\'s off by at most %.3f, coverage %.3f to %.3f', $ratio, $worst, $least, $greatest));
+	SELECT (SELECT avg(error ^ 2) FROM errors) / (dp_plan(20, 0.5, sensitivity => 4)).mse, max(abs(ratio - 1)), min(coverage),
+		max(coverage), bool_and(same) FROM by_step});
+note(sprintf('mean squared error to dp_plan %.3f, a step\'s off by at most %.3f, coverage %.3f to %.3f', $ratio, $worst,
+	$least, $greatest));
 cmp_ok(abs($ratio - 1), '<', 0.3, 'the mean squared error is that of dp_plan');
 cmp_ok($worst,          '<', 0.3, 'that of every step is that of dp_stddev');
 cmp_ok($least,          '>', 0.925, 'low and high hold the bounded count as often as they say');

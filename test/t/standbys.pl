@@ -17,10 +17,12 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 $node->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 $node->reload;
-ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'there is a synchronous standby');
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}),
+	'there is a synchronous standby');
 is(failure($node, q{CALL dp_tick('c')}), '', 'a tick waits for it');
 sql(q{SELECT dp_counter_record('c', 5)});
-my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps};
+my $stored = q{SELECT c.steps, p.steps, r.count FROM dp_counter_private.counters c JOIN dp_counter_private.publications p
+	ON p.number = c.number JOIN dp_counter_private.releases r ON r.number = c.number AND step = c.steps};
 my $released = q{SELECT string_agg(step || ':' || count, ' ' ORDER BY step) FROM c};
 my $first = sql($released);
 like($first, qr/^1:-?\d+$/, 'and publishes');
@@ -33,7 +35,8 @@ sub canceled_tick
 	my $out = $node->basedir . '/tick.' . ++$ticks;
 	my $tick = start_program($out, 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'SET synchronous_commit = local',
 		'-c', q{CALL dp_tick('c')});
-	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'
+		AND query ~ 'tick'}), 'a tick waits for a standby that is gone');
 	is(sql($released), $first, 'its release cannot be seen');
 	ok($node->poll_query_until('postgres', $until), 'it is canceled then') if $until;
 	# as often as it waits: a second time, and it has published
@@ -58,7 +61,8 @@ command_ok([ @receiver, '--create-slot' ], 'a slot');
 mkdir $node->basedir . '/received';
 my $receiver = start_program($node->basedir . '/receiver.out', @receiver, '-n', '-s', 1, '-D', $node->basedir . '/received');
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}), 'receives');
-like(canceled_tick(q{SELECT write_lsn >= pg_current_wal_flush_lsn() AND flush_lsn < write_lsn FROM pg_stat_replication}), $message, 'what a standby has only written is not published');
+like(canceled_tick(q{SELECT write_lsn >= pg_current_wal_flush_lsn() AND flush_lsn < write_lsn FROM pg_stat_replication}), $message,
+	'what a standby has only written is not published');
 $receiver->kill_kill;
 $node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replication');
 sql(q{SELECT pg_drop_replication_slot('receiver')});
@@ -85,7 +89,8 @@ like($standby->safe_psql('postgres', $released), qr/^$all 4:-?\d+$/, 'with the n
 # --- a recovery to an earlier time
 my $restored = PostgreSQL::Test::Cluster->new('restored');
 $restored->init_from_backup($node, 'base', has_restoring => 0);
-$restored->append_conf('postgresql.conf', "synchronous_standby_names = ''\nrecovery_target = 'immediate'\nrecovery_target_action = promote\nrestore_command = 'false'");
+$restored->append_conf('postgresql.conf',
+	"synchronous_standby_names = ''\nrecovery_target = 'immediate'\nrecovery_target_action = promote\nrestore_command = 'false'");
 $restored->append_conf('recovery.signal', '');
 $restored->start;
 ok($restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'recovered');

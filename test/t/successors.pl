@@ -38,7 +38,8 @@ sql(q{
 	CREATE SCHEMA other;
 	CREATE TABLE seen (number bigint, step bigint, stream integer, released_at timestamptz, count bigint, PRIMARY KEY (number, step, stream));
 	CREATE TABLE found (h integer, v integer, k integer, step integer, number bigint);
-	CREATE FUNCTION minutes(timestamp) RETURNS integer LANGUAGE sql AS $$ SELECT extract(epoch FROM $1 - timestamp '2020-01-01')::integer / 60 $$;
+	CREATE FUNCTION minutes(timestamp) RETURNS integer LANGUAGE sql AS $$
+		SELECT extract(epoch FROM $1 - timestamp '2020-01-01')::integer / 60 $$;
 	CREATE PROCEDURE until(day integer) LANGUAGE plpgsql AS $$
 	BEGIN
 		UPDATE dp_counter_private.source_counters SET "grace" = LOCALTIMESTAMP - (timestamp '2020-01-01' + day * interval '1 day');
@@ -57,14 +58,16 @@ for my $h (1 .. $histories)
 	if (rand() < 0.3)
 	{
 		$history->{budget} = 'within';
-		sql(join "\n", map { "SELECT dp_budget_create('within_${h}_$_', 1e9, within => 'b_${h}_$_'" . (defined $per ? ", since => '2019-01-01'" : '') . ');' } 0 .. $units);
+		sql(join "\n", map { "SELECT dp_budget_create('within_${h}_$_', 1e9, within => 'b_${h}_$_'"
+			. (defined $per ? ", since => '2019-01-01'" : '') . ');' } 0 .. $units);
 	}
 	make_source($history, new_source(), 0);
 	next if !defined $per;
 	for my $who (@{ $history->{persons} })
 	{
 		($history->{begins}{$who}, $history->{number}{$who}) = split /\|/, sql(qq{
-			SELECT d, own_window FROM (SELECT d, dp_own_window('b_${h}_0', $who, date '2020-01-01' + d * interval '1 day') AS own_window FROM generate_series(-1, $per - 1) AS d) AS days
+			SELECT d, own_window FROM (SELECT d,
+				dp_own_window('b_${h}_0', $who, date '2020-01-01' + d * interval '1 day') AS own_window FROM generate_series(-1, $per - 1) AS d) AS days
 			ORDER BY own_window DESC, d LIMIT 1});
 	}
 }
@@ -82,7 +85,8 @@ sub make_source
 	my @columns = @{ $source->{order} //= one_of([ 0 .. 4 ], [ 4, 2, 3, 1, 0 ], [ 1, 3, 0, 2, 4 ]) };
 	my @all = ("who::$type AS $source->{who}", 'at', "flag AS $source->{flag}", "value AS $source->{value}", 'h AS further');
 	my $name = source_name($source, $history, $v);
-	sql("CREATE VIEW $name AS SELECT " . join(', ', @all[@columns]) . " FROM rows WHERE h = $history->{h}$without; SELECT dp_source_create('$name', 'b_$history->{h}_$v', '$source->{who}', 'at', 'UTC')");
+	sql("CREATE VIEW $name AS SELECT " . join(', ', @all[@columns]) . " FROM rows WHERE h = $history->{h}$without;
+	SELECT dp_source_create('$name', 'b_$history->{h}_$v', '$source->{who}', 'at', 'UTC')");
 }
 sub all_units { my ($history) = @_; return 0 .. $#{ $history->{units} }; }
 sub for_all_units { my ($history, $code) = @_; return sql(join "\n", map { $code->($_) . ';' } all_units($history)); }
@@ -146,7 +150,8 @@ sub arrive
 	my ($history, $n) = @_;
 	for (1 .. $n)
 	{
-		push @{ $history->{rows} }, { who => one_of(@{ $history->{persons} }), t => any_time($history), flag => rand() < 0.6, value => int(rand(4)) };
+		push @{ $history->{rows} }, { who => one_of(@{ $history->{persons} }), t => any_time($history), flag => rand() < 0.6,
+			value => int(rand(4)) };
 	}
 }
 sub happen
@@ -167,7 +172,8 @@ sub store_rows
 		{
 			++$row->{t} while $seen{ $row->{who} }{ $row->{t} }++;
 			$row->{w} = window($history, $row->{who}, $row->{t});
-			push @values, "($history->{h}, $row->{who}, $row->{w}, " . stamp($row->{t}) . ', ' . ($row->{flag} ? 'true' : 'false') . ", $row->{value})";
+			push @values, "($history->{h}, $row->{who}, $row->{w}, " . stamp($row->{t}) . ', ' . ($row->{flag} ? 'true' : 'false')
+				. ", $row->{value})";
 		}
 	}
 	sql('TRUNCATE rows; INSERT INTO rows VALUES ' . join(', ', @values));
@@ -193,7 +199,8 @@ sub declare
 	my $h = $history->{h};
 	my $source = $history->{source};
 	sql(join "\n", map {
-		"SELECT dp_counter_create('c_${h}_${_}_$name', '" . source_name($source, $history, $_) . "', $counter->{e}e6, '$counter->{every} minutes', "
+		"SELECT dp_counter_create('c_${h}_${_}_$name', '" . source_name($source, $history, $_)
+			. "', $counter->{e}e6, '$counter->{every} minutes', "
 		. (defined $continues && $counter->{since} == $counter->{s} ? 'NULL' : stamp($counter->{since}))
 		. ", per_person => $counter->{bound}, cumulative => false, budget => '$history->{budget}_${h}_$_'"
 		. ($counter->{flag} ? ", event => '$source->{flag}'" : '')
@@ -234,7 +241,8 @@ sub tick
 		%$tally = (w => $row->{w}, used => 0) if $row->{w} > $tally->{w};
 		next if $row->{w} < $tally->{w} || $tally->{used} >= $counter->{bound};
 		++$tally->{used};
-		$counter->{cells}{ 1 + floor(($row->{t} - $counter->{since}) / $counter->{every}) } += $counter->{most} > 1 ? $row->{value} : 1 if $row->{t} >= $counter->{since};
+		$counter->{cells}{ 1 + floor(($row->{t} - $counter->{since}) / $counter->{every}) } += $counter->{most} > 1 ? $row->{value}
+			: 1 if $row->{t} >= $counter->{since};
 	}
 	$counter->{steps} = $steps;
 	$counter->{end} = $end;
@@ -263,7 +271,8 @@ for my $history (@histories)
 	push @{ $history->{chain} }, $counter;
 	declare($history, $counter, 1);
 }
-is(sql('SELECT count(*) FROM dp_counters'), sum0(map { scalar @{ $_->{units} } } @histories), 'a first counter for each history with and without each unit');
+is(sql('SELECT count(*) FROM dp_counters'), sum0(map { scalar @{ $_->{units} } } @histories),
+	'a first counter for each history with and without each unit');
 
 # The call fails for counters without a source alone. Some are cut short by a crash, and called again.
 my ($crashes, $others, $dropped, $gone) = (0) x 4;
@@ -283,14 +292,16 @@ sub tick_all
 	}
 	my @without = grep { !defined $_->{source} } @histories;
 	my $error = failure($node, "CALL until($until)", database => $database);
-	is(defined $error && $error =~ /(\d+) of \d+ counters? failed/ ? $1 : 0, sum0(map { scalar @{ $_->{units} } } @without), "every counter with a source closes its periods up to day $until") or diag($error);
+	is(defined $error && $error =~ /(\d+) of \d+ counters? failed/ ? $1 : 0, sum0(map { scalar @{ $_->{units} } } @without),
+		"every counter with a source closes its periods up to day $until") or diag($error);
 	$gone += @without;
 }
 # What was released is as it was, and is remembered with what is new.
 sub releases_stay
 {
 	my ($when) = @_;
-	is(sql(q{SELECT count(*) FROM seen AS s LEFT JOIN dp_counter_private.releases AS r USING (number, step, stream) WHERE r.released_at IS DISTINCT FROM s.released_at OR r.count IS DISTINCT FROM s.count}), 0,
+	is(sql(q{SELECT count(*) FROM seen AS s LEFT JOIN dp_counter_private.releases AS r USING (number, step, stream)
+		WHERE r.released_at IS DISTINCT FROM s.released_at OR r.count IS DISTINCT FROM s.count}), 0,
 		"no release is lost or made again $when");
 	sql('INSERT INTO seen SELECT number, step, stream, released_at, count FROM dp_counter_private.releases ON CONFLICT DO NOTHING');
 }
@@ -377,7 +388,8 @@ for my $history (@histories)
 		}
 	}
 	my @entries = map { [ split /\|/ ] } split /\n/, sql(qq{
-		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9), coalesce(minutes(begins_before), 1e9) FROM $history->{budget}_${h}_0 WHERE refunded_at IS NULL});
+		SELECT epsilon / 1e6, coalesce(minutes(since), -1e9), coalesce(minutes(until), 1e9), coalesce(minutes(begins_from), -1e9),
+			coalesce(minutes(begins_before), 1e9) FROM $history->{budget}_${h}_0 WHERE refunded_at IS NULL});
 	my $per = $day * ($history->{per} // 0);
 	my $stored = sub {
 		my ($s) = @_;
@@ -390,7 +402,8 @@ for my $history (@histories)
 		$most = max($most, booked($history, $s));
 		++$wrong_charges if abs(booked($history, $s) - $stored->($s)) > 1e-9;
 	}
-	++$wrong_charges if abs($most - sql("SELECT greatest(spent, spent_past) / 1e6 FROM dp_budgets WHERE budget = '$history->{budget}_${h}_0'::regclass")) > 1e-9;
+	++$wrong_charges if abs($most - sql("SELECT greatest(spent, spent_past) / 1e6 FROM dp_budgets
+		WHERE budget = '$history->{budget}_${h}_0'::regclass")) > 1e-9;
 	for my $v (1 .. $#{ $history->{units} })
 	{
 		my ($who, $w) = @{ $history->{units}[$v] };
@@ -415,5 +428,6 @@ is($costly, 0, "none of $pairs units costs more than is booked for it");
 cmp_ok($worst, '>', 0.999, sprintf('the most is %.3f of it', $worst)) if $differing > 100;
 cmp_ok($differing, '>', $pairs / 3, "$differing units have changed a release");
 cmp_ok($chains, '>', $histories / 5, "$chains histories have three counters or more, and $dropped successors were dropped");
-note("sources: ", join(', ', map { "$_ $changes{$_}" } sort keys %changes), "; $others others of the same persons, $gone ticks without; $crashes crashes, a dump");
+note("sources: ", join(', ', map { "$_ $changes{$_}" } sort keys %changes),
+	"; $others others of the same persons, $gone ticks without; $crashes crashes, a dump");
 done_testing();

@@ -46,7 +46,8 @@ sub dumps_and_restores
 	my $file = $node->basedir . '/empty.sql';
 	command_ok([ 'pg_dump', '-d', $connection, '-f', $file ], "the owner of the database dumps it $name");
 	$node->safe_psql('postgres', 'CREATE DATABASE empty OWNER curator');
-	command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, '-d', $node->connstr('empty') . ' user=curator' ], '... and restores it');
+	command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, '-d', $node->connstr('empty') . ' user=curator' ],
+		'... and restores it');
 	$node->safe_psql('postgres', 'DROP DATABASE empty');
 	return;
 }
@@ -56,7 +57,8 @@ as('curator', q{BEGIN; SELECT dp_budget_create('b', 1); SELECT dp_event_counter_
 dumps_and_restores('after a first counter that was rolled back');
 
 # --- used: nobody in it is a superuser
-$node->psql('hospital', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)}, stderr => \my $told, extra_params => [ '-U', 'curator' ]);
+$node->psql('hospital', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)},
+	stderr => \my $told, extra_params => [ '-U', 'curator' ]);
 is(() = $told =~ /NOTICE:  from now on pg_dump of database "hospital" needs a superuser.*\nHINT: .* pg_dump -N dp_counter_private/g, 1, 'the first counter tells its owner once how to dump');
 as('curator', q{SELECT dp_counter_record('er_flu', 3)});
 as('curator', q{CALL dp_tick('er_flu')});
@@ -67,7 +69,8 @@ as('curator', q{
 	CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 	SELECT dp_budget_create('arrivals_epsilon', 2e9);
 	SELECT dp_source_create('arrivals_dp', 'arrivals_epsilon', 'person', 'day');
-	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => '2024-01-01', per_person => 1)});
+	SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day',
+		since => '2024-01-01', per_person => 1)});
 as('curator', q{CALL dp_tick('arrivals_dp')});
 is(as('curator', 'SELECT max(count) FROM arrivals_by_day'), 10, 'so does one over a source');
 as('curator', 'DROP VIEW arrivals_by_day');
@@ -101,7 +104,8 @@ command_ok([ 'pg_dump', '-N', 'dp_counter_private', '-d', $connection, '-f', $no
 unlike(slurp_file($node->basedir . '/rest.sql'), qr/COPY dp_counter_private|setval/, 'which has none');
 my @restore = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $node->basedir . '/rest.sql', '-d');
 $node->safe_psql('postgres', "CREATE DATABASE $_ OWNER curator") for 'by_curator', 'by_superuser';
-command_fails_like([ @restore, $node->connstr('by_curator') . ' user=curator' ], qr/permission denied for schema dp_counter_private/, 'he does not restore it');
+command_fails_like([ @restore, $node->connstr('by_curator') . ' user=curator' ],
+	qr/permission denied for schema dp_counter_private/, 'he does not restore it');
 command_ok([ @restore, $node->connstr('by_superuser') ], 'a superuser does');
 
 # --- updated and dropped

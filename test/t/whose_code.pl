@@ -1,5 +1,7 @@
-# Whose code runs when a source is read, and what it sees: the view's own functions run as its owner and see nothing of the session that calls;
-# nobody else's code runs with the owner's rights. Calls come from a clock, a role with no right but to tick; from a stranger come the types,
+# Whose code runs when a source is read, and what it sees: the view's own functions run as its owner and see nothing of
+# the session that calls;
+# nobody else's code runs with the owner's rights. Calls come from a clock, a role with no right but to tick; from a
+# stranger come the types,
 # casts, operators and domains that an honest view uses.
 #
 # Evaluation is read only, so functions leave marks in the server's log: MARK (who wrote it) as (whom it runs as).
@@ -45,7 +47,8 @@ sub marks
 sub marking
 {
 	my ($author, $function, $result, $options) = @_;
-	return "CREATE FUNCTION $function LANGUAGE plpgsql " . ($options // 'IMMUTABLE') . " AS \$\$ BEGIN RAISE LOG 'MARK $author as %', current_user; RETURN $result; END \$\$;";
+	return "CREATE FUNCTION $function LANGUAGE plpgsql " . ($options // 'IMMUTABLE')
+		. " AS \$\$ BEGIN RAISE LOG 'MARK $author as %', current_user; RETURN $result; END \$\$;";
 }
 
 # A source of the owner's with a counter of one day, which the clock may tick.
@@ -63,7 +66,8 @@ sub counter
 	my ($name, $source, %options) = @_;
 	my $schema = $options{schema} // 'hospital';
 	return qq{
-		SELECT dp_counter_create('$schema.$name', epsilon => 1e9, horizon => 1, source => '$schema.$source', event => 'event', every => '1 day', since => '2024-01-01', per_person => 1);
+		SELECT dp_counter_create('$schema.$name', epsilon => 1e9, horizon => 1, source => '$schema.$source', event => 'event',
+			every => '1 day', since => '2024-01-01', per_person => 1);
 		GRANT UPDATE ON $schema.$name TO clock, nurse;
 	};
 }
@@ -72,7 +76,8 @@ sql(q{
 	CREATE ROLE steward LOGIN; CREATE ROLE clock LOGIN; CREATE ROLE stranger LOGIN; CREATE ROLE other LOGIN; CREATE ROLE chief LOGIN SUPERUSER;
 	CREATE ROLE nurse; GRANT nurse TO clock;
 	CREATE SCHEMA hospital AUTHORIZATION steward; CREATE SCHEMA evil AUTHORIZATION clock; CREATE SCHEMA odd AUTHORIZATION stranger;
-	CREATE SCHEMA others AUTHORIZATION other; CREATE SCHEMA office AUTHORIZATION chief; GRANT USAGE ON SCHEMA hospital, evil, odd, others, office TO PUBLIC;
+	CREATE SCHEMA others AUTHORIZATION other; CREATE SCHEMA office AUTHORIZATION chief;
+	GRANT USAGE ON SCHEMA hospital, evil, odd, others, office TO PUBLIC;
 	CREATE EXTENSION postgres_fdw;
 });
 sql(q{
@@ -80,7 +85,8 @@ sql(q{
 	CREATE TABLE hospital.visits AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note;
 }, 'steward');
 # in front of the clock's path: a domain of the name of a type, whose check marks
-sql(marking('clock', 'evil.run() RETURNS boolean', 'true', 'STABLE') . 'CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.run())', 'clock');
+sql(marking('clock', 'evil.run() RETURNS boolean', 'true', 'STABLE')
+	. 'CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.run())', 'clock');
 my $poison = 'SET search_path = evil, pg_catalog, hospital, public';
 
 # --- what the view sees
@@ -93,14 +99,17 @@ sql(q{
 			SELECT name, setting FROM pg_settings
 			UNION ALL SELECT name, coalesce(nullif(current_setting(name, true), ''), 'NULL')
 				FROM unnest('{role,session_authorization,is_superuser,my.x,hospital.y}'::pg_catalog.text[]) AS name
-			UNION ALL VALUES ('!users', concat_ws(' ', session_user, current_user)), ('!type', pg_typeof(v)::pg_catalog.text), ('!path', current_schemas(true)::pg_catalog.text),
+			UNION ALL VALUES ('!users', concat_ws(' ', session_user, current_user)), ('!type', pg_typeof(v)::pg_catalog.text),
+				('!path', current_schemas(true)::pg_catalog.text),
 				('!temporary', concat_ws(' ', pg_my_temp_schema(), to_regclass('visits'), to_regclass('pg_temp.visits'))),
 				('!client', concat_ws(' ', inet_client_addr(), inet_client_port(), current_query()))
-			UNION ALL SELECT '!prepared', count(*)::pg_catalog.text FROM pg_prepared_statements UNION ALL SELECT '!cursors', count(*)::pg_catalog.text FROM pg_cursors
+			UNION ALL SELECT '!prepared', count(*)::pg_catalog.text FROM pg_prepared_statements UNION ALL SELECT '!cursors',
+				count(*)::pg_catalog.text FROM pg_cursors
 			UNION ALL SELECT '!channels', count(*)::pg_catalog.text FROM pg_listening_channels()
 			UNION ALL SELECT '!locks', count(*)::pg_catalog.text FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory') AS s);
 	END $$;
-	CREATE FUNCTION hospital.tell() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE LOG 'SEEN[%]', hospital.seen(); RETURN true; END $$;
+	CREATE FUNCTION hospital.tell() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE LOG 'SEEN[%]', hospital.seen();
+	RETURN true; END $$;
 }, 'steward');
 
 # name => value of the only view that was evaluated since the last call. The caller's PID is in the worker's name.
@@ -121,25 +130,33 @@ my $change = q{
 	DO $$
 	DECLARE s record;
 	BEGIN
-		FOR s IN SELECT * FROM pg_settings WHERE context = 'user' AND name !~ '^(transaction_|default_transaction_read_only|exit_on_error|.*timeout)' LOOP
+		FOR s IN SELECT * FROM pg_settings WHERE context = 'user'
+			AND name !~ '^(transaction_|default_transaction_read_only|exit_on_error|.*timeout)' LOOP
 			BEGIN
 				PERFORM set_config(s.name, CASE s.vartype WHEN 'bool' THEN CASE s.setting WHEN 'on' THEN 'off' ELSE 'on' END
 					WHEN 'enum' THEN (SELECT v FROM unnest(s.enumvals) AS v WHERE v <> s.setting ORDER BY v DESC LIMIT 1)
-					WHEN 'string' THEN s.setting ELSE (CASE WHEN s.setting::numeric < s.max_val::numeric THEN s.setting::numeric + 1 ELSE s.setting::numeric - 1 END)::text END, false);
+					WHEN 'string' THEN s.setting ELSE (CASE WHEN s.setting::numeric < s.max_val::numeric
+						THEN s.setting::numeric + 1 ELSE s.setting::numeric - 1 END)::text END, false);
 			EXCEPTION WHEN OTHERS THEN NULL;
 			END;
 		END LOOP;
 	END $$};
-my @hostile = ($change, q{SET TimeZone = 'Asia/Tokyo'}, q{SET DateStyle = 'SQL, DMY'}, q{SET statement_timeout = '9min'}, q{SET lock_timeout = '8min'}, q{SET my.x = 'x'}, q{SET client_encoding = 'LATIN1'},
-	q{SET application_name = 'hostile'}, q{CREATE TEMP TABLE visits (person int)}, q{CREATE TEMP VIEW seen AS SELECT 1}, q{PREPARE visits AS SELECT 1}, q{LISTEN visits}, q{SELECT pg_advisory_lock(1)},
-	q{BEGIN; DECLARE visits CURSOR WITH HOLD FOR SELECT 1; COMMIT}, $poison, q{SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE});
+my @hostile = ($change, q{SET TimeZone = 'Asia/Tokyo'}, q{SET DateStyle = 'SQL, DMY'}, q{SET statement_timeout = '9min'},
+	q{SET lock_timeout = '8min'}, q{SET my.x = 'x'}, q{SET client_encoding = 'LATIN1'},
+	q{SET application_name = 'hostile'}, q{CREATE TEMP TABLE visits (person int)}, q{CREATE TEMP VIEW seen AS SELECT 1},
+		q{PREPARE visits AS SELECT 1}, q{LISTEN visits}, q{SELECT pg_advisory_lock(1)},
+	q{BEGIN; DECLARE visits CURSOR WITH HOLD FOR SELECT 1; COMMIT}, $poison,
+		q{SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE});
 
-# Two owners' sources in one call: a superuser's function is compiled by the path that the first one sets, and must not serve the second one so.
-sql(q{CREATE FUNCTION public.norm(x pg_catalog.text) RETURNS pg_catalog.text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text := x; BEGIN RETURN v; END $$; GRANT SELECT ON hospital.visits TO other});
+# Two owners' sources in one call: a superuser's function is compiled by the path that the first one sets, and must not
+# serve the second one so.
+sql(q{CREATE FUNCTION public.norm(x pg_catalog.text) RETURNS pg_catalog.text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text := x;
+BEGIN RETURN v; END $$; GRANT SELECT ON hospital.visits TO other});
 sql(marking('other', 'others.run() RETURNS boolean', 'true', 'STABLE') . q{
 	CREATE DOMAIN others.text AS pg_catalog.text CHECK (others.run());
 	SELECT dp_budget_create('others.b', 1e15);
-	CREATE FUNCTION others.poison(x pg_catalog.text) RETURNS pg_catalog.text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('search_path', 'others, pg_catalog', false); RETURN public.norm(x); END $$;
+	CREATE FUNCTION others.poison(x pg_catalog.text) RETURNS pg_catalog.text LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN PERFORM set_config('search_path', 'others, pg_catalog', false); RETURN public.norm(x); END $$;
 } . source('first', 'SELECT person, at, others.poison(note) IS NOT NULL AS event FROM hospital.visits', schema => 'others'), 'other');
 sql(source('second', 'SELECT person, at, public.norm(note) IS NOT NULL AND hospital.tell() AS event FROM hospital.visits'), 'steward');
 logged();
@@ -149,7 +166,8 @@ like($log, qr/MARK other as other.*SEEN/s, 'the first one\'s code runs, as the f
 unlike($log, qr/MARK other as (?!other)/, 'and not as the second one');
 my $second = seen();
 
-sql(source('seen', 'SELECT person, at, hospital.tell() AS event FROM hospital.visits') . counter('hostile', 'seen') . counter('by_super', 'seen'), 'steward');
+sql(source('seen', 'SELECT person, at, hospital.tell() AS event FROM hospital.visits') . counter('hostile', 'seen')
+	. counter('by_super', 'seen'), 'steward');
 logged();
 session('steward', "CALL dp_tick('hospital.c_seen')");
 my $plain = seen();
@@ -158,16 +176,20 @@ is("$plain->{is_superuser} $plain->{role}", 'off none', 'who is no superuser');
 is(differences($plain, $second), '', 'in a session of its own, wherever other owners\' sources were read before');
 session('clock', @hostile, 'SET ROLE nurse', q{CALL public.dp_tick('hospital.hostile')});
 my $hostile = seen();
-is(differences($plain, $hostile), 'lock_timeout', 'it sees the same where a clock calls, after it has changed all that it can, but how long the call may wait for locks');
+is(differences($plain, $hostile), 'lock_timeout',
+	'it sees the same where a clock calls, after it has changed all that it can, but how long the call may wait for locks');
 session('postgres', @hostile, 'SET ROLE postgres', q{CALL public.dp_tick('hospital.by_super')});
 is(differences($hostile, seen()), '', 'and where a superuser calls');
-session('postgres', @hostile, 'SET ROLE steward', q{CALL public.dp_source_contributions('hospital.seen', 'public.contributions', 1e9, event => 'event')});
+session('postgres', @hostile, 'SET ROLE steward',
+	q{CALL public.dp_source_contributions('hospital.seen', 'public.contributions', 1e9, event => 'event')});
 sql('GRANT CREATE ON SCHEMA public TO steward');
 logged();
 for my $report ('contributions', 'suggest', 'groups')
 {
-	my $every = $report eq 'suggest' ? q{1e9, '1 day', since => '2024-01-01', until => '2024-02-01', } : $report eq 'groups' ? q{'person', } : '';
-	is(session('postgres', @hostile, 'SET ROLE steward', 'SET client_min_messages = warning', "CALL public.dp_source_$report('hospital.seen', 'public.$report', 1e9, $every event => 'event')"), '', "dp_source_$report");
+	my $every = $report eq 'suggest' ? q{1e9, '1 day', since => '2024-01-01', until => '2024-02-01', } : $report eq 'groups'
+		? q{'person', } : '';
+	is(session('postgres', @hostile, 'SET ROLE steward', 'SET client_min_messages = warning',
+		"CALL public.dp_source_$report('hospital.seen', 'public.$report', 1e9, $every event => 'event')"), '', "dp_source_$report");
 	is(differences($hostile, seen()), '', 'shows it the same');
 }
 # A report creates a table, for which event triggers run: as the owner, like the rest, and without a way to another role.
@@ -180,7 +202,8 @@ sql(q{
 		END;
 		RAISE LOG 'MARK own as %', current_user;
 	END $$}, 'steward');
-sql(q{CREATE FUNCTION odd.on_table() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; END $$}, 'stranger');
+sql(q{CREATE FUNCTION odd.on_table() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE LOG 'MARK stranger as %',
+	current_user; END $$}, 'stranger');
 logged();
 for my $schema ('hospital', 'odd')
 {
@@ -206,7 +229,8 @@ for my $schema ('hospital', 'odd')
 session('clock', @hostile, 'SET ROLE nurse', 'SELECT hospital.tell()');
 my $own = seen();
 cmp_ok(scalar(split / /, differences($plain, $own)), '>', 100, 'a session that calls it itself shows more than a hundred differences');
-like(differences($plain, $own), qr/(?=.*\Q$_\E)/, "such as $_") for qw(!channels !cursors !locks !path !prepared !temporary !type !users DateStyle TimeZone client_encoding extra_float_digits my.x role search_path work_mem);
+like(differences($plain, $own), qr/(?=.*\Q$_\E)/,
+	"such as $_") for qw(!channels !cursors !locks !path !prepared !temporary !type !users DateStyle TimeZone client_encoding extra_float_digits my.x role search_path work_mem);
 
 # --- what the view leaves behind, and what it cannot do
 my @refused = (
@@ -223,8 +247,10 @@ my @refused = (
 	[ q{SELECT public.dp_counter_record('hospital.recorded')},   '25006' ], [ q{SELECT public.dp_counter_end('hospital.c_tried')}, '25006' ],
 	[ q{SELECT public.dp_source_drop('hospital.tried')},         '25006' ], [ q{CALL public.dp_tick('hospital.c_tried')}, '2D000' ],
 );
-my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)', 'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
-	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off', q{SELECT set_config('transaction_read_only', 'on', false)});
+my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)',
+	'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
+	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off',
+		q{SELECT set_config('transaction_read_only', 'on', false)});
 sql(q{
 	CREATE SEQUENCE hospital.numbers; SELECT dp_event_counter_create('hospital.recorded', 1);
 	CREATE FUNCTION hospital.run(statement text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -240,7 +266,8 @@ sql(q{
 	CREATE FUNCTION hospital.run_all() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 	BEGIN PERFORM hospital.run(statement) FROM hospital.statements ORDER BY n; RETURN true; END $$;
 	CREATE TABLE hospital.statements (n serial, statement text);
-	INSERT INTO hospital.statements (statement) VALUES } . join(', ', map { "(\$\$$_\$\$)" } (map { $_->[0] } @refused), @done) . ';' . source('tried', 'SELECT person, at, hospital.run_all() AS event FROM hospital.visits') . counter('after', 'seen'), 'steward');
+	INSERT INTO hospital.statements (statement) VALUES } . join(', ', map { "(\$\$$_\$\$)" } (map { $_->[0] } @refused), @done)
+		. ';' . source('tried', 'SELECT person, at, hospital.run_all() AS event FROM hospital.visits') . counter('after', 'seen'), 'steward');
 logged();
 is(session('clock', q{CALL dp_tick()}), '', 'a view that tries what it cannot do, before another one of the same owner');
 $log = slurp_file($node->logfile, $read);
@@ -248,14 +275,18 @@ my %tried = $log =~ /LOG:  TRIED (.*) => (\w+)$/mg;
 is($tried{ $_->[0] }, $_->[1], "refused: $_->[0]") for @refused;
 is($tried{$_}, 'done', "runs: $_") for @done;
 cmp_ok(index($log, 'TRIED'), '<', index($log, 'SEEN['), 'the other one comes after it');
-is(differences({ %$plain, '!locks' => 1 }, seen()), '', 'and sees nothing of what the first one has set; advisory locks alone are held until the call ends');
-is(sql('SELECT (SELECT count(*) FROM hospital.visits), (SELECT count FROM hospital.c_tried), sum(total) FROM dp_counter_private.events'), '1|1|0', 'nothing was written');
+is(differences({ %$plain, '!locks' => 1 }, seen()), '',
+	'and sees nothing of what the first one has set; advisory locks alone are held until the call ends');
+is(sql('SELECT (SELECT count(*) FROM hospital.visits), (SELECT count FROM hospital.c_tried), sum(total)
+	FROM dp_counter_private.events'), '1|1|0', 'nothing was written');
 is(sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), 0, 'and no lock stays');
-is(session('steward', q{SET client_min_messages = warning; CALL dp_source_contributions('hospital.tried', 'public.tried', 1)}), '', 'nor is what follows read only, where the view asks for it');
+is(session('steward', q{SET client_min_messages = warning; CALL dp_source_contributions('hospital.tried', 'public.tried', 1)}), '',
+	'nor is what follows read only, where the view asks for it');
 
 # --- whose code runs: of a stranger's types, in an honest view
 sql(q{
-	CREATE TYPE odd.mood AS ENUM ('sad', 'glad'); CREATE TYPE odd.set_mood AS ENUM ('sad', 'glad'); CREATE TYPE odd.definers_mood AS ENUM ('sad', 'glad');
+	CREATE TYPE odd.mood AS ENUM ('sad', 'glad'); CREATE TYPE odd.set_mood AS ENUM ('sad', 'glad');
+	CREATE TYPE odd.definers_mood AS ENUM ('sad', 'glad');
 	CREATE TYPE odd.pair AS (a integer, b integer);
 	CREATE DOMAIN odd.small AS integer;
 	CREATE TYPE odd.row AS (x odd.small);
@@ -263,59 +294,83 @@ sql(q{
 	CREATE OPERATOR odd.==== (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq, NEGATOR = OPERATOR(odd.!===));
 }, 'stranger');
 # An operator class takes a superuser; its functions are the stranger's.
-my $mark_pair = sub { my ($name, $result) = @_; return "CREATE FUNCTION odd.pair_$name(odd.pair, odd.pair) RETURNS $result LANGUAGE plpgsql IMMUTABLE AS " };
+my $mark_pair = sub { my ($name, $result) = @_; return "CREATE FUNCTION odd.pair_$name(odd.pair, odd.pair) RETURNS $result
+	LANGUAGE plpgsql IMMUTABLE AS " };
 sql(q{
-	CREATE FUNCTION odd.pair_cmp(x odd.pair, y odd.pair) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN btrecordcmp(x, y); END $$;
-	CREATE FUNCTION odd.pair_hash(x odd.pair) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN x.a; END $$;
+	CREATE FUNCTION odd.pair_cmp(x odd.pair, y odd.pair) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN btrecordcmp(x, y); END $$;
+	CREATE FUNCTION odd.pair_hash(x odd.pair) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN x.a; END $$;
 } . join('', map { my ($name, $operator) = @$_; qq{
-	CREATE FUNCTION odd.pair_$name(x odd.pair, y odd.pair) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS \$\$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN x.a $operator y.a; END \$\$;
-	CREATE OPERATOR odd.$operator (LEFTARG = odd.pair, RIGHTARG = odd.pair, FUNCTION = odd.pair_$name, RESTRICT = eqsel, HASHES, MERGES);} } [ 'lt', '<' ], [ 'le', '<=' ], [ 'eq', '=' ], [ 'ge', '>=' ], [ 'gt', '>' ]), 'stranger');
+	CREATE FUNCTION odd.pair_$name(x odd.pair, y odd.pair) RETURNS boolean LANGUAGE plpgsql
+		IMMUTABLE AS \$\$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN x.a $operator y.a; END \$\$;
+	CREATE OPERATOR odd.$operator (LEFTARG = odd.pair, RIGHTARG = odd.pair, FUNCTION = odd.pair_$name, RESTRICT = eqsel, HASHES,
+		MERGES);} } [ 'lt', '<' ], [ 'le', '<=' ], [ 'eq', '=' ], [ 'ge', '>=' ], [ 'gt', '>' ]), 'stranger');
 sql(q{
-	CREATE OPERATOR CLASS odd.pair_ops DEFAULT FOR TYPE odd.pair USING btree AS OPERATOR 1 odd.<, OPERATOR 2 odd.<=, OPERATOR 3 odd.=, OPERATOR 4 odd.>=, OPERATOR 5 odd.>, FUNCTION 1 odd.pair_cmp(odd.pair, odd.pair);
+	CREATE OPERATOR CLASS odd.pair_ops DEFAULT FOR TYPE odd.pair USING btree AS OPERATOR 1 odd.<, OPERATOR 2 odd.<=,
+		OPERATOR 3 odd.=, OPERATOR 4 odd.>=, OPERATOR 5 odd.>, FUNCTION 1 odd.pair_cmp(odd.pair, odd.pair);
 	CREATE OPERATOR CLASS odd.pair_hash_ops DEFAULT FOR TYPE odd.pair USING hash AS OPERATOR 1 odd.=, FUNCTION 1 odd.pair_hash(odd.pair);
 });
 sql(q{CREATE TYPE odd.span AS RANGE (SUBTYPE = odd.pair, SUBTYPE_OPCLASS = odd.pair_ops)}, 'stranger');
 sql(q{
 	CREATE TYPE hospital.feeling AS ENUM ('sad', 'glad');
-	CREATE TABLE hospital.facts AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note, 1 AS n, 'glad'::odd.mood AS m, 'glad'::odd.set_mood AS sm, 'glad'::odd.definers_mood AS dm, ARRAY['glad'::odd.mood] AS ms, '(1,2)'::odd.pair AS p,
+	CREATE TABLE hospital.facts AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note, 1 AS n,
+		'glad'::odd.mood AS m, 'glad'::odd.set_mood AS sm, 'glad'::odd.definers_mood AS dm, ARRAY['glad'::odd.mood] AS ms, '(1,2)'::odd.pair AS p,
 		ARRAY['(1,2)'::odd.pair] AS ps, '["(1,2)","(3,4)"]'::odd.span AS s, 'glad'::hospital.feeling AS f;
 	INSERT INTO hospital.facts SELECT person, at, note, n, m, sm, dm, ms, '(2,2)', ARRAY['(2,2)'::odd.pair], s, f FROM hospital.facts;
 	CREATE TABLE hospital.indexed (LIKE hospital.facts); CREATE INDEX ON hospital.indexed ((n + odd.most('x')));
 	CREATE TABLE hospital.partial (LIKE hospital.facts); CREATE INDEX ON hospital.partial (n) WHERE n > odd.most('x');
 	CREATE TABLE hospital.measured (LIKE hospital.facts); CREATE STATISTICS hospital.most ON (n + odd.most('x')), at FROM hospital.measured;
 	CREATE TABLE hospital.checked (LIKE hospital.facts); ALTER TABLE hospital.checked ADD CHECK (n < odd.most('x'));
-	CREATE TABLE hospital.parts (LIKE hospital.facts) PARTITION BY RANGE ((n + odd.most('x'))); CREATE TABLE hospital.part PARTITION OF hospital.parts DEFAULT;
-	CREATE TABLE hospital.listed (LIKE hospital.facts) PARTITION BY LIST (p); CREATE TABLE hospital.list1 PARTITION OF hospital.listed FOR VALUES IN ('(1,2)'); CREATE TABLE hospital.list2 PARTITION OF hospital.listed FOR VALUES IN ('(2,2)');
-	INSERT INTO hospital.indexed TABLE hospital.facts; INSERT INTO hospital.partial TABLE hospital.facts; INSERT INTO hospital.measured TABLE hospital.facts; INSERT INTO hospital.checked TABLE hospital.facts; INSERT INTO hospital.listed TABLE hospital.facts;
+	CREATE TABLE hospital.parts (LIKE hospital.facts) PARTITION BY RANGE ((n + odd.most('x')));
+	CREATE TABLE hospital.part PARTITION OF hospital.parts DEFAULT;
+	CREATE TABLE hospital.listed (LIKE hospital.facts) PARTITION BY LIST (p);
+	CREATE TABLE hospital.list1 PARTITION OF hospital.listed FOR VALUES IN ('(1,2)');
+	CREATE TABLE hospital.list2 PARTITION OF hospital.listed FOR VALUES IN ('(2,2)');
+	INSERT INTO hospital.indexed TABLE hospital.facts; INSERT INTO hospital.partial TABLE hospital.facts;
+	INSERT INTO hospital.measured TABLE hospital.facts; INSERT INTO hospital.checked TABLE hospital.facts;
+	INSERT INTO hospital.listed TABLE hospital.facts;
 	ANALYZE hospital.facts;
-	CREATE FUNCTION hospital.small(n integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v odd.small := n; BEGIN RETURN v; END $$;
+	CREATE FUNCTION hospital.small(n integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v odd.small := n;
+	BEGIN RETURN v; END $$;
 	-- a function that asks for parallel workers, processes of their own
-	CREATE FUNCTION hospital.parallel() RETURNS bigint LANGUAGE plpgsql STABLE SET max_parallel_workers_per_gather = 2 SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET min_parallel_table_scan_size = 0
+	CREATE FUNCTION hospital.parallel() RETURNS bigint LANGUAGE plpgsql STABLE SET max_parallel_workers_per_gather = 2
+		SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET min_parallel_table_scan_size = 0
 		SET parallel_leader_participation = off AS $$ BEGIN RETURN (SELECT count(*) FROM hospital.many WHERE 'x' || m = 'xglad'); END $$;
 	CREATE TABLE hospital.many AS SELECT 'glad'::odd.mood AS m FROM generate_series(1, 2000); ANALYZE hospital.many;
 	-- the owner's own functions, one of which the owner casts with; and one of a superuser's, which both owners call
-	CREATE FUNCTION hospital.helper(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text := note; BEGIN RAISE LOG 'MARK own as %', current_user; RETURN v; END $$;
+	CREATE FUNCTION hospital.helper(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text := note;
+	BEGIN RAISE LOG 'MARK own as %', current_user; RETURN v; END $$;
 	CREATE FUNCTION hospital.given(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN note; END $$;
-	CREATE FUNCTION hospital.text_of(hospital.feeling) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text; BEGIN RAISE LOG 'MARK own as %', current_user; v := $1::varchar; RETURN v; END $$;
-	CREATE FUNCTION hospital.json_of(hospital.feeling) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text; BEGIN v := '"' || $1::varchar || '"'; RETURN v::json; END $$;
-	CREATE CAST (hospital.feeling AS text) WITH FUNCTION hospital.text_of; CREATE CAST (hospital.feeling AS json) WITH FUNCTION hospital.json_of;
+	CREATE FUNCTION hospital.text_of(hospital.feeling) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text;
+	BEGIN RAISE LOG 'MARK own as %', current_user; v := $1::varchar; RETURN v; END $$;
+	CREATE FUNCTION hospital.json_of(hospital.feeling) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text;
+	BEGIN v := '"' || $1::varchar || '"'; RETURN v::json; END $$;
+	CREATE CAST (hospital.feeling AS text) WITH FUNCTION hospital.text_of;
+	CREATE CAST (hospital.feeling AS json) WITH FUNCTION hospital.json_of;
 }, 'steward');
 
 # What the sources over hospital.facts read, and whether a stranger's code would run.
 my %cases = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts") } (
-	q{'x' || m}, q{m || 'x'}, q{'x' || sm}, q{'x' || dm}, q{to_json(m)}, q{to_jsonb(m)}, q{to_jsonb(ms)}, q{array_to_json(ms)}, q{row_to_json(ROW(m))}, q{to_jsonb(facts)}, q{json_build_array(m)}, q{jsonb_build_object('k', m)},
+	q{'x' || m}, q{m || 'x'}, q{'x' || sm}, q{'x' || dm}, q{to_json(m)}, q{to_jsonb(m)}, q{to_jsonb(ms)}, q{array_to_json(ms)},
+		q{row_to_json(ROW(m))}, q{to_jsonb(facts)}, q{json_build_array(m)}, q{jsonb_build_object('k', m)},
 	q{hospital.small(n)}, q{hospital.given(note)}, q{hospital.parallel()},
-	q{NOT note OPERATOR(odd.====) 'flu'}, q{NOT note OPERATOR(odd.====) ANY (ARRAY['flu'])}, q{ps = ps}, q{facts < facts}, q{greatest(p, p)}, q{s @> p}, q{array_position(ps, p)}, q{facts IN (SELECT g FROM hospital.facts AS g)},
-	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)', 'jsonb_agg(m)', q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
-	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2', 'WINDOW w AS (PARTITION BY p)', 'JOIN (SELECT ps FROM hospital.facts) AS g USING (ps)'),
+	q{NOT note OPERATOR(odd.====) 'flu'}, q{NOT note OPERATOR(odd.====) ANY (ARRAY['flu'])}, q{ps = ps}, q{facts < facts},
+		q{greatest(p, p)}, q{s @> p}, q{array_position(ps, p)}, q{facts IN (SELECT g FROM hospital.facts AS g)},
+	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)',
+		'jsonb_agg(m)', q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
+	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2',
+		'WINDOW w AS (PARTITION BY p)', 'JOIN (SELECT ps FROM hospital.facts) AS g USING (ps)'),
 	[ distinct => 'SELECT DISTINCT ON (p) person, at, true AS event FROM hospital.facts' ],
 	[ ranked => 'SELECT person, at, rank() OVER (ORDER BY p) > 0 AS event FROM hospital.facts' ],
-	[ union => 'SELECT person, at, event FROM (SELECT person, at, p, true AS event FROM hospital.facts UNION SELECT person, at, p, true FROM hospital.facts) AS u' ],
+	[ union => 'SELECT person, at, event FROM (SELECT person, at, p, true AS event FROM hospital.facts UNION SELECT person, at, p,
+		true FROM hospital.facts) AS u' ],
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.$_" ] } 'indexed', 'partial', 'measured', 'parts', 'listed'),
 	$major >= 16 ? (q{JSON_OBJECT('k': m)}, q{JSON_ARRAY(m)}) : ());
 my $window = delete $cases{'WINDOW w AS (PARTITION BY p)'};
 # What goes without the stranger.
-my %harmless = map { $_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts" } q{format('%s', m)}, q{concat(m)}, q{ms::text}, q{xmlelement(name x, m)}, q{p::text}, q{isempty(s)}, q{m > 'sad'}, q{hospital.helper(note)},
+my %harmless = map { $_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts" } q{format('%s', m)}, q{concat(m)},
+	q{ms::text}, q{xmlelement(name x, m)}, q{p::text}, q{isempty(s)}, q{m > 'sad'}, q{hospital.helper(note)},
 	q{'x' || f}, q{to_jsonb(f)};
 $harmless{aggregate} = 'SELECT person, at, jsonb_object_agg(note, f) IS NOT NULL AS event FROM hospital.facts GROUP BY person, at';
 $harmless{checked} = 'SELECT person, at, true AS event FROM hospital.checked';
@@ -325,51 +380,73 @@ sql(join('', map { source($number{$_}, $cases{$_} // $harmless{$_}) } @names), '
 
 # Then the stranger adds code to what is the stranger's, and the owner gives a function away.
 sql(q{GRANT CREATE ON SCHEMA hospital TO stranger; ALTER FUNCTION hospital.given(text) OWNER TO stranger; SET ROLE stranger;
-	CREATE OR REPLACE FUNCTION hospital.given(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN note; END $$;
+	CREATE OR REPLACE FUNCTION hospital.given(note text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN note; END $$;
 	RESET ROLE; REVOKE CREATE ON SCHEMA hospital FROM stranger});
-sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTABLE PARALLEL SAFE') . marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'}) . marking('stranger', 'odd.differs(text, text) RETURNS boolean', '$1 <> $2')
-	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET work_mem = 64') . marking('stranger', 'odd.definers_text_of(odd.definers_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SECURITY DEFINER')
+sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTABLE PARALLEL SAFE')
+	. marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'})
+		. marking('stranger', 'odd.differs(text, text) RETURNS boolean', '$1 <> $2')
+	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET work_mem = 64')
+		. marking('stranger', 'odd.definers_text_of(odd.definers_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SECURITY DEFINER')
 	. marking('stranger', 'odd.small(integer) RETURNS boolean', '$1 < 10') . q{
-	CREATE CAST (odd.set_mood AS text) WITH FUNCTION odd.set_text_of; CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;
+	CREATE CAST (odd.set_mood AS text) WITH FUNCTION odd.set_text_of;
+	CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;
 	CREATE CAST (odd.mood AS text) WITH FUNCTION odd.text_of(odd.mood); CREATE CAST (odd.mood AS json) WITH FUNCTION odd.json_of;
 	ALTER DOMAIN odd.small ADD CHECK (odd.small(VALUE)) NOT VALID;
 	CREATE OPERATOR odd.!=== (LEFTARG = text, RIGHTARG = text, FUNCTION = odd.differs, NEGATOR = OPERATOR(odd.====));
-	CREATE OR REPLACE FUNCTION odd.most(text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN 1000; END $$;
+	CREATE OR REPLACE FUNCTION odd.most(text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN 1000; END $$;
 }, 'stranger');
 logged();
 # The clock has compiled the owner's functions under a path of its own, in the session in which it ticks.
-my $told = session('clock', $poison, q{SELECT hospital.helper('x'), hospital.text_of('glad'), hospital.json_of('glad')}, 'RESET search_path', 'CALL dp_tick()');
+my $told = session('clock', $poison, q{SELECT hospital.helper('x'), hospital.text_of('glad'), hospital.json_of('glad')},
+	'RESET search_path', 'CALL dp_tick()');
 $log = slurp_file($node->logfile, $read);
-is(marks(), 'clock as clock, own as clock, own as steward', 'no code of a stranger, or of the clock, runs as anybody else; the owner\'s runs as the owner');
+is(marks(), 'clock as clock, own as clock, own as steward',
+	'no code of a stranger, or of the clock, runs as anybody else; the owner\'s runs as the owner');
 my %failed = map { $_ => 1 } $told =~ /WARNING:  hospital\.c_(v\d+): could not evaluate source/g;
 is(join(' ', grep { !$failed{ $number{$_} } } sort keys %cases), '', 'a source fails that would run a stranger\'s');
 is(join(' ', grep { $failed{ $number{$_} } } sort keys %harmless), '', 'and no other');
 unlike($told, qr/stranger|odd\.|belongs/, 'the clock does not learn why');
-like(session('steward', qq{CALL dp_tick('hospital.c_$number{q{'x' || m}}')}), qr/function odd\.text_of\(odd\.mood\) belongs to another role than the source/, 'the owner does');
+like(session('steward', qq{CALL dp_tick('hospital.c_$number{q{'x' || m}}')}),
+	qr/function odd\.text_of\(odd\.mood\) belongs to another role than the source/, 'the owner does');
 # What an owner sees who evaluates the views: each would run the stranger's code.
 logged();
-session('steward', map { ("DO \$do\$ BEGIN RAISE LOG 'CASE %', \$case\$$_\$case\$; END \$do\$", "SELECT * FROM hospital.$number{$_}") } sort keys %cases);
+session('steward', map { ("DO \$do\$ BEGIN RAISE LOG 'CASE %', \$case\$$_\$case\$; END \$do\$",
+	"SELECT * FROM hospital.$number{$_}") } sort keys %cases);
 my %ran = map { /\A(.*)$/m => 1 } grep { /MARK stranger as/ } split /LOG:  CASE /, logged();
 is(join(' ', grep { !$ran{$_} } sort keys %cases), '', 'in a session of the owner\'s, the stranger\'s code runs');
 
-# What the checks of a stranger's domain can do without a function of the stranger's. They are in no query; what makes values of the domain is.
+# What the checks of a stranger's domain can do without a function of the stranger's. They are in no query; what makes
+# values of the domain is.
 sql(q{ALTER DOMAIN odd.small DROP CONSTRAINT small_check; CREATE TYPE odd.wide AS RANGE (SUBTYPE = odd.small)}, 'stranger');
 sql(q{
-	CREATE DOMAIN hospital.tiny AS odd.small; CREATE TYPE hospital.tiny_row AS (x text, y hospital.tiny[]); CREATE TABLE hospital.tinies (person integer, at timestamp, x odd.small);
+	CREATE DOMAIN hospital.tiny AS odd.small; CREATE TYPE hospital.tiny_row AS (x text, y hospital.tiny[]);
+	CREATE TABLE hospital.tinies (person integer, at timestamp, x odd.small);
 	CREATE FOREIGN DATA WRAPPER none; CREATE SERVER none FOREIGN DATA WRAPPER none;
 	CREATE FOREIGN TABLE hospital.far_tiny (x hospital.tiny) SERVER none;
 	CREATE TABLE hospital.near (x hospital.tiny) PARTITION BY LIST (x); ALTER TABLE hospital.near ATTACH PARTITION hospital.far_tiny DEFAULT;
 	GRANT SELECT ON ALL TABLES IN SCHEMA hospital TO steward});
-my %made = map { $_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts" } q{n::odd.small}, q{n::hospital.tiny}, q{ARRAY[n]::odd.small[]}, q{(note || n)::odd.small[]}, q{('(,' || n || ')')::hospital.tiny_row}, q{note::odd.wide},
-	q{jsonb_populate_record(NULL::hospital.tiny_row, to_jsonb(note))}, q{SELECT r FROM jsonb_to_record(to_jsonb(note)) AS r(x odd.small)}, q{SELECT count(*) FROM xmltable('/a' PASSING (note::xml) COLUMNS x odd.small PATH '.') AS x}, q{SELECT count(x) FROM hospital.far_tiny},
-	q{SELECT count(x) FROM hospital.near}, $major >= 17 ? (q{JSON_VALUE(note::jsonb, '$' RETURNING odd.small)}, q{JSON_QUERY(note::jsonb, '$' RETURNING hospital.tiny_row)}) : ();
+my %made = map { $_ => "SELECT person, at, ($_) IS NOT NULL AS event FROM hospital.facts" } q{n::odd.small}, q{n::hospital.tiny},
+	q{ARRAY[n]::odd.small[]}, q{(note || n)::odd.small[]}, q{('(,' || n || ')')::hospital.tiny_row}, q{note::odd.wide},
+	q{jsonb_populate_record(NULL::hospital.tiny_row, to_jsonb(note))},
+		q{SELECT r FROM jsonb_to_record(to_jsonb(note)) AS r(x odd.small)},
+			q{SELECT count(*) FROM xmltable('/a' PASSING (note::xml) COLUMNS x odd.small PATH '.') AS x}, q{SELECT count(x) FROM hospital.far_tiny},
+	q{SELECT count(x) FROM hospital.near}, $major >= 17 ? (q{JSON_VALUE(note::jsonb, '$' RETURNING odd.small)},
+		q{JSON_QUERY(note::jsonb, '$' RETURNING hospital.tiny_row)}) : ();
 $made{union} = 'SELECT person, at, true AS event FROM hospital.facts UNION SELECT n::odd.small, at, true FROM hospital.facts';
-like(failure($node, "BEGIN; CREATE VIEW hospital.tried_too AS $made{$_}; SELECT dp_source_create('hospital.tried_too', 'hospital.b', 'person', 'at', 'UTC', person_wise => true)", user => 'steward', on_error_stop => 1),
+like(failure($node, "BEGIN; CREATE VIEW hospital.tried_too AS $made{$_};
+SELECT dp_source_create('hospital.tried_too', 'hospital.b', 'person', 'at', 'UTC', person_wise => true)", user => 'steward',
+	on_error_stop => 1),
 	qr/DETAIL:  It makes values of domain odd\.small, which belongs to another role than the view/, "refused: $_") for sort keys %made;
-sql(source('tinies_dp', 'SELECT person, at, x > 0 AS event FROM hospital.tinies') . source('later', 'SELECT person, at, true AS event FROM hospital.facts') . 'CREATE OR REPLACE VIEW hospital.later AS SELECT person, at, n::odd.small > 0 AS event FROM hospital.facts', 'steward');
-sql(q{ALTER DOMAIN odd.small ADD CHECK (pg_notify('loot', current_user || query_to_xml('SELECT note FROM hospital.facts', true, false, '')::text) IS NOT NULL) NOT VALID}, 'stranger');
+sql(source('tinies_dp', 'SELECT person, at, x > 0 AS event FROM hospital.tinies')
+	. source('later', 'SELECT person, at, true AS event FROM hospital.facts') . 'CREATE OR REPLACE VIEW hospital.later AS
+		SELECT person, at, n::odd.small > 0 AS event FROM hospital.facts', 'steward');
+sql(q{ALTER DOMAIN odd.small ADD CHECK (pg_notify('loot', current_user || query_to_xml('SELECT note FROM hospital.facts', true,
+	false, '')::text) IS NOT NULL) NOT VALID}, 'stranger');
 my ($out, $errors);
-$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.c_later'); DO 'BEGIN PERFORM pg_sleep(0.3); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
+$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.c_later'); DO 'BEGIN PERFORM pg_sleep(0.3); END';
+SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
 is($out, 1, 'a check that calls only PostgreSQL\'s functions tells a stranger nothing');
 like($errors, qr/ERROR:  could not evaluate source/, 'as the source is refused that gets such a domain later');
 is(session('clock', q{CALL dp_tick('hospital.c_tinies_dp')}), '', 'values that are stored in a table are checked no more');
@@ -379,14 +456,18 @@ sql(q{
 	SELECT dp_budget_create('office.b', 1e15);
 	CREATE TYPE office.feeling AS ENUM ('sad', 'glad');
 	CREATE TABLE office.facts AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'glad'::office.feeling AS f, 'glad'::odd.mood AS m;
-	CREATE FUNCTION office.text_of(office.feeling) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text; BEGIN RAISE LOG 'MARK own as % %', current_user, current_setting('is_superuser'); v := $1::varchar; RETURN v; END $$;
+	CREATE FUNCTION office.text_of(office.feeling) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v text;
+	BEGIN RAISE LOG 'MARK own as % %', current_user, current_setting('is_superuser'); v := $1::varchar; RETURN v; END $$;
 	CREATE CAST (office.feeling AS text) WITH FUNCTION office.text_of;
 	CREATE FUNCTION office.tell() RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN hospital.tell(); END';
-} . source('own', q{SELECT person, at, 'x' || f = 'xglad' AS event FROM office.facts}, schema => 'office') . source('odd', q{SELECT person, at, 'x' || m = 'xglad' AS event FROM office.facts}, schema => 'office')
+} . source('own', q{SELECT person, at, 'x' || f = 'xglad' AS event FROM office.facts}, schema => 'office')
+	. source('odd', q{SELECT person, at, 'x' || m = 'xglad' AS event FROM office.facts}, schema => 'office')
 	. source('of_stewards', q{SELECT person, at, office.tell() AS event FROM office.facts}, schema => 'office'), 'chief');
-sql(marking('clock', 'evil.rise() RETURNS boolean', q{(SELECT true FROM set_config('session_authorization', 'postgres', true))}, 'VOLATILE') . 'DROP DOMAIN evil.text; CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.rise())', 'clock');
+sql(marking('clock', 'evil.rise() RETURNS boolean', q{(SELECT true FROM set_config('session_authorization', 'postgres', true))},
+	'VOLATILE') . 'DROP DOMAIN evil.text; CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.rise())', 'clock');
 logged();
-$told = session('clock', $poison, q{SELECT office.text_of('glad')}, 'RESET search_path', map { "CALL dp_tick('office.c_$_')" } 'own', 'odd', 'of_stewards');
+$told = session('clock', $poison, q{SELECT office.text_of('glad')}, 'RESET search_path',
+	map { "CALL dp_tick('office.c_$_')" } 'own', 'odd', 'of_stewards');
 $log = slurp_file($node->logfile, $read);
 like($log, qr/MARK own as chief on/, 'a superuser\'s source runs as the superuser');
 is(marks(), 'clock as clock, own as chief', 'and nobody else\'s code does');
@@ -395,33 +476,43 @@ is(sql('SELECT count FROM office.c_own'), 1, 'what is left counts');
 
 # --- messages
 sql(q{CREATE FUNCTION hospital.talk(note text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-	BEGIN RAISE DEBUG 'debug %', note; RAISE INFO 'info %', note; RAISE NOTICE 'notice %', note; RAISE WARNING 'warning %', note; RAISE LOG 'log %', note; RETURN true; END $$;}
+	BEGIN RAISE DEBUG 'debug %', note; RAISE INFO 'info %', note; RAISE NOTICE 'notice %', note; RAISE WARNING 'warning %', note;
+	RAISE LOG 'log %', note; RETURN true; END $$;}
 	. source('talks', 'SELECT person, at, hospital.talk(note) AS event FROM hospital.visits') . counter('talks_too', 'talks'), 'steward');
 logged();
-is(session('clock', 'SET client_min_messages = debug5', q{CALL dp_tick('hospital.c_talks')}) =~ /\b(info|notice|warning|log|debug) flu/, '', 'no message of a view reaches another role');
+is(session('clock', 'SET client_min_messages = debug5', q{CALL dp_tick('hospital.c_talks')})
+	=~ /\b(info|notice|warning|log|debug) flu/, '', 'no message of a view reaches another role');
 is(join(' ', logged() =~ /(\w+) flu/g), 'log', 'nor the server\'s log, but what is for the log');
-is(join(' ', session('steward', q{CALL dp_tick('hospital.talks_too')}) =~ /(\w+) flu/g), 'info notice warning', 'they reach the owner who calls');
+is(join(' ', session('steward', q{CALL dp_tick('hospital.talks_too')}) =~ /(\w+) flu/g), 'info notice warning',
+	'they reach the owner who calls');
 is(join(' ', sort(logged() =~ /(\w+) flu/g)), 'log warning', 'and the log, as by any statement of the owner\'s');
 
 # --- foreign tables
 my ($host, $port) = ($node->host, $node->port);
 sql(qq{
 	CREATE ROLE remote LOGIN; ALTER ROLE remote SET statement_timeout = '1s';
-	CREATE VIEW public.slow AS SELECT 'p' AS person, timestamp '2024-01-01 12:00' AS at, pg_sleep(600) IS NULL AS event; GRANT SELECT ON slow TO remote;
-	CREATE VIEW public.fast AS SELECT 'p'::pg_catalog.text AS person, timestamp '2024-01-01 12:00' AS at, 'flu'::pg_catalog.text AS note; GRANT SELECT ON fast TO remote;
-	CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres'); GRANT USAGE ON FOREIGN SERVER loop TO steward;
+	CREATE VIEW public.slow AS SELECT 'p' AS person, timestamp '2024-01-01 12:00' AS at, pg_sleep(600) IS NULL AS event;
+	GRANT SELECT ON slow TO remote;
+	CREATE VIEW public.fast AS SELECT 'p'::pg_catalog.text AS person, timestamp '2024-01-01 12:00' AS at,
+		'flu'::pg_catalog.text AS note; GRANT SELECT ON fast TO remote;
+	CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+	GRANT USAGE ON FOREIGN SERVER loop TO steward;
 	CREATE USER MAPPING FOR steward SERVER loop OPTIONS (user 'remote', password_required 'false');
 });
 sql(q{
 	CREATE DOMAIN hospital.key AS text CHECK (hospital.helper(VALUE) IS NOT NULL);
-	CREATE FOREIGN TABLE hospital.far_slow (person text, at timestamp, event boolean) SERVER loop OPTIONS (schema_name 'public', table_name 'slow');
-	CREATE FOREIGN TABLE hospital.far (person text, at timestamp, note hospital.key) SERVER loop OPTIONS (schema_name 'public', table_name 'fast');
-} . source('remote', 'SELECT person, at, note IS NOT NULL AS event FROM hospital.far') . source('remote_slow', 'SELECT * FROM hospital.far_slow'), 'steward');
+	CREATE FOREIGN TABLE hospital.far_slow (person text, at timestamp, event boolean) SERVER loop OPTIONS (schema_name 'public',
+		table_name 'slow');
+	CREATE FOREIGN TABLE hospital.far (person text, at timestamp, note hospital.key) SERVER loop OPTIONS (schema_name 'public',
+		table_name 'fast');
+} . source('remote', 'SELECT person, at, note IS NOT NULL AS event FROM hospital.far')
+	. source('remote_slow', 'SELECT * FROM hospital.far_slow'), 'steward');
 logged();
 is(session('clock', q{CALL dp_tick('hospital.c_remote')}), '', 'a foreign table is read');
 is(sql('SELECT count FROM hospital.c_remote'), 1, 'and counted');
 is(marks(), 'own as steward', 'its owner\'s domain is checked');
-like(session('clock', q{CALL dp_tick('hospital.c_remote_slow')}), qr/\Apsql\S* ERROR:  could not evaluate source "\w+"\nHINT: [^\n]*\s*\z/, 'a timeout there tells no context');
+like(session('clock', q{CALL dp_tick('hospital.c_remote_slow')}),
+	qr/\Apsql\S* ERROR:  could not evaluate source "\w+"\nHINT: [^\n]*\s*\z/, 'a timeout there tells no context');
 like(session('steward', q{CALL dp_tick('hospital.c_remote_slow')}), qr/CONTEXT:  remote SQL command/, 'which its owner sees');
 $node->stop;
 done_testing();

@@ -1,4 +1,5 @@
-# What an attack on workers found: functions of strangers that PostgreSQL's hook for looking up functions does not hear of, sessions that do not
+# What an attack on workers found: functions of strangers that PostgreSQL's hook for looking up functions does not hear
+# of, sessions that do not
 # end.
 use strict;
 use warnings;
@@ -31,7 +32,8 @@ sub counter
 	sql(qq{
 		CREATE VIEW hospital.${name}_dp AS SELECT person, at, $event AS event FROM hospital.visits;
 		SELECT dp_source_create('hospital.${name}_dp', 'hospital.b', 'person', 'at', 'UTC', person_wise => true);
-		SELECT dp_counter_create('hospital.$name', epsilon => 1e9, horizon => 1, source => 'hospital.${name}_dp', event => 'event', every => '1 day', since => '2025-01-01', per_person => 1);
+		SELECT dp_counter_create('hospital.$name', epsilon => 1e9, horizon => 1, source => 'hospital.${name}_dp', event => 'event',
+			every => '1 day', since => '2025-01-01', per_person => 1);
 		GRANT UPDATE ON hospital.$name TO clock}, 'steward');
 	return "hospital.$name";
 }
@@ -43,7 +45,8 @@ sub enum_with_cast
 {
 	my ($options) = @_;
 	my $type = 'evil.mood' . ++$types;
-	sql(qq{CREATE TYPE $type AS ENUM ('sad'); CREATE FUNCTION evil.cast_of($type) RETURNS json LANGUAGE plpgsql IMMUTABLE $options AS \$\$ BEGIN RETURN '1'; END \$\$;
+	sql(qq{CREATE TYPE $type AS ENUM ('sad');
+	CREATE FUNCTION evil.cast_of($type) RETURNS json LANGUAGE plpgsql IMMUTABLE $options AS \$\$ BEGIN RETURN '1'; END \$\$;
 		CREATE CAST ($type AS json) WITH FUNCTION evil.cast_of($type)}, 'stranger');
 	return $type;
 }
@@ -53,23 +56,31 @@ for my $options ('', q{SET work_mem = '1MB'}, 'SECURITY DEFINER')
 	my $type = enum_with_cast($options);
 	like(tick(counter("to_json('sad'::$type) IS NOT NULL")), $refused, "a stranger's function is refused: " . ($options || 'a plain one'));
 }
-sql(q{CREATE FUNCTION hospital.own() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER SET work_mem = '1MB' AS 'BEGIN RETURN true; END'}, 'steward');
+sql(q{CREATE FUNCTION hospital.own() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
+	SET work_mem = '1MB' AS 'BEGIN RETURN true; END'}, 'steward');
 is(tick(counter('hospital.own()')), '', 'but not the own one with such options');
 
-my $parallel = join ' ', map { "SET $_" } 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
+my $parallel = join ' ', map { "SET $_" } 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0',
+	'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $type = enum_with_cast('PARALLEL SAFE');
 sql(qq{CREATE TABLE hospital.big AS SELECT 'sad'::$type AS mood, n FROM generate_series(1, 50000) AS n; ANALYZE hospital.big;
-	CREATE FUNCTION hospital.casts() RETURNS boolean LANGUAGE plpgsql STABLE $parallel AS \$\$ BEGIN RETURN (SELECT count(*) = 5 FROM hospital.big WHERE n % 10000 = 0 AND to_json(mood) IS NOT NULL); END \$\$;}, 'steward');
+	CREATE FUNCTION hospital.casts() RETURNS boolean
+		LANGUAGE plpgsql STABLE $parallel AS \$\$ BEGIN RETURN (SELECT count(*) = 5 FROM hospital.big WHERE n % 10000 = 0 AND to_json(mood) IS NOT NULL); END \$\$;}, 'steward');
 like(tick(counter('hospital.casts()')), $refused, 'in a parallel plan of an owner\'s function too');
 
 # --- many who wait for one lock: 2^n ways from the last one to the first
 my $counter = counter('true');
-my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'writer', '-c', 'BEGIN; LOCK TABLE hospital.visits IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600)') } 1 .. 24;
-$node->poll_query_until('postgres', q{SELECT count(*) = 24 FROM pg_locks WHERE relation = 'hospital.visits'::regclass AND mode = 'AccessExclusiveLock'}) or die 'no locks';
-my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock', '-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_tick('$counter')");
-$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'}) or die 'no worker';
+my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'),
+	'-U', 'writer', '-c', 'BEGIN; LOCK TABLE hospital.visits IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600)') } 1 .. 24;
+$node->poll_query_until('postgres', q{SELECT count(*) = 24 FROM pg_locks WHERE relation = 'hospital.visits'::regclass
+	AND mode = 'AccessExclusiveLock'}) or die 'no locks';
+my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock',
+	'-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_tick('$counter')");
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'})
+	or die 'no worker';
 sql('SELECT pg_sleep(10)');
-is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}), 0, 'a caller whose worker waits behind 24 sessions ends at its timeout');
+is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}), 0,
+	'a caller whose worker waits behind 24 sessions ends at its timeout');
 die 'it does not end' if sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}) > 0;
 sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'writer'});
 $_->finish for $tick, @lockers;
@@ -86,7 +97,8 @@ sub wait_until { $node->poll_query_until('postgres', "SELECT count(*) = 1 $worke
 sub fill_queue # until this holds; then the caller is terminated. How many messages the worker has sent.
 {
 	my ($condition) = @_;
-	my $deaf = start_program("$PostgreSQL::Test::Utils::tmp_check/deaf", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'steward', '-c', "CALL dp_tick('$counter')");
+	my $deaf = start_program("$PostgreSQL::Test::Utils::tmp_check/deaf", 'psql', '-X', '-d', $node->connstr('postgres'), '-U',
+		'steward', '-c', "CALL dp_tick('$counter')");
 	wait_until(q{application_name = 'ready'});
 	my $caller = sql(q{SELECT pid FROM pg_stat_activity WHERE usename = 'steward'});
 	kill 'STOP', $caller;
@@ -95,7 +107,8 @@ sub fill_queue # until this holds; then the caller is terminated. How many messa
 	kill 'TERM', $caller;
 	kill 'CONT', $caller;
 	sql('SELECT pg_sleep(3)');
-	is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'steward' OR backend_type = 'dp_counter worker'}), 0, 'and both end with the caller');
+	is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'steward' OR backend_type = 'dp_counter worker'}), 0,
+		'and both end with the caller');
 	sql("SELECT pg_terminate_backend(pid) $worker"); # where they have not
 	$deaf->finish;
 	return $count;

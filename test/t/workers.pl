@@ -1,4 +1,5 @@
-# How a call and its worker end: whoever is canceled, ended or killed, and wherever the worker is then, each step is released once, nothing is
+# How a call and its worker end: whoever is canceled, ended or killed, and wherever the worker is then, each step is
+# released once, nothing is
 # half done, and no worker or shared memory stays.
 use strict;
 use warnings;
@@ -12,7 +13,8 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 # Shared memory in files of the server's own folder: what is left over can be counted.
-my $node = new_node('workers', allows_streaming => 1, conf => "autovacuum = off\ndynamic_shared_memory_type = mmap\nrestart_after_crash = on\n");
+my $node = new_node('workers', allows_streaming => 1,
+	conf => "autovacuum = off\ndynamic_shared_memory_type = mmap\nrestart_after_crash = on\n");
 my $limit = $PostgreSQL::Test::Utils::timeout_default;
 
 # --- helpers
@@ -45,21 +47,26 @@ sub start_call
 	local $ENV{PGOPTIONS} = $options{settings} // '';
 	my $out = $node->basedir . "/$name";
 	my %call = (name => $name, out => $out);
-	$call{run} = start_program($out, 'psql', '-X', '-A', '-t', '-U', $options{user} // 'clock', '-d', ($options{to} // $node->connstr($options{database} // 'postgres')) . " application_name=$name",
-		(map { ('-c', $_) } $options{before} // (), $options{holds} ? "SELECT pg_advisory_lock($options{holds})" : (), $options{then} // ()), '-c', $statement);
+	$call{run} = start_program($out, 'psql', '-X', '-A', '-t', '-U', $options{user} // 'clock', '-d',
+		($options{to} // $node->connstr($options{database} // 'postgres')) . " application_name=$name",
+		(map { ('-c', $_) } $options{before} // (), $options{holds} ? "SELECT pg_advisory_lock($options{holds})" : (),
+			$options{then} // ()), '-c', $statement);
 	return \%call;
 }
 sub output { my ($call) = @_; return slurp_file($call->{out}) . slurp_file("$call->{out}.errors") }
 sub finish { my ($call) = @_; eval { $call->{run}->finish }; return output($call) }
 sub caller_of { my ($call) = @_; return sql("SELECT pid FROM pg_stat_activity WHERE application_name = '$call->{name}'") }
 my $workers = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
-sub worker_of { my ($call) = @_; return sql("SELECT max(w.pid) FROM pg_stat_activity AS w, pg_stat_activity AS c WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid") }
+sub worker_of { my ($call) = @_; return sql("SELECT max(w.pid) FROM pg_stat_activity AS w, pg_stat_activity AS c
+	WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid") }
 # Until the call's worker waits for a lock.
 sub is_held
 {
 	my ($call) = @_;
 	return until_is('a worker that waits', sub {
-		return 't' eq sql("SELECT count(*) > 0 FROM pg_stat_activity AS w, pg_stat_activity AS c WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid AND w.wait_event_type = 'Lock'");
+		return 't' eq sql("SELECT count(*) > 0 FROM pg_stat_activity AS w, pg_stat_activity AS c
+			WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid
+				AND w.wait_event_type = 'Lock'");
 	}) || BAIL_OUT('no worker waits: ' . output($call));
 }
 sub no_worker { return until_is('the end of the worker', sub { return sql("SELECT count(*) $workers") eq '0' }) }
@@ -72,7 +79,8 @@ connect_admin();
 sql(q{
 	CREATE ROLE steward LOGIN; CREATE ROLE other LOGIN; CREATE ROLE clock LOGIN; CREATE ROLE stranger LOGIN;
 	GRANT CREATE ON SCHEMA public TO steward, other;
-	CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 3 * interval '1 day' AS at, n % 2 AS x FROM generate_series(1, 60) AS n;
+	CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 3 * interval '1 day' AS at, n % 2 AS x
+		FROM generate_series(1, 60) AS n;
 	GRANT SELECT ON facts TO steward, other;
 });
 for my $owner (qw(steward other))
@@ -84,15 +92,18 @@ for my $owner (qw(steward other))
 sub declare
 {
 	my ($owner, $source, @names) = @_;
-	as($owner, "SELECT dp_counter_create('$_', '$source', 0.01, '1 day', '2025-01-01', horizon => 3, per_person => 1); GRANT SELECT, UPDATE ON $_ TO clock") for @names;
+	as($owner, "SELECT dp_counter_create('$_', '$source', 0.01, '1 day', '2025-01-01', horizon => 3, per_person => 1);
+	GRANT SELECT, UPDATE ON $_ TO clock") for @names;
 	return;
 }
-sub steps { return join ' ', map { sql("SELECT steps FROM dp_counter_private.counters WHERE counter = '$_'::regclass") . '/' . sql("SELECT count(*) FROM $_") } @_ }
+sub steps { return join ' ', map { sql("SELECT steps FROM dp_counter_private.counters WHERE counter = '$_'::regclass") . '/'
+	. sql("SELECT count(*) FROM $_") } @_ }
 sub failed { return sql("SELECT coalesce(last_sqlstate, 'fine') FROM dp_counters WHERE counter = '$_[0]'::regclass") }
 # All that is stored of counters, published or not.
 sub stored
 {
-	return join ' ', map { sql("SELECT string_agg(step || ':' || r.count, ' ' ORDER BY step) FROM dp_counter_private.releases AS r JOIN dp_counter_private.counters USING (number) WHERE counter = '$_'::regclass") } @_;
+	return join ' ', map { sql("SELECT string_agg(step || ':' || r.count, ' ' ORDER BY step) FROM dp_counter_private.releases AS r
+		JOIN dp_counter_private.counters USING (number) WHERE counter = '$_'::regclass") } @_;
 }
 # Where a worker is held: while it reads, and between its two commits.
 my %lock = (reading => 'facts IN ACCESS EXCLUSIVE MODE', publishing => 'dp_counter_private.publications IN SHARE MODE');
@@ -110,12 +121,17 @@ sub let_go { eval { $holder->query('COMMIT;') ; $holder->quit }; return }
 
 my $round = 0;
 my %ways = (
-	'a cancel' => { end => sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')') }, says => qr/ERROR:  canceling statement due to user request/ },
+	'a cancel' => { end => sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')') },
+		says => qr/ERROR:  canceling statement due to user request/ },
 	'statement_timeout' => { settings => '-c statement_timeout=1500', says => qr/ERROR:  canceling statement due to statement timeout/ },
-	'pg_terminate_backend' => { end => sub { sql('SELECT pg_terminate_backend(' . caller_of($_[0]) . ')') }, says => qr/FATAL:  terminating connection due to administrator command/ },
-	'a lost connection' => { end => sub { $_[0]{run}->signal('KILL') }, settings => '-c client_connection_check_interval=100', says => qr/^$/ },
-	'kill -9 of the session' => { end => sub { kill 'KILL', caller_of($_[0]) }, crashes => 1, says => qr/terminated abnormally|server closed the connection/ },
-	'kill -9 of the worker' => { end => sub { kill 'KILL', worker_of($_[0]) }, crashes => 1, says => qr/terminated abnormally|server closed the connection|because of crash/ },
+	'pg_terminate_backend' => { end => sub { sql('SELECT pg_terminate_backend(' . caller_of($_[0]) . ')') },
+		says => qr/FATAL:  terminating connection due to administrator command/ },
+	'a lost connection' => { end => sub { $_[0]{run}->signal('KILL') }, settings => '-c client_connection_check_interval=100',
+		says => qr/^$/ },
+	'kill -9 of the session' => { end => sub { kill 'KILL', caller_of($_[0]) }, crashes => 1,
+		says => qr/terminated abnormally|server closed the connection/ },
+	'kill -9 of the worker' => { end => sub { kill 'KILL', worker_of($_[0]) }, crashes => 1,
+		says => qr/terminated abnormally|server closed the connection|because of crash/ },
 	'shutdown fast' => { stops => 'fast', says => qr/FATAL:  terminating connection due to administrator command/ },
 	'shutdown immediate' => { stops => 'immediate', says => qr/immediate shutdown|server closed the connection/ },
 );
@@ -182,7 +198,8 @@ for my $where (qw(reading publishing))
 		sql("SELECT $function($worker)");
 		until_is('the next turn', sub { return output($call) =~ /WARNING:  $counters[0]: / }) || diag(output($call));
 		is_held($call);
-		cmp_ok(worker_of($call), $function =~ /terminate/ ? '!=' : '==', $worker, "$where: $function of the worker: the next counter " . ($function =~ /terminate/ ? 'gets another' : 'has it'));
+		cmp_ok(worker_of($call), $function =~ /terminate/ ? '!=' : '==', $worker,
+			"$where: $function of the worker: the next counter " . ($function =~ /terminate/ ? 'gets another' : 'has it'));
 		let_go();
 		my $told = finish($call);
 		like($told, qr/WARNING:  $counters[0]: .*$says.*ERROR:  1 of \d+ counters failed: $counters[0]\n/s, 'a failure of the counter');
@@ -198,13 +215,17 @@ for my $where (qw(reading publishing))
 
 # A counter that ends every worker takes nothing from the others, however often.
 sql(q{
-	CREATE FUNCTION ends_worker() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN true; END $$;
+	CREATE FUNCTION ends_worker() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+		BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN true; END $$;
 });
-as('steward', q{CREATE VIEW fragile AS SELECT person, at, ends_worker() AS risky FROM facts; SELECT dp_source_create('fragile', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true)});
-as('steward', "SELECT dp_counter_create('$_', 'fragile', 0.01, '1 day', '2025-01-01', horizon => 3" . (/risky/ ? q{, event => 'risky'} : '') . ", per_person => 1); GRANT UPDATE ON $_ TO clock") for qw(first risky second risky_too third);
+as('steward', q{CREATE VIEW fragile AS SELECT person, at, ends_worker() AS risky FROM facts;
+SELECT dp_source_create('fragile', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true)});
+as('steward', "SELECT dp_counter_create('$_', 'fragile', 0.01, '1 day', '2025-01-01', horizon => 3"
+	. (/risky/ ? q{, event => 'risky'} : '') . ", per_person => 1); GRANT UPDATE ON $_ TO clock") for qw(first risky second risky_too third);
 for (1, 2)
 {
-	like(failure($node, 'CALL dp_tick()', user => 'clock'), qr/2 of \d+ counters failed: risky, risky_too\n/, 'two of five counters end their worker');
+	like(failure($node, 'CALL dp_tick()', user => 'clock'), qr/2 of \d+ counters failed: risky, risky_too\n/,
+		'two of five counters end their worker');
 	is(steps(qw(first risky second risky_too third)), '3/3 0/0 3/3 0/0 3/3', 'the others are released');
 	is(failed('risky') . failed('risky_too'), '5500055000', 'they have failed');
 }
@@ -240,8 +261,10 @@ sub wait_for_standbys
 }
 my %in_commit = (
 	confirmed => [ sub { }, qr/NOTICE:  \w+: 3 periods released/ ],
-	canceled => [ sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')'); ok(no_worker(), 'its worker ends') }, qr/ERROR:  canceling statement due to user request/ ],
-	'without a worker' => [ sub { sql('SELECT pg_terminate_backend(' . worker_of($_[0]) . ')'); ok(no_worker(), 'it ends') }, qr/WARNING:  \w+: the worker that reads the source ended without an answer/ ],
+	canceled => [ sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')'); ok(no_worker(), 'its worker ends') },
+		qr/ERROR:  canceling statement due to user request/ ],
+	'without a worker' => [ sub { sql('SELECT pg_terminate_backend(' . worker_of($_[0]) . ')'); ok(no_worker(), 'it ends') },
+		qr/WARNING:  \w+: the worker that reads the source ended without an answer/ ],
 );
 for my $where (qw(reading publishing))
 {
@@ -256,7 +279,8 @@ for my $where (qw(reading publishing))
 		is_held($call);
 		wait_for_standbys('gone');
 		let_go();
-		ok(until_is('standbys', sub { return sql("SELECT count(*) $workers AND wait_event = 'SyncRep'") eq '1' }), "a worker that waits for standbys, after $where");
+		ok(until_is('standbys', sub { return sql("SELECT count(*) $workers AND wait_event = 'SyncRep'") eq '1' }),
+			"a worker that waits for standbys, after $where");
 		usleep(1_000_000);
 		unlike(output($call), qr/released/, 'what nobody else can see is not told');
 		is(steps($name), $where eq 'reading' ? '0/0' : '3/0', 'nor seen');
@@ -279,7 +303,8 @@ for my $where (qw(reading publishing))
 	$call->{run}->signal('KILL');
 	finish($call);
 	let_go();
-	ok(until_is('the end of the session', sub { return caller_of($call) eq '' }), 'a session that does not see that its client is gone ends when it tells what it has done');
+	ok(until_is('the end of the session', sub { return caller_of($call) eq '' }),
+		'a session that does not see that its client is gone ends when it tells what it has done');
 	is(sql("SELECT count(*) $workers"), '0', 'after its worker');
 	like(steps('alone', 'alone_too'), qr{^3/3 [03]/[03]$}, 'and has released what it would have told');
 	my $closed = stored('alone', 'alone_too');
@@ -297,7 +322,8 @@ for my $where (qw(reading publishing))
 	cmp_ok(worker_of($both[0]), '!=', worker_of($both[1]), 'two calls have two workers');
 	let_go();
 	my $told = join '', map { finish($_) } @both;
-	like($told, qr/$_: 3 periods released/, 'who tell what was released') for qw(twice twice_too); # each what it has closed, and what it has published
+	like($told, qr/$_: 3 periods released/, 'who tell what was released') for qw(twice twice_too);
+		# each what it has closed, and what it has published
 	unlike($told, qr/ERROR|WARNING/, 'and none fails');
 	is(steps('twice', 'twice_too'), '3/3 3/3', 'all of them');
 }
@@ -310,14 +336,19 @@ for my $where (qw(reading publishing))
 	is_held($call);
 	my $pid = caller_of($call);
 	my $worker = worker_of($call);
-	is(sql("SELECT string_agg(locktype || mode, ' ') FROM pg_locks WHERE pid = $pid"), 'virtualxidExclusiveLock', 'the caller holds no lock while it waits');
+	is(sql("SELECT string_agg(locktype || mode, ' ') FROM pg_locks WHERE pid = $pid"), 'virtualxidExclusiveLock',
+		'the caller holds no lock while it waits');
 	is(sql("SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $pid"), 't', 'nor anything from vacuum');
 	my $row = "SELECT query || coalesce(usename, '') || coalesce(client_addr::text, '') FROM pg_stat_activity WHERE pid = $worker";
-	is(as($_, $row), '<insufficient privilege>' . sql("SELECT usename FROM pg_stat_activity WHERE pid = $worker"), "the worker's query is hidden from $_") for qw(stranger clock steward);
+	is(as($_, $row), '<insufficient privilege>' . sql("SELECT usename FROM pg_stat_activity WHERE pid = $worker"),
+		"the worker's query is hidden from $_") for qw(stranger clock steward);
 	unlike(sql($row), qr/SELECT|FROM/, 'and is none');
-	is(as('stranger', "SELECT count(*) FROM pg_locks WHERE pid = $worker AND locktype = 'advisory'"), '0', 'its locks are those of its tables');
-	is(as('clock', "SELECT application_name FROM pg_stat_activity WHERE pid = $worker"), "dp_counter worker for PID $pid", 'all see whose it is');
-	like(failure($node, "SELECT pg_terminate_backend($worker)", user => $_), qr/ERROR:  (must be a superuser|permission denied) to terminate/, "$_ cannot end it") for qw(stranger clock steward);
+	is(as('stranger', "SELECT count(*) FROM pg_locks WHERE pid = $worker AND locktype = 'advisory'"), '0',
+		'its locks are those of its tables');
+	is(as('clock', "SELECT application_name FROM pg_stat_activity WHERE pid = $worker"), "dp_counter worker for PID $pid",
+		'all see whose it is');
+	like(failure($node, "SELECT pg_terminate_backend($worker)", user => $_),
+		qr/ERROR:  (must be a superuser|permission denied) to terminate/, "$_ cannot end it") for qw(stranger clock steward);
 	let_go();
 	like(finish($call), qr/NOTICE:  seen: 3 periods released/, 'it ends well');
 }
@@ -328,7 +359,8 @@ sub gated_counter
 {
 	my ($counter, $lock) = @_;
 	as('steward', qq{
-		CREATE FUNCTION gate_${lock}() RETURNS boolean LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM pg_advisory_xact_lock_shared(${lock}); RETURN true; END \$\$;
+		CREATE FUNCTION gate_${lock}() RETURNS boolean
+			LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM pg_advisory_xact_lock_shared(${lock}); RETURN true; END \$\$;
 		CREATE VIEW gated_${lock} AS SELECT person, at, gate_${lock}() AS open FROM facts;
 		SELECT dp_source_create('gated_${lock}', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
 		SELECT dp_counter_create('${counter}', 'gated_${lock}', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);
@@ -339,7 +371,8 @@ my $deadlock = qr/ERROR:  40P01: deadlock detected\nDETAIL:  The worker that rea
 for my $call (q{dp_tick('behind')}, 'dp_tick()')
 {
 	my $began = time;
-	like(finish(start_call("CALL $call", before => q{\set VERBOSITY verbose}, holds => 7)), $deadlock, "$call: a lock of the session for which the worker waits");
+	like(finish(start_call("CALL $call", before => q{\set VERBOSITY verbose}, holds => 7)), $deadlock,
+		"$call: a lock of the session for which the worker waits");
 	cmp_ok(time - $began, '<', 15, 'ends it soon');
 }
 {
@@ -360,21 +393,25 @@ gated_counter('behind_too', 8);
 	sql('SELECT pg_advisory_lock(9)');
 	my %common = (before => q{\set VERBOSITY verbose}, then => 'SELECT pg_advisory_lock_shared(9)', settings => '-c statement_timeout=60000');
 	my @both = (start_call(q{CALL dp_tick('behind')}, %common, holds => 8), start_call(q{CALL dp_tick('behind_too')}, %common, holds => 7));
-	until_is('their locks', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid IN (7, 8) AND granted}) eq '2' });
+	until_is('their locks', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid IN (7, 8)
+		AND granted}) eq '2' });
 	sql('SELECT pg_advisory_unlock(9)');
 	my @told = map { finish($_) } @both;
 	like(join('', @told), $deadlock, 'two calls that wait for each other');
 	like($_, qr/$deadlock|NOTICE:  00000: behind\w*: 3 periods released/, 'one has its turn after the other, or fails too') for @told;
 	is(failure($node, 'CALL dp_tick()', user => 'clock') . steps('behind', 'behind_too'), '3/3 3/3', 'then both go on');
 	as('steward', q{SELECT dp_counter_drop('behind_too'); SELECT dp_counter_drop('behind');
-		SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1); GRANT UPDATE ON behind TO clock});
+		SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);
+		GRANT UPDATE ON behind TO clock});
 }
 as('steward', q{
 	SELECT dp_counter_drop('behind');
-	CREATE FUNCTION talks(person integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE NOTICE '%', repeat('talk ', 100); RETURN true; END $$;
+	CREATE FUNCTION talks(person integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE NOTICE '%',
+		repeat('talk ', 100); RETURN true; END $$;
 	CREATE VIEW talking AS SELECT person, at, talks(person) AS open FROM facts;
 	SELECT dp_source_create('talking', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create('talking_' || n, 'talking', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1) FROM generate_series(1, 3) AS n;
+	SELECT dp_counter_create('talking_' || n, 'talking', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open',
+		per_person => 1) FROM generate_series(1, 3) AS n;
 	SELECT dp_counter_create('behind', 'gated_7', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);
 	GRANT UPDATE ON behind, talking_1, talking_2, talking_3 TO clock});
 {
@@ -394,7 +431,8 @@ for my $where (qw(reading publishing))
 	hold($where);
 	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_tick('limited_$where')", user => 'clock'),
 		qr/canceling statement due to lock timeout/, "$where: lock_timeout of the session holds in its worker");
-	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_tick('limited_$where')", user => 'steward'), qr/canceling statement due to lock timeout/, 'as the owner is told');
+	like(failure($node, "SET lock_timeout = '100ms'; CALL dp_tick('limited_$where')", user => 'steward'),
+		qr/canceling statement due to lock timeout/, 'as the owner is told');
 	my $closed = stored("limited_$where");
 	let_go();
 	is(failure($node, 'CALL dp_tick()', user => 'clock'), '', 'later it goes well');
@@ -402,9 +440,11 @@ for my $where (qw(reading publishing))
 }
 
 # --- reports: the table and its charge, or neither
-my $reports = q{SELECT count(*) || ' ' || (SELECT count(*) FROM pg_class WHERE relname ~ '^report' AND relkind = 'r') FROM budget_of_steward WHERE purpose ~ 'report'};
+my $reports = q{SELECT count(*) || ' ' || (SELECT count(*) FROM pg_class WHERE relname ~ '^report' AND relkind = 'r')
+	FROM budget_of_steward WHERE purpose ~ 'report'};
 my %report = (
-	dp_source_suggest => q{CALL dp_source_suggest('facts_of_steward', 'report%d', 0.001, 1, '1 day', since => '2025-01-01', until => '2025-01-04')},
+	dp_source_suggest => q{CALL dp_source_suggest('facts_of_steward', 'report%d', 0.001, 1, '1 day', since => '2025-01-01',
+		until => '2025-01-04')},
 	dp_source_groups => q{CALL dp_source_groups('facts_of_steward', 'report%d', 0.001, 'x')},
 	dp_source_contributions => q{CALL dp_source_contributions('facts_of_steward', 'report%d', 0.001, most => 2)},
 );
@@ -423,7 +463,8 @@ for my $name (sort keys %report)
 			if ($function) { ok(no_worker(), "$name: $function ends the worker"); like(finish($call), qr/ERROR|FATAL/, 'and the call') }
 			let_go();
 			is(finish($call), "CALL\n", "$name goes well") if !$function;
-			is(sql($reports), $function ? $before : join(' ', map { $_ + 1 } split / /, $before), $function ? 'nothing is half done' : 'with its charge');
+			is(sql($reports), $function ? $before : join(' ', map { $_ + 1 } split / /, $before),
+				$function ? 'nothing is half done' : 'with its charge');
 			last if !$function;
 		}
 	}
@@ -456,11 +497,13 @@ for my $gone (0, 1)
 		SELECT dp_source_create('moved_dp$gone', 'budget$gone', 'person', 'at', 'UTC')});
 	declare('going', "moved_dp$gone", "of_going$gone");
 	$holder = $node->background_psql('postgres', on_error_stop => 0);
-	$holder->query("BEGIN; ALTER VIEW moved_dp$gone OWNER TO other;" . ($gone ? 'REASSIGN OWNED BY going TO other; DROP OWNED BY going; DROP ROLE going;' : ''));
+	$holder->query("BEGIN; ALTER VIEW moved_dp$gone OWNER TO other;"
+		. ($gone ? 'REASSIGN OWNED BY going TO other; DROP OWNED BY going; DROP ROLE going;' : ''));
 	my $call = start_call("CALL dp_tick('of_going$gone')");
 	is_held($call);
 	let_go();
-	like(finish($call), qr/ERROR:  source "moved_dp$gone" has got another owner meanwhile\nHINT:  Try again\.\n/, 'an owner who was replaced, ' . ($gone ? 'and dropped' : 'and is there'));
+	like(finish($call), qr/ERROR:  source "moved_dp$gone" has got another owner meanwhile\nHINT:  Try again\.\n/,
+		'an owner who was replaced, ' . ($gone ? 'and dropped' : 'and is there'));
 	is(steps("of_going$gone"), '0/0', 'nothing is half done');
 	sql("ALTER TABLE moved$gone OWNER TO other");
 	is(failure($node, 'CALL dp_tick()', user => 'clock'), '', 'it can be tried again');
@@ -480,33 +523,41 @@ $node->safe_psql('odd', q{
 		RETURN true; END $$;
 	CREATE VIEW facts_dp AS SELECT *, sees() AS seen FROM facts;
 	SELECT dp_source_create('facts_dp', 'b', 'person', 'at', 'UTC', person_wise => true);
-	SELECT dp_counter_create(U&'"\\00E9t\\00E9' || n || '"', 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => 'seen', per_person => 1) FROM generate_series(1, 2) AS n;
+	SELECT dp_counter_create(U&'"\\00E9t\\00E9' || n || '"', 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => 'seen',
+		per_person => 1) FROM generate_series(1, 2) AS n;
 	DO $$ BEGIN EXECUTE U&'GRANT SELECT, UPDATE ON \\00E9t\\00E91, \\00E9t\\00E92 TO clock'; END $$});
-sql("ALTER DATABASE odd SET $_") for 'default_transaction_read_only = on', 'default_transaction_isolation = serializable', 'default_transaction_deferrable = on', 'role = stranger',
+sql("ALTER DATABASE odd SET $_") for 'default_transaction_read_only = on', 'default_transaction_isolation = serializable',
+	'default_transaction_deferrable = on', 'role = stranger',
 	'search_path = nowhere', q{client_encoding = 'LATIN1'}, 'row_security = off', 'session_replication_role = replica', 'enable_seqscan = off';
-like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd'), qr/ERROR:  cannot execute dp_tick\(\) in a read-only transaction/, 'a database that is read only by default');
+like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd'),
+	qr/ERROR:  cannot execute dp_tick\(\) in a read-only transaction/, 'a database that is read only by default');
 {
 	local $ENV{PGOPTIONS} = '-c default_transaction_read_only=off -c client_encoding=utf8 -c search_path=public';
 	for my $user (qw(clock steward))
 	{
 		my $n = $user eq 'clock' ? 1 : 2;
 		my ($out, $told);
-		is($node->psql('odd', "SET client_min_messages = notice; CALL dp_tick(U&'\\00E9t\\00E9$n')", stdout => \$out, stderr => \$told, extra_params => [ '-U', $user ]), 0, "whatever a database sets, a session that may write ticks, as $user");
+		is($node->psql('odd', "SET client_min_messages = notice; CALL dp_tick(U&'\\00E9t\\00E9$n')", stdout => \$out,
+			stderr => \$told, extra_params => [ '-U', $user ]), 0, "whatever a database sets, a session that may write ticks, as $user");
 		like($told, qr/NOTICE:  "?\xc3\xa9t\xc3\xa9$n"?: 3 periods released/, 'what the worker says is in the session\'s encoding');
 		like($told, qr/WARNING:  as steward of steward, read committed, on/, 'and reads as the owner') if $user eq 'steward';
-		is($node->safe_psql('odd', "SELECT count FROM public.\x{c3}\x{a9}t\x{c3}\x{a9}$n ORDER BY step", extra_params => [ '-U', $user ]), "1\n1\n1", 'all rows');
+		is($node->safe_psql('odd', "SELECT count FROM public.\x{c3}\x{a9}t\x{c3}\x{a9}$n ORDER BY step",
+			extra_params => [ '-U', $user ]), "1\n1\n1", 'all rows');
 	}
 }
 # A session that is open when its database is closed to others.
 {
 	sql(q{CREATE DATABASE shut TEMPLATE odd});
-	$node->safe_psql('shut', q{SET default_transaction_read_only = off; SET ROLE postgres; SELECT public.dp_counter_resume(counter) FROM public.dp_counters});
+	$node->safe_psql('shut', q{SET default_transaction_read_only = off; SET ROLE postgres;
+	SELECT public.dp_counter_resume(counter) FROM public.dp_counters});
 	my $session = $node->background_psql('shut', on_error_stop => 0, extra_params => [ '-U', 'steward' ]);
-	$session->query(q{SET search_path = public; SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, per_person => 1)});
+	$session->query(q{SET search_path = public;
+	SELECT dp_counter_create('late', 'facts_dp', 1, '1 day', '2025-01-01', horizon => 3, per_person => 1)});
 	$session->{stderr} = '';
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS false');
 	$session->query(q{CALL dp_tick('late')});
-	like($session->{stderr}, qr/ERROR:  database "shut" is not currently accepting connections/, 'a database that takes no connections: nor does a worker get one');
+	like($session->{stderr}, qr/ERROR:  database "shut" is not currently accepting connections/,
+		'a database that takes no connections: nor does a worker get one');
 	$session->{stderr} = '';
 	sql('ALTER DATABASE shut ALLOW_CONNECTIONS true');
 	is($session->query(q{CALL dp_tick('late'); SELECT count(*) FROM late}), '3', 'later it does');
@@ -516,7 +567,8 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 	$inside->query('BEGIN; LOCK TABLE public.facts;');
 	my $call = start_call(q{CALL public.dp_tick('public.last')}, database => 'shut', user => 'steward');
 	is_held($call);
-	is(failure($node, 'ALTER DATABASE shut RENAME TO other') =~ /ERROR:  database "shut" is being accessed by other users/, 1, 'a database in which a worker reads is not renamed');
+	is(failure($node, 'ALTER DATABASE shut RENAME TO other') =~ /ERROR:  database "shut" is being accessed by other users/, 1,
+		'a database in which a worker reads is not renamed');
 	sql('DROP DATABASE shut WITH (FORCE)');
 	like(finish($call), qr/FATAL:  terminating connection due to administrator command/, 'but dropped by force, which ends the call');
 	ok(no_worker(), 'and its worker');
@@ -555,7 +607,8 @@ SKIP:
 	like($session->{stderr}, qr/ERROR:  this session has another version of dp_counter's library than its worker\nHINT:  Reconnect: the library was replaced\./, 'replaced, a session that has the old one says so');
 	$session->{stderr} = '';
 	is($session->query(q{SELECT count(*) FROM middle}), '0', 'nothing is half done');
-	is($node->safe_psql('replaced', q{SET client_min_messages = warning; CALL dp_tick('middle'); SELECT count(*) FROM middle}, extra_params => [ '-U', 'steward' ]), '3', 'another session goes on');
+	is($node->safe_psql('replaced', q{SET client_min_messages = warning; CALL dp_tick('middle'); SELECT count(*) FROM middle},
+		extra_params => [ '-U', 'steward' ]), '3', 'another session goes on');
 	unlink $library;
 	$session->query(q{CALL dp_tick('late')});
 	like($session->{stderr}, qr/ERROR:  the worker that reads the source ended without an answer\nHINT:  The server's log may say why\./, 'removed, it has none');
@@ -581,14 +634,17 @@ connect_admin();
 	is_held($first);
 	my $second = start_call('CALL dp_tick()', before => q{\set VERBOSITY verbose});
 	my $canceled = start_call('CALL dp_tick()');
-	my $waits = sub { my ($call) = @_; return until_is('a call that waits for a slot', sub { return sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = '$call->{name}' AND query ~ '^CALL' AND wait_event = 'Extension'") eq '1' }) };
+	my $waits = sub { my ($call) = @_; return until_is('a call that waits for a slot',
+		sub { return sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = '$call->{name}' AND query ~ '^CALL'
+			AND wait_event = 'Extension'") eq '1' }) };
 	ok($waits->($_), 'where no slot is free, a call waits') for $second, $canceled;
 	sql('SELECT pg_cancel_backend(' . caller_of($canceled) . ')');
 	like(finish($canceled), qr/ERROR:  canceling statement due to user request/, 'which a cancel ends');
 	my $told = finish($second);
 	like($told, qr/ERROR:  53000: no background worker is free to read the source\nDETAIL:  All 1 of max_worker_processes were busy for 10 seconds\.\nHINT:  .*max_worker_processes/, 'and after ten seconds an error, which names the setting');
 	is(scalar(() = $told =~ /no background worker/g), 1, 'once, not for every counter');
-	is(steps('slot', 'slot_too', 'slot_of_other') . failed('slot') . failed('slot_of_other'), '0/0 0/0 0/0finefine', 'nothing is half done, or noted');
+	is(steps('slot', 'slot_too', 'slot_of_other') . failed('slot') . failed('slot_of_other'), '0/0 0/0 0/0finefine',
+		'nothing is half done, or noted');
 	my $third = start_call('CALL dp_tick()');
 	$waits->($third);
 	let_go();
@@ -622,7 +678,8 @@ connect_admin();
 	$admin->quit;
 	$node->stop;
 	IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, 'postgres' ], '<', \$in, '>', \$out, '2>', \$told);
-	like($told, qr/ERROR:  sources cannot be read in single-user mode\n.*DETAIL:  They are read by a background worker\./s, 'in single-user mode an error says why');
+	like($told, qr/ERROR:  sources cannot be read in single-user mode\n.*DETAIL:  They are read by a background worker\./s,
+		'in single-user mode an error says why');
 	$node->start;
 	connect_admin();
 	is(steps('single'), '0/0', 'nothing is half done');

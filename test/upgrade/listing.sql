@@ -6,7 +6,8 @@
 CREATE FUNCTION pg_temp.privileges(acl aclitem[], owner oid) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(entry, ' ' ORDER BY entry COLLATE "C"), 'default')
     FROM (SELECT CASE WHEN grantee = 0 THEN 'public' WHEN grantee = owner THEN 'owner' ELSE grantee::regrole::text END
-                 || '=' || string_agg(lower(privilege_type) || CASE WHEN is_grantable THEN '*' ELSE '' END, ',' ORDER BY privilege_type) AS entry
+                 || '=' || string_agg(lower(privilege_type) || CASE WHEN is_grantable THEN '*' ELSE '' END, ','
+                     ORDER BY privilege_type) AS entry
           FROM aclexplode(acl) WHERE privilege_type <> 'MAINTAIN' GROUP BY grantee) AS entries
 $$;
 
@@ -25,7 +26,8 @@ WITH extension AS (
                      CASE WHEN p.prosecdef THEN 'security definer' END, CASE WHEN p.proleakproof THEN 'leakproof' END,
                      CASE WHEN p.proisstrict THEN 'strict' END, 'set ' || nullif(array_to_string(p.proconfig, ', '), ''),
                      'acl ' || pg_temp.privileges(p.proacl, p.proowner)) AS security,
-           concat_ws(' | ', p.prokind, regexp_replace(pg_get_function_arguments(p.oid), '\mIN ', '', 'g'), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.probin,
+           concat_ws(' | ', p.prokind, regexp_replace(pg_get_function_arguments(p.oid), '\mIN ', '', 'g'), pg_get_function_result(p.oid),
+               l.lanname, p.prosrc, p.probin,
                      p.procost, p.prorows, p.prosupport::regproc,
                      (SELECT concat_ws(', ', a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn,
                                        a.aggfinalextra, a.aggfinalmodify, a.aggtranstype::regtype, a.aggtransspace, a.agginitval)
@@ -36,7 +38,8 @@ WITH extension AS (
            concat_ws(' ', CASE WHEN c.relrowsecurity THEN 'row security' END, CASE WHEN c.relforcerowsecurity THEN 'forced' END,
                      nullif(array_to_string(c.reloptions, ', '), ''), 'acl ' || pg_temp.privileges(c.relacl, c.relowner)),
            concat_ws(' | ', c.relkind, c.relpersistence, c.relreplident,
-                     CASE WHEN c.relkind = 'v' THEN trim(regexp_replace(regexp_replace(pg_get_viewdef(c.oid), ' AS "?\w+"?', '', 'g'), '\s+', ' ', 'g')) END)
+                     CASE WHEN c.relkind = 'v' THEN trim(regexp_replace(regexp_replace(pg_get_viewdef(c.oid), ' AS "?\w+"?', '', 'g'),
+                         '\s+', ' ', 'g')) END)
     FROM relations c
   UNION ALL
     SELECT 'pg_class'::regclass, i.indexrelid, 0, c.relowner, '', pg_get_indexdef(i.indexrelid)
@@ -44,7 +47,8 @@ WITH extension AS (
   UNION ALL
     SELECT 'pg_class'::regclass, c.oid, a.attnum, c.relowner,
            'acl ' || pg_temp.privileges(a.attacl, c.relowner),
-           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage, nullif(to_jsonb(a) ->> 'attcompression', ''),
+           concat_ws(' | ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END, a.attstorage,
+               nullif(to_jsonb(a) ->> 'attcompression', ''),
                      nullif(a.attstattarget, -1), nullif(a.attidentity, ''), nullif(a.attgenerated, ''), pg_get_expr(d.adbin, d.adrelid))
     FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -65,18 +69,24 @@ WITH extension AS (
     SELECT classid, v.oid, 0, v.evtowner, 'enabled ' || v.evtenabled::text, concat_ws(' | ', v.evtevent, v.evtfoid::regproc, v.evttags)
     FROM members JOIN pg_event_trigger v ON classid = 'pg_event_trigger'::regclass AND objid = v.oid
   UNION ALL
-    SELECT classid, t.oid, 0, t.typowner, 'acl ' || pg_temp.privileges(t.typacl, t.typowner), concat_ws(' | ', t.typlen, t.typbyval, t.typinput, t.typoutput)
-    FROM members JOIN pg_type t ON classid = 'pg_type'::regclass AND objid = t.oid AND t.typrelid = 0 AND t.typcategory <> 'A' -- rows and arrays come with others
+    SELECT classid, t.oid, 0, t.typowner, 'acl ' || pg_temp.privileges(t.typacl, t.typowner),
+        concat_ws(' | ', t.typlen, t.typbyval, t.typinput, t.typoutput)
+    -- rows and arrays come with others
+    FROM members JOIN pg_type t ON classid = 'pg_type'::regclass AND objid = t.oid AND t.typrelid = 0 AND t.typcategory <> 'A'
   UNION ALL
-    SELECT classid, c.oid, 0, (SELECT extowner FROM pg_extension WHERE extname = 'dp_counter'), CASE c.castcontext WHEN 'i' THEN 'implicit' WHEN 'a' THEN 'in assignments' ELSE 'explicit' END, c.castmethod::text
+    SELECT classid, c.oid, 0, (SELECT extowner FROM pg_extension WHERE extname = 'dp_counter'), CASE c.castcontext
+        WHEN 'i' THEN 'implicit' WHEN 'a' THEN 'in assignments' ELSE 'explicit' END, c.castmethod::text
     FROM members JOIN pg_cast c ON classid = 'pg_cast'::regclass AND objid = c.oid
   UNION ALL -- anything else the extension might come to hold
     SELECT classid, objid, 0, NULL, 'not described', ''
-    FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_namespace'::regclass, 'pg_event_trigger'::regclass, 'pg_type'::regclass, 'pg_cast'::regclass)
+    FROM members WHERE classid NOT IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_namespace'::regclass, 'pg_event_trigger'::regclass,
+        'pg_type'::regclass, 'pg_cast'::regclass)
 ), named AS (
     SELECT o.type AS kind, o.identity COLLATE "C" AS identity,
-           CASE WHEN owner = extension.extowner THEN '' WHEN owner IS NULL THEN '' ELSE 'OWNED BY ' || owner::regrole::text || ' ' END || security AS security,
-           concat_ws(' | ', nullif(detail, ''), '"' || CASE part WHEN 0 THEN obj_description(objid, classid::regclass::name) ELSE col_description(objid, part) END || '"') AS detail
+           CASE WHEN owner = extension.extowner THEN '' WHEN owner IS NULL THEN '' ELSE 'OWNED BY ' || owner::regrole::text || ' ' END
+               || security AS security,
+           concat_ws(' | ', nullif(detail, ''), '"' || CASE part WHEN 0 THEN obj_description(objid, classid::regclass::name)
+               ELSE col_description(objid, part) END || '"') AS detail
     FROM described, extension, LATERAL pg_identify_object(classid, objid, part) o
 )
 SELECT * FROM named;

@@ -14,9 +14,11 @@ INSERT INTO visits VALUES (31, true), (32, false), (33, true);
 CALL dp_tick('er_flu');
 INSERT INTO visits VALUES (34, true);
 -- One of three days is closed, with one event a person.
-CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', current_date - 3), ('a', current_date - 2), ('c', current_date - 2)) v (person, day);
+CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', current_date - 3), ('a', current_date - 2),
+    ('c', current_date - 2)) v (person, day);
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
-SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day', since => current_date - 3, grace => '2 days', per_person => 1);
+SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day',
+    since => current_date - 3, grace => '2 days', per_person => 1);
 CALL dp_tick('arrivals_by_day');
