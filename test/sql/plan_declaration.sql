@@ -62,11 +62,28 @@ SELECT arguments, same(arguments) FROM unnest(ARRAY[
     $$'visits_dp'$$, $$'visits_dp', 0$$, $$'wards', 1$$, $$'visits_dp', 1, '1 week', '2300-01-01'$$,
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, k => 5$$,
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, cumulative => true, mechanism => '''; x'$$,
+    $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, cumulative => true, k => 1, mechanism => 'plain'$$,
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, event => 'cents'$$,
     $$'visits_dp', 0.5, '1 week', '2200-01-01', per_person => 2, budget => 'share'$$,
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, groups => '{a}'$$]) AS arguments;
 -- but for what the budget does not have: the plan says how much is missing
 SELECT remaining FROM dp_counter_plan(NULL, 'visits_dp', 7.5, '1 week', '2300-01-01', per_person => 1) LIMIT 1;
+-- and with continues, where the counter is made in place of another one
+SELECT dp_counter_create('old', 'visits_dp', 1, '1 week', '2300-01-01', per_person => 1);
+SELECT remaining IS NULL
+    FROM dp_counter_plan('c', 'visits_dp', 1.5, '1 week', '2300-01-01', per_person => 1, continues => 'old') LIMIT 1;
+SELECT dp_counter_drop('old');
+-- what dp_counter_create would refuse is refused before anything is computed: no error shows the statement
+DO $$
+DECLARE
+    context text;
+BEGIN
+    PERFORM dp_counter_plan('c', 'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, cumulative => true, k => 1,
+        mechanism => 'plain');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+    RAISE WARNING '%: %', SQLERRM, context ~ 'dp_stddev';
+END $$;
 -- the arguments are those of dp_counter_create
 SELECT count(*) AS functions, count(DISTINCT proargtypes) AS types, count(DISTINCT (regexp_replace(pg_get_function_arguments(oid), ' DEFAULT NULL::(text|regclass)|, OUT .*', '', 'g'))) AS arguments
 FROM pg_proc WHERE proname IN ('dp_counter_create', 'dp_counter_plan') AND pronargs > 1;

@@ -138,32 +138,46 @@ Request check_parameters(const Parameters& parameters, const SourceDeclaration* 
     return request;
 }
 
+/// The stream of a new counter. Trivial, but for the spec.
+struct NewStream {
+    std::optional<StoredState> state; ///< of a running total
+    struct varlena* bytes = nullptr;  ///< independent noise has no state
+    std::int32_t block = 0;
+    bool is_anchored = false;
+};
+
+/// Raises invalid_parameter_value for noise that there is not.
+NewStream new_stream(const Request& request, const SourceDeclaration* source) {
+    NewStream stream;
+    const bool has_cells = source != nullptr && !source->cumulative;
+    const std::int32_t block = stream.block = has_cells ? source->block : 0;
+    stream.is_anchored = block != 0 && source->row.active != 0;
+    if (stream.is_anchored)
+        stream.bytes = new_anchored_state(CurrentMemoryContext,
+                                          run([&] { return AnchoredLaw(request.unit, block); }));
+    else if (block != 0)
+        stream.bytes =
+            new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
+    else if (has_cells)
+        check_cells(request.unit);
+    else
+        stream.bytes = stream.state.emplace(new_state(CurrentMemoryContext, request)).bytes;
+    return stream;
+}
+
 /// Makes a counter and its view; with a source where one is declared.
 Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid function) {
     const char* extension = quoted_schema_of_function(function);
     Numeric epsilon = read_decimal_epsilon(parameters.epsilon);
     const Request request = check_parameters(parameters, source, epsilon);
-    const bool has_cells = source != nullptr && !source->cumulative;
-    const std::int32_t block = has_cells ? source->block : 0;
-    std::optional<StoredState> state;
-    struct varlena* bytes = nullptr; // independent noise has no state
-    const bool is_anchored = block != 0 && source->row.active != 0;
-    if (is_anchored)
-        bytes = new_anchored_state(CurrentMemoryContext,
-                                   run([&] { return AnchoredLaw(request.unit, block); }));
-    else if (block != 0)
-        bytes =
-            new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
-    else if (has_cells)
-        check_cells(request.unit);
-    else
-        bytes = state.emplace(new_state(CurrentMemoryContext, request)).bytes;
+    const NewStream stream = new_stream(request, source);
     const auto [counter, number] =
         create_view(DatumGetTextPP(parameters.name.value), source, extension);
-    insert_counter(counter, number, epsilon, request, state.has_value() ? &state->spec : nullptr,
-                   block, is_anchored, parameters.every);
-    if (bytes != nullptr)
-        insert_streams(number, 1, source != nullptr ? source->streams : 1, bytes);
+    insert_counter(counter, number, epsilon, request,
+                   stream.state.has_value() ? &stream.state->spec : nullptr, stream.block,
+                   stream.is_anchored, parameters.every);
+    if (stream.bytes != nullptr)
+        insert_streams(number, 1, source != nullptr ? source->streams : 1, stream.bytes);
     insert_publication(number);
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);
@@ -202,9 +216,10 @@ DP_FUNCTION(dp_counter_plan_declaration) {
     const NullableDatum* args = fcinfo->args;
     const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
     Numeric epsilon = read_decimal_epsilon(args[kEpsilon]);
-    (void)check_parameters(
-        {args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source,
-        epsilon);
+    const auto request =
+        check_parameters({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]},
+                         &source, epsilon);
+    (void)new_stream(request, &source); // refuses what dp_counter_create would
     put_plan_of_declaration(fcinfo, source, epsilon, args[kHorizon], args[kK], args[kMechanism]);
     PG_RETURN_VOID();
 }
