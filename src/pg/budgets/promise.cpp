@@ -29,6 +29,15 @@ const char* factor_of(Numeric epsilon) {
     return psprintf("%.*f", digits, std::ceil(factor * scale) / scale);
 }
 
+/// Its name, in one line: each line that follows is a charge.
+const char* shown_budget(Oid budget) {
+    char* name = pstrdup(quoted_name(budget));
+    for (char* letter = name; *letter != '\0'; ++letter)
+        if (*letter == '\n' || *letter == '\r')
+            *letter = ' ';
+    return name;
+}
+
 const char* times(std::int64_t n, Numeric epsilon) {
     return text_of(DatumGetNumeric(
         DirectFunctionCall2(numeric_mul, DirectFunctionCall1(int8_numeric, Int64GetDatum(n)),
@@ -99,7 +108,7 @@ char* promise_of(Oid existing) {
                              days, days == 1 ? "" : "s");
     const char* share = "";
     if (read_budget_numbered(budget.within, within) && OidIsValid(within.budget))
-        share = psprintf(" It is a share of budget %s.", quoted_name(within.budget));
+        share = psprintf(" It is a share of budget %s.", shown_budget(within.budget));
     return psprintf("The charges listed here may together spend an epsilon of %s about %s. Their "
                     "presence changes the probability of any outcome by at most a factor of %s.%s",
                     text_of(budget.epsilon), whom, factor_of(budget.epsilon), share);
@@ -119,7 +128,7 @@ DP_FUNCTION(dp_promise) {
     appendStringInfo(&text,
                      "Budget %s. %s Whoever would bet 1 to 1 that the person's rows are there "
                      "can have reason to bet %s to 1 afterwards, and no more.",
-                     quoted_name(budget), promise_of(budget), factor_of(row.epsilon));
+                     shown_budget(budget), promise_of(budget), factor_of(row.epsilon));
     append_costs(&text, row, days);
     appendStringInfoString(
         &text,
