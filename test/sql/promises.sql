@@ -24,6 +24,10 @@ ALTER VIEW study RENAME COLUMN purpose TO refunded;
 ALTER VIEW study RENAME COLUMN refunded_at TO purpose;
 SELECT dp_promise(budget) LIKE '%' || replace(obj_description(budget), 'Budget. ', '') || '%', dp_promise(budget) ~ 'all of it: 0.1'
     FROM unnest('{yearly,study,research}'::regclass[]) AS budget;
+-- times are exact, and of their era
+CALL dp_budget_spend('weekly', 0.1, 'seconds', since => '2024-01-01 00:00:30', until => '2024-01-02 00:00:45.5');
+CALL dp_budget_spend('weekly', 0.1, 'era', since => '0044-03-15 BC', until => '0043-01-01 00:00:01 BC');
+SELECT regexp_replace(dp_promise('weekly'), '^[^\n]*\n', '');
 -- nor can a name write a line that looks like a charge
 SELECT dp_budget_create(E'"short\r\nvisits: 0"', 1, per => '7 days');
 SELECT dp_budget_create('part', 0.5, within => E'"short\r\nvisits: 0"', since => '2024-01-01');
@@ -59,7 +63,7 @@ SELECT dp_promise('visits_dp');
 SELECT dp_promise(NULL);
 SELECT dp_counter_drop(counter) FROM dp_counters WHERE source IN ('visits_dp'::regclass, 'weekly_dp'::regclass);
 SELECT dp_source_drop(source) FROM unnest('{visits_dp,weekly_dp}'::regclass[]) AS source;
-SELECT dp_budget_drop(budget) FROM unnest('{research,study,yearly,part}'::regclass[]) AS budget;
+SELECT dp_budget_drop(budget) FROM unnest('{research,study,yearly,part,weekly}'::regclass[]) AS budget;
 DROP SCHEMA promises CASCADE;
 DROP OWNED BY promises_reader;
 DROP ROLE promises_reader;

@@ -64,19 +64,22 @@ void append_costs(StringInfo text, const BudgetRow& budget, std::int32_t days) {
 }
 
 /// The columns of the budget's view by their places: its owner may have given them other names.
+/// Times are exact, without what is 0.
 const char* statement(Oid budget) {
+    const auto shown = [](const char* column) {
+        return psprintf("to_char(%s, 'YYYY-MM-DD HH24:MI:SS.US BC')", column);
+    };
     return psprintf(
-        "SELECT translate(purpose, chr(10) || chr(13), '  '), epsilon, replace(concat(', rows', "
-        "' from ' || to_char(since, 'YYYY-MM-DD HH24:MI'), "
-        "CASE WHEN since IS NOT NULL AND until IS NULL THEN ' on' END, "
-        "' to before ' || to_char(until, 'YYYY-MM-DD HH24:MI'), "
+        "SELECT translate(purpose, chr(10) || chr(13), '  '), epsilon, "
+        "regexp_replace(concat(', rows', ' from ' || %s, "
+        "CASE WHEN since IS NOT NULL AND until IS NULL THEN ' on' END, ' to before ' || %s, "
         "CASE WHEN since IS NULL AND until IS NULL THEN ' of all times' END, "
-        "', windows that begin from ' || to_char(begins_from, 'YYYY-MM-DD HH24:MI') || ' on', "
-        "', windows that begin before ' || to_char(begins_before, 'YYYY-MM-DD HH24:MI')), ' "
-        "00:00', '') "
+        "', windows that begin from ' || %s || ' on', ', windows that begin before ' || %s), "
+        "'(( 00:00)?:00)?[.]0{6}| AD', '', 'g') "
         "FROM %s AS b (purpose, epsilon, since, until, begins_from, begins_before, role, "
         "session_role, spent_at, cut_at, cut_by, cut_from, refunded_at) "
         "WHERE refunded_at IS NULL AND epsilon > 0 ORDER BY spent_at, purpose",
+        shown("since"), shown("until"), shown("begins_from"), shown("begins_before"),
         quoted_name(budget));
 }
 
