@@ -11,10 +11,16 @@ use Test::More;
 my $node = new_node('primary', allows_streaming => 1);
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 sql(q{SELECT dp_event_counter_create('c', 0.01, 1000)});
+sql(q{CREATE TABLE visits (patient integer, at timestamp); CREATE VIEW visits_dp AS SELECT * FROM visits;
+	SELECT dp_budget_create('weekly', 5, per => '7 days'); SELECT dp_source_create('visits_dp', 'weekly', 'patient', 'at', 'UTC')});
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
+# What costs and changes nothing can be asked there, too.
+my $plan = q{SELECT string_agg(p::text, ' ') FROM dp_counter_plan('u', 'visits_dp', 1, '1 day', '2300-01-01', active => '28 days') AS p};
+is($standby->safe_psql('postgres', $plan), sql($plan), 'a standby plans a declaration');
+is($standby->safe_psql('postgres', q{SELECT dp_promise('weekly')}), sql(q{SELECT dp_promise('weekly')}), 'and says what a budget promises');
 $node->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'}),

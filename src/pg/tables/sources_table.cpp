@@ -8,6 +8,7 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
@@ -44,6 +45,8 @@ Datum array_of(const List* columns) {
 } // namespace
 
 void lock_source(Oid source, bool exclusive) {
+    if (!exclusive && RecoveryInProgress())
+        return; // a standby, where nobody takes the other one, and neither can be had
     LockDatabaseObject(secret_relation(kSources.table), source, 0,
                        exclusive ? ExclusiveLock : ShareLock);
 }
