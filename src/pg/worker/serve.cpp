@@ -92,8 +92,12 @@ void send_error(ErrorData* error) {
     PG_END_TRY();
 }
 
+MemoryContext lasting = nullptr; // of the worker's own
+
+/// SPI keeps what it has beyond a transaction in PortalContext.
 void begin_work() {
     StartTransactionCommand();
+    PortalContext = AllocSetContextCreate(lasting, "dp_counter SPI", ALLOCSET_SMALL_SIZES);
     SPI_connect_ext(SPI_OPT_NONATOMIC);
 }
 
@@ -137,6 +141,7 @@ ErrorData* recover_in_worker() {
     whereToSendOutput = DestRemote; // an error in the view has left it quiet
     AbortCurrentTransaction();      // with the SPI levels that the view's functions have opened
     RESUME_INTERRUPTS();
+    MemoryContextDelete(PortalContext); // or each failure would leave some
     begin_work();
     return error;
 }
@@ -156,9 +161,9 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     served = job;
     quiet_executor_hooks();
     refuse_functions_of_strangers(job->owner);
-    PortalContext = AllocSetContextCreate(TopMemoryContext, "dp_counter worker",
-                                          ALLOCSET_DEFAULT_SIZES); // where SPI keeps what lasts
+    lasting = AllocSetContextCreate(TopMemoryContext, "dp_counter worker", ALLOCSET_DEFAULT_SIZES);
     begin_work();
+    MemoryContextSwitchTo(lasting);
     work(request_of(job), job->size);
     SPI_finish();
     CommitTransactionCommand();
