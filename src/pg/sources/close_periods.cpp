@@ -395,13 +395,13 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         static_cast<std::size_t>(due.count) * static_cast<std::size_t>(collector.groups.count) *
             static_cast<std::size_t>(declared.measure.streams()) * sizeof(int128)));
     (void)GetCurrentTransactionId(); // now: else pg_locks would show when a tally is first updated
-    book_source(declared.source, source);
     without_statistics([&] {
         if (declared.active != 0)
             count_stocks(collector, source, row.number, charged.since, row.steps == 0);
         else
             count_rows(collector, source, row.number, row.steps == 0);
     });
+    book_source(declared.source, source); // whose owner was checked
     show_phase("drawing noise");
     close_streams(counter, row,
                   Counted{due.count, collector.groups.count, declared.measure.streams(),

@@ -11,7 +11,7 @@
 namespace dp_counter::pg {
 
 /// Books what is declared now of an existing source, and its query, unless that is booked already:
-/// at its declaration, and where a tick or a report is about to read it.
+/// at its declaration, and where a tick or a report reads it.
 void book_source(Oid source, const SourceRow& row);
 
 } // namespace dp_counter::pg
