@@ -110,7 +110,8 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                         DatumGetCString(
                             DirectFunctionCall1(timestamp_out, TimestampGetDatum(budgeted.since))),
                         name_of_relation(declaration.budget)),
-                 errhint("Events of the days of active before since count, too.")));
+                 errhint("Events of the days of active before since count, too. Choose a later "
+                         "since, or a budget that is for earlier rows.")));
     check_begins_later(declaration);
 }
 

@@ -47,13 +47,14 @@ const char* parts_of(Datum remembered, const char** parts) {
 }
 
 [[noreturn]] void raise_cannot_go_on(Oid counter, Oid source, int sqlstate, const char* detail) {
-    ereport(ERROR,
-            (errcode(sqlstate),
-             errmsg("counter \"%s\" cannot go on with view \"%s\"", name_of_relation(counter),
-                    name_of_relation(source)),
-             errdetail("%s", detail),
-             errhint("Its source, of this name, was dropped. Change the view, or end the counter "
-                     "first (dp_counter_end).")));
+    ereport(
+        ERROR,
+        (errcode(sqlstate),
+         errmsg("counter \"%s\" cannot go on with view \"%s\"", name_of_relation(counter),
+                name_of_relation(source)),
+         errdetail("%s", detail),
+         errhint("Its source, of this name, was dropped. Change the view or its declaration, or "
+                 "end the counter first (dp_counter_end).")));
     pg_unreachable();
 }
 
