@@ -180,7 +180,8 @@ for my $case (
 		JOIN dp_counter_changes('persons', 2) AS d USING (step)},
 	  'persons of each period, added up, last 2 periods', 'end of the week' ],
 	[ 'active', '', qq{SELECT $tokyo + interval '1 day', 1, count, low, high FROM active AS v}, 'active persons', 'end of the day' ],
-	[ 'active', '-l 2', qq{SELECT $tokyo + interval '1 day', 1, d.count, d.low, d.high FROM active AS v JOIN dp_counter_changes('active', 2) AS d USING (step)},
+	[ 'active', '-l 2', qq{SELECT $tokyo + interval '1 day', 1, d.count, d.low, d.high FROM active AS v
+	  JOIN dp_counter_changes('active', 2) AS d USING (step)},
 	  'change of active persons, last 2 periods', 'end of the day' ],
 	[ 'so_far', '', q{SELECT period + interval '1 day', 1, count, low, high FROM so_far}, 'events so far', 'end of the day' ],
 	[ 'flu_share', '', 'SELECT period, 1, share, low, high FROM flu_share', 'share of flu, each day', 'beginning of the day' ],
@@ -332,6 +333,9 @@ my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last r
 	=~ m{<td.*?</td>}gs;
 is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region ORDER BY step DESC,
 	period, region LIMIT 1}), 'the last numbers');
+my @rows = ($section{'public.amounts'} =~ m{Last release</h4>(.*?)</table>}s)[0] =~ m{<tr valign.*?</tr>}gs;
+is(join("\n", map { join '|', (map { text_of($_) } m{<td.*?</td>}gs)[ 1, 2, 4 ] } @rows),
+	sql(q{SELECT bin, step, count FROM amounts WHERE step = (SELECT max(step) FROM amounts) ORDER BY bin}), 'of a histogram all bins');
 my ($guarantee, $kept) = split /\|/, sql(q{SELECT guarantee, kept FROM dp_counter_plan('visits_by_region') LIMIT 1});
 like(text_of($section{'public.visits_by_region'}), qr/\Q$guarantee $kept\E/, 'the guarantee');
 for my $case ([ 'public.so_far', 'so_far' ], [ 'public.' . $name =~ s/"/""/gr =~ s/^/"/r =~ s/\z/"/r, identifier($name) ])
@@ -343,7 +347,7 @@ for my $case ([ 'public.so_far', 'so_far' ], [ 'public.' . $name =~ s/"/""/gr =~
 }
 is(-e "$folder/pwned", undef, 'nothing was executed');
 sql('REVOKE SELECT ON years, so_far FROM reader');
-my $fewer = decode_utf8((run_program($report, '-o', '-'))[1] // '');
+my $fewer = (run_program($report, '-o', '-'))[1] // '';
 ok($fewer !~ /public\.(?:years|so_far)</ && $fewer =~ /No budget that this role may read/, 'no more than the role may read');
 is_deeply([ run_program($report) ], [ '', '', "report: expected -o FILE; see report --help\n" ], 'no file');
 ok(!(run_program($report, '-o', 'none.html', '-d', 'nowhere'))[0] && !-e "$folder/none.html", 'no database, no page');
@@ -367,6 +371,18 @@ is(complaint('-g', 'nort', '-g', 'south', 'visits_by_region'),
 like(complaint('-l', '0', 'so_far'), qr/^ERROR:  lag must be between 1 and 2147483647, not 0/, 'a lag');
 like(complaint('-l', 'week', 'so_far'), qr/^ERROR:  invalid input syntax for type bigint: "week"/, 'no lag');
 is(complaint('-o', 'picture.gif', 'so_far'), "plot: the file must end in .svg, .png or .pdf: picture.gif\n", 'a file of another kind');
+# Medians that noise hides, or of which it hides the upper end.
+mkdir "$folder/hides" or die $!;
+for my $case ([ '14 7 NaN', '', 'no upper ends' ],
+	[ 'NaN NaN NaN', "plot: amounts has released no number that its noise does not hide\n", 'no number' ])
+{
+	my ($row, $said, $what) = @$case;
+	my $words = join "\n", "drawn = 1\nlines = 1\nis_average = 0\narray name[1]", (map { "$_ = 'x'" } qw(title xlabel ylabel legend name[1])),
+		'$data << end', "2026-01-01T00:00:00.000000 NaN NaN NaN\n2026-01-02T00:00:00.000000 $row", 'end';
+	program("$folder/hides/psql", "#!/bin/sh\ncat >/dev/null\ncat <<'END'\n$words\nEND\n");
+	local $ENV{PATH} = "$folder/hides:$ENV{PATH}";
+	is((run_program($plot, '-o', 'hides.svg', 'amounts'))[2], $said, $what);
+}
 is(complaint(), "plot: expected one counter; see plot --help\n", 'no counter');
 like(complaint('-x'), qr/see plot --help/, 'an option that it does not have');
 like(complaint('-d', 'nowhere', 'so_far'), qr/database "nowhere" does not exist/, 'no such database');
