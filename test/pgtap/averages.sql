@@ -1,17 +1,14 @@
 -- Through SQL: the interval of an average holds the true one as often as it says, and is narrower than two intervals of its numbers.
 --
 -- 1,000 groups for each of nine averages: N events of which a share p. An event has the weight 1,000 and stands for 50:
--- upper is 1,000, the value
--- 1,000 p and epsilon 50 times that of a share. All events are in the second of four periods, so that the last total, a
--- difference of totals and a
--- sum of single periods have the same truth. With psql -v replays=3000: the figures of docs/evidence.md.
+-- upper is 1,000, the value 1,000 p and epsilon 50 times that of a share. All events are in the second of four periods,
+-- so that the last total, a difference of totals and a sum of single periods have the same truth. With psql -v
+-- replays=3000: the figures of docs/evidence.md.
 --
 -- False alarms: a frequency fails where its Kullback-Leibler distance from 95 % exceeds 20 / replays and it is lower,
--- or from 97.5 % and it is higher,
--- with a probability below exp(-20) = 2e-9 by Chernoff's bound. There are 4 * 10 of each. A mean width fails at 0.85 of
--- that of the boxes: the
--- widest are 0.83 with a standard deviation below 0.001. Together below 1e-6. It sees a coverage below 90 % in one of
--- the nine, below 93.4 % in all together.
+-- or from 97.5 % and it is higher, with a probability below exp(-20) = 2e-9 by Chernoff's bound. There are 4 * 10 of
+-- each. A mean width fails at 0.85 of that of the boxes: the widest are 0.83 with a standard deviation below 0.001.
+-- Together below 1e-6. It sees a coverage below 90 % in one of the nine, below 93.4 % in all together.
 \if :{?replays}
 \else
 \set replays 1000

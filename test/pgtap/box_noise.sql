@@ -1,16 +1,14 @@
 -- Through SQL: the noise of persons by period has the law of blocks that share a radius, and the intervals that are computed hold it.
 --
 -- A counter of an empty source, days under own windows of 7 days: blocks of B = 3, of which a window touches K = 3,
--- some 27,000 of them. The noise of a
--- block has P(z) proportional to exp(-max |z| epsilon / K). The greatest |z| of a block says whether K is right,
--- whether a block begins where it should,
--- and whether its steps share a radius; that of two blocks which follow each other, whether they do not.
+-- some 27,000 of them. The noise of a block has P(z) proportional to exp(-max |z| epsilon / K). The greatest |z| of a
+-- block says whether K is right, whether a block begins where it should, and whether its steps share a radius; that of
+-- two blocks which follow each other, whether they do not.
 --
 -- False alarms: blocks are independent. A share of the blocks fails where its Kullback-Leibler distance from the
--- expected one exceeds 20 / blocks, with a
--- probability below 2 exp(-20) = 4e-9 by Chernoff's bound; there are 24. A correlation fails at 6 standard deviations:
--- 2e-9. (Of steps with one
--- radius it has 1.45 times that of independent ones: 9.) Together below 2e-7.
+-- expected one exceeds 20 / blocks, with a probability below 2 exp(-20) = 4e-9 by Chernoff's bound; there are 24. A
+-- correlation fails at 6 standard deviations: 2e-9. (Of steps with one radius it has 1.45 times that of independent
+-- ones: 9.) Together below 2e-7.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS dp_counter;

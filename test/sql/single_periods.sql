@@ -49,8 +49,7 @@ SELECT counter, ward, min(step) AS first, max(step) AS last, sum(count) FROM (SE
     UNION ALL SELECT 'total', ward, step, CASE step WHEN 20 THEN count END FROM total UNION ALL SELECT 'total_20', ward, step, CASE step
     WHEN 20 THEN count END FROM total_20) AS c GROUP BY counter, ward ORDER BY counter, ward;
 -- each stream has noise of its own: with that of another, the releases would differ by the counts. Right noise of a
--- scale of 1e10 or more is so near with a
--- probability below 8 steps * 6 pairs * 200 / 2e10, 5e-7
+-- scale of 1e10 or more is so near with a probability below 8 steps * 6 pairs * 200 / 2e10, 5e-7
 SELECT count(*), min(abs(a.count - b.count)) > 100 AS differ FROM vague AS a JOIN vague AS b USING (step) WHERE a.ward < b.ward
     AND step > 12;
 
@@ -79,9 +78,8 @@ FROM unnest(ARRAY[1, 2, 8, 9, 21]) AS lag,
 SELECT count(*), bool_and(c.sum = n.sum AND c.stddev = n.stddev AND c.low = n.low AND c.high = n.high)
     FROM dp_counter_changes('noisy', 1) AS c JOIN noisy AS n ON n.step = c.step AND n.ward = c.group_value;
 -- The noise of 20,000 cells without rows: its mean within 6 standard errors (1e-8), its variance, that of a Laplace
--- variable, within 15 % (9 standard errors), 2.5 %
--- of the cells above the interval, within 0.6 % (5 standard errors, 3e-7); no cell has that of another: as many values
--- as a scale of 600 spreads over
+-- variable, within 15 % (9 standard errors), 2.5 % of the cells above the interval, within 0.6 % (5 standard errors,
+-- 3e-7); no cell has that of another: as many values as a scale of 600 spreads over
 SELECT make('cells', 0.5, false, 'cents', 20, (SELECT array_agg('none ' || i) FROM generate_series(1, 1000) AS i));
 CALL tick_at('2025-01-21');
 SELECT count(*), abs(avg(sum)) < 6 * min(stddev) / sqrt(count(*)) AS mean, abs(var_samp(sum) / min(stddev) ^ 2 - 1) < 0.15 AS variance,

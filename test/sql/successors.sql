@@ -24,8 +24,7 @@ CREATE VIEW charges AS SELECT purpose, round(epsilon / 1e6, 1) AS epsilon, since
     begins_before::date FROM windows UNION ALL SELECT purpose, round(epsilon / 1e6, 1), since::date, until::date, begins_from::date,
     begins_before::date FROM lives;
 -- What a counter over patients from `since` on counts, by plain SQL, if it continues one of bound a, of events from
--- `began` on, at `s`; `life`: the window
--- is all time.
+-- `began` on, at `s`; `life`: the window is all time.
 CREATE FUNCTION truth(began date, s date, a integer, b integer, since date, until date, life boolean DEFAULT false,
     old_flu boolean DEFAULT false) RETURNS TABLE (day date, count bigint, cents bigint) LANGUAGE sql AS $$
     WITH events AS MATERIALIZED (SELECT *, CASE WHEN life THEN 0 ELSE dp_own_window('windows', patient, at) END AS own_window FROM visits),

@@ -36,8 +36,7 @@ is(sql('SELECT max(step) FROM noisy'), 2, 'a release is stored and not published
 sql(q{INSERT INTO visits SELECT generate_series(1, 23)}); # events of the open step
 
 # What a recorder left behind that committed while its counter was dropped has the OID of nothing, and after a restore
-# of anything. The same of a
-# counter that has ended.
+# of anything. The same of a counter that has ended.
 my $recorder = $node->background_psql('postgres');
 my $owner    = $node->background_psql('postgres');
 $recorder->query_safe(q{CREATE SCHEMA gone; SELECT dp_event_counter_create('gone.c', 1), dp_event_counter_create('public.ended', 1)});

@@ -1,6 +1,5 @@
 # What modules that look into the executor find of a tick: that queries ran, not how many rows they read. Each is tried
-# where it is installed
-# (Debian's postgresql-15-pg-qualstats, -pgaudit, -pg-stat-kcache, -plprofiler, -timescaledb).
+# where it is installed (Debian's postgresql-15-pg-qualstats, -pgaudit, -pg-stat-kcache, -plprofiler, -timescaledb).
 use strict;
 use warnings;
 use FindBin;

@@ -27,8 +27,8 @@ $node->safe_psql('postgres', q{
 });
 
 # --- the model: $tree->{budgets}{name} = {within, epsilon, since, until, order, per}, $tree->{entries}{key} = {budget,
-# epsilon, since, until}
-# with the name of a share for its key, $tree->{counters}{name} = {key, horizon, since, steps}. Epsilons are in tenths, times in days.
+# epsilon, since, until} with the name of a share for its key, $tree->{counters}{name} = {key, horizon, since, steps}.
+# Epsilons are in tenths, times in days.
 my $per = 3;
 sub children { my ($t, $name) = @_; return grep { ($t->{budgets}{$_}{within} // '') eq $name } keys %{ $t->{budgets} } }
 sub entries { my ($t, $name) = @_; return grep { $t->{entries}{$_}{budget} eq $name } keys %{ $t->{entries} } }

@@ -1,6 +1,6 @@
-# Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's view;
-# hostile names; errors. The page of tools/report, for what a role may read. And the SQL of the dashboard's panels, as a
-# role that may read the counters and nothing else.
+# Pictures of counters of every kind: what tools/plot hands to gnuplot, and what gnuplot draws, against the counter's
+# view; hostile names; errors. The page of tools/report, for what a role may read. And the SQL of the dashboard's
+# panels, as a role that may read the counters and nothing else.
 use strict;
 use warnings;
 use FindBin;

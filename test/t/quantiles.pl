@@ -1,6 +1,5 @@
 # dp_counter_quantiles through SQL: 200 histograms with noise against this script, which computes the interval's ends
-# from the releases by the
-# definition, with a law of its own; and how often the intervals hold the truth.
+# from the releases by the definition, with a law of its own; and how often the intervals hold the truth.
 use strict;
 use warnings;
 use FindBin;
@@ -15,8 +14,7 @@ my $node = new_node('quantiles', conf => "autovacuum = off\nfsync = off\njit = o
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
 # The least q with P(X >= q) <= 0.025. X is a sum of discrete Laplace variables times integers; each is the difference
-# of two geometric ones:
-# two recursive filters.
+# of two geometric ones: two recursive filters.
 my %known;
 sub quantile
 {

@@ -2,8 +2,8 @@
 # whatever happens to the rows between ticks.
 #
 # RENEWAL_ROWS (10000) and RENEWAL_DAYS (300) make it larger; the evidence has 1,000,000 and 1096, with a TAP_PATIENCE
-# of 3600. Epsilon 1e9 takes the noise away
-# (test/README.md), at a sensitivity of at most 20,000. The test holds the clock by the counter's grace.
+# of 3600. Epsilon 1e9 takes the noise away (test/README.md), at a sensitivity of at most 20,000. The test holds the
+# clock by the counter's grace.
 use strict;
 use warnings;
 use FindBin;

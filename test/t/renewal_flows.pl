@@ -88,10 +88,10 @@ for my $insertion (qw(first last any))
 }
 
 # --- coverage, of the changes of the last 1, 7, 30 and 365 periods. A group has six persons, who come on the last day:
-# the bounded number is
-# 6000, nine standard deviations of the widest difference from 0, where intervals are cut. A frequency fails where its
-# Kullback-Leibler distance from the probability exceeds 18 / replays, with a probability below 2 exp(-18) by Chernoff's bound, of
-# eight: a false alarm in 3 million runs. Of 3000 replays that is 0.024, 6 standard errors.
+# the bounded number is 6000, nine standard deviations of the widest difference from 0, where intervals are cut. A
+# frequency fails where its Kullback-Leibler distance from the probability exceeds 18 / replays, with a probability
+# below 2 exp(-18) by Chernoff's bound, of eight: a false alarm in 3 million runs. Of 3000 replays that is 0.024, 6
+# standard errors.
 my $steps = 366;
 my $scale = 1000 / 40;
 sql(qq{

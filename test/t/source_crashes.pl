@@ -1,7 +1,6 @@
-# Crashes at random instants of ticks with a source: every period is released once, and what has been seen stays as it was;
-# tallies, totals and the budget fit together. Two clocks tick all the time, and workers are ended all the time.
-# DP_SOURCE_CRASH_CYCLES sets the
-# number.
+# Crashes at random instants of ticks with a source: every period is released once, and what has been seen stays as it
+# was; tallies, totals and the budget fit together. Two clocks tick all the time, and workers are ended all the time.
+# DP_SOURCE_CRASH_CYCLES sets the number.
 use strict;
 use warnings;
 use FindBin;

@@ -1,8 +1,6 @@
 # Whose code runs when a source is read, and what it sees: the view's own functions run as its owner and see nothing of
-# the session that calls;
-# nobody else's code runs with the owner's rights. Calls come from a clock, a role with no right but to tick; from a
-# stranger come the types,
-# casts, operators and domains that an honest view uses.
+# the session that calls; nobody else's code runs with the owner's rights. Calls come from a clock, a role with no right
+# but to tick; from a stranger come the types, casts, operators and domains that an honest view uses.
 #
 # Evaluation is read only, so functions leave marks in the server's log: MARK (who wrote it) as (whom it runs as).
 use strict;

@@ -22,13 +22,12 @@ unless ($readable == 0 && $heap)
 $node->safe_psql('postgres', 'CREATE TABLE visits AS SELECT t, t <= 41234 AS flu FROM generate_series(1, 60000) t');
 
 # At row 50,000 the state of a stream holds these two numbers, the second with 128 bits and aligned to them. Nothing
-# else may, by chance or not: epsilon is
-# large, so that the release is always the count, and the queries give it before the row's number.
+# else may, by chance or not: epsilon is large, so that the release is always the count, and the queries give it before
+# the row's number.
 my ($step, $total) = (pack('q<', 50_000), pack('q<q<', 41_234, 0));
 my $state = qr/\Q$step\E.{8}\Q$total\E/s;
 # Its noise is drawn until one of the 31 rows that follow, and planned until the end: these two numbers stand beside it.
-# (The server itself has
-# 50,000 and 50,001 beside the end.)
+# (The server itself has 50,000 and 50,001 beside the end.)
 my $noise = qr/[\x52-\x6f]\xc3\0{6}\Q${\ pack 'q<', 60_000}\E/;
 
 # The memory of a session that has run this.
@@ -183,8 +182,7 @@ for my $counter (qw(flows means mean_flows ticked failed))
 }
 
 # --- the same in the memory of the worker, which reads it out itself: in the view of a counter that is ticked after the
-# others, by a function
-# that its owner, a superuser, calls STABLE
+# others, by a function that its owner, a superuser, calls STABLE
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION peek(kept bigint[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 	DECLARE

@@ -1,6 +1,5 @@
 # What an attack on workers found: functions of strangers that PostgreSQL's hook for looking up functions does not hear
-# of, sessions that do not
-# end.
+# of, sessions that do not end.
 use strict;
 use warnings;
 use FindBin;

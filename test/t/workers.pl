@@ -1,6 +1,5 @@
 # How a call and its worker end: whoever is canceled, ended or killed, and wherever the worker is then, each step is
-# released once, nothing is
-# half done, and no worker or shared memory stays.
+# released once, nothing is half done, and no worker or shared memory stays.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
