@@ -27,8 +27,8 @@ $node->safe_psql('postgres', q{
 });
 
 # --- the model: $tree->{budgets}{name} = {within, epsilon, since, until, order, per}, $tree->{entries}{key} = {budget,
-# epsilon, since, until} with the name of a share for its key, $tree->{counters}{name} = {key, horizon, since, steps}.
-# Epsilons are in tenths, times in days.
+# epsilon, since, until}
+# with the name of a share for its key, $tree->{counters}{name} = {key, horizon, since, steps}. Epsilons are in tenths, times in days.
 my $per = 3;
 sub children { my ($t, $name) = @_; return grep { ($t->{budgets}{$_}{within} // '') eq $name } keys %{ $t->{budgets} } }
 sub entries { my ($t, $name) = @_; return grep { $t->{entries}{$_}{budget} eq $name } keys %{ $t->{entries} } }
@@ -93,13 +93,10 @@ sub state_query
 {
 	my ($schema) = @_;
 	return qq{
-		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int,
-			coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
+		SELECT 'budget', c.relname, (SELECT relname FROM pg_class WHERE oid = within), (10 * epsilon)::int, coalesce(public.day(since), '-inf'), coalesce(public.day(until), 'inf'), (10 * spent_past)::int, (10 * spent)::int, (10 * remaining)::int
 		FROM dp_budgets JOIN pg_class AS c ON c.oid = budget WHERE relnamespace = '$schema'::regnamespace;
-		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget
-			WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
-		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget
-			JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace AND e.refunded_at IS NULL;
+		SELECT 'entry', c.relname, (SELECT relname FROM dp_counter_private.budgets AS s JOIN pg_class AS sc ON sc.oid = s.budget WHERE s.number = e.number), (10 * e.epsilon)::int, public.day(e.since), public.day(e.until)
+		FROM dp_counter_private.budget_entries AS e JOIN dp_counter_private.budgets AS b ON b.number = e.budget JOIN pg_class AS c ON c.oid = b.budget WHERE relnamespace = '$schema'::regnamespace AND e.refunded_at IS NULL;
 		WITH RECURSIVE inside AS (
 			SELECT number AS outermost, number FROM dp_counter_private.budgets UNION ALL
 			SELECT i.outermost, b.number FROM inside AS i JOIN dp_counter_private.budgets AS b ON b.within = i.number
@@ -110,14 +107,12 @@ sub state_query
 			SELECT b.number, b.epsilon, sum(c.epsilon) AS lost
 			FROM dp_counter_private.budgets AS b JOIN dp_counter_private.budgets AS r ON r.number = b.root JOIN pg_class AS v ON v.oid = b.budget,
 			     generate_series(timestamp '1999-12-20 12:00', '2000-02-20 12:00', '1 day') AS s, charges AS c
-			WHERE v.relnamespace = '$schema'::regnamespace AND c.outermost = b.number AND (r.per IS NULL OR s + r.per > c.since
-				AND s < c.until) GROUP BY 1, 2, s
+			WHERE v.relnamespace = '$schema'::regnamespace AND c.outermost = b.number AND (r.per IS NULL OR s + r.per > c.since AND s < c.until) GROUP BY 1, 2, s
 		)
 		SELECT 'exceeded', * FROM windows WHERE lost > epsilon;
 		SELECT 'odd share', s.number FROM dp_counter_private.budgets AS s LEFT JOIN dp_counter_private.budget_entries AS e USING (number)
 		WHERE s.within IS NOT NULL AND (e.budget, e.epsilon, e.since, e.until) IS DISTINCT FROM (s.within, s.epsilon, s.since, s.until);
-		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e
-			WHERE e.budget NOT IN (SELECT number FROM dp_counter_private.budgets UNION ALL SELECT number FROM dp_counter_private.dropped_budgets);
+		SELECT 'orphan', number FROM dp_counter_private.budget_entries AS e WHERE e.budget NOT IN (SELECT number FROM dp_counter_private.budgets UNION ALL SELECT number FROM dp_counter_private.dropped_budgets);
 	};
 }
 
@@ -180,10 +175,8 @@ sub random_step
 		my $of_source = $name;
 		$of_source = $t->{budgets}{$of_source}{within} while defined $t->{budgets}{$of_source}{within} && rand() < 0.5;
 		my $named = $of_source ne $name || rand() < 0.5 ? ", budget => '$schema.$name'" : '';
-		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day',
-			since => %s, horizon => %d, per_person => 1%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
-		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows;
-		SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
+		my $sql = sprintf(q{SELECT dp_counter_create('%s.%s', source => '%1$s.%2$s_dp', epsilon => %s, every => '1 day', since => %s, horizon => %d, per_person => 1%s)}, $schema, $new, tenths($epsilon), day($since), $until - $since, $named);
+		my $source = sprintf q{CREATE VIEW %s.%s_dp AS SELECT * FROM rows; SELECT dp_source_create('%1$s.%2$s_dp', budget => '%1$s.%s', person => 'person', at => 'at');}, $schema, $new, $of_source;
 		return ($sql, $refusal, sub {
 			my ($t) = @_;
 			charge($t, $new, $name, $epsilon, @range);
@@ -195,9 +188,7 @@ sub random_step
 		my $counter = pick(@counters);
 		my $last = int rand(1 + $t->{counters}{$counter}{horizon});
 		return ("CALL dp_tick('$schema.$counter')", undef, sub { my $c = $_[0]{counters}{$counter}; $c->{steps} = max($c->{steps}, $last) },
-			sprintf(q{UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - %d * every
-				WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '%s.%s'::regclass);},
-					$last, $schema, $counter), '');
+			sprintf(q{UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - since - %d * every WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = '%s.%s'::regclass);}, $last, $schema, $counter), '');
 	}
 	if ($kind eq 'end')
 	{
@@ -344,8 +335,8 @@ for my $schema (sort keys %kept)
 }
 
 # --- three at once, and a crash: no window loses too much, sums fit, nobody deadlocks. (DROP VIEW locks its views in the order written.)
-$node->safe_psql('postgres', q{CREATE SCHEMA crowd; CREATE SEQUENCE crowd.statements;
-SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
+$node->safe_psql('postgres',
+	q{CREATE SCHEMA crowd; CREATE SEQUENCE crowd.statements; SELECT dp_budget_create('crowd.life', 3.0), dp_budget_create('crowd.renewing', 3.0, per => '3 days')});
 sub crowd_script
 {
 	my @names = map { "crowd.$_" } qw(life renewing), map { "b$_" } 1 .. 6;
