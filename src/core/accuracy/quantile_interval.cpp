@@ -88,7 +88,7 @@ HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::in
             bin == sums.bins() - 1
                 ? static_cast<double>(end(bin))
                 : value_between(end(bin), end(bin + 1), static_cast<long double>(*place - bin));
-        const double low = static_cast<double>(result.low.value_or(ends.front()));
+        const auto low = static_cast<double>(result.low.value_or(ends.front()));
         result.value =
             std::clamp(value, low, static_cast<double>(result.high.value_or(ends.back())));
     }

@@ -49,7 +49,7 @@ void check_budget_chargeable(Oid budget);
 
 /// The guarantee of all charges to an existing budget together, in sentences: for whom, and by
 /// which factor, rounded up, any outcome may become more likely.
-[[nodiscard]] char* promise_of(Oid budget);
+[[nodiscard]] char* promise_of(Oid existing);
 
 /// What one counter may be that an analyst declares. Trivial.
 struct BudgetLimits {

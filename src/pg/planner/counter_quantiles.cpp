@@ -117,7 +117,7 @@ private:
         std::size_t group, bin;
     };
 
-    [[nodiscard]] Place place_of(const std::string& name);
+    [[nodiscard]] Place place_of(const std::string& window);
 
     const Asked& asked_;
     std::span<const std::int64_t> bins_;
