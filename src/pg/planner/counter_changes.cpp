@@ -215,10 +215,7 @@ void Result::put(std::int64_t step) {
 void put_changes(const Asked& asked, Tuplestorestate* rows, TupleDesc type) {
     MovingWindows& windows = windows_in(CurrentMemoryContext, asked);
     Result result{rows, type, asked, windows, Noise(asked), nullptr, 0};
-    read_windows(
-        asked, windows,
-        [](std::int64_t step, void* context) { static_cast<Result*>(context)->put(step); },
-        &result);
+    read_windows(asked, windows, result);
 }
 
 } // namespace

@@ -208,17 +208,12 @@ void Result::put(std::int64_t step) {
 
 void put_quantiles(const Asked& asked, const Fractions& fractions, Tuplestorestate* rows,
                    TupleDesc type) {
-    const PrivacyUnit unit =
-        read_unit({Float8GetDatum(mechanism_epsilon(asked.row.epsilon)), false},
-                  {Int64GetDatum(asked.row.sensitivity), false});
+    const PrivacyUnit unit = privacy_of(asked.row);
     auto& histograms = room_in<Histograms>(CurrentMemoryContext);
     run([&] { histograms.emplace(asked, fractions, unit); });
     MovingWindows& windows = windows_in(CurrentMemoryContext, asked);
     Result result{rows, type, asked, fractions, windows, *histograms};
-    read_windows(
-        asked, windows,
-        [](std::int64_t step, void* context) { static_cast<Result*>(context)->put(step); },
-        &result);
+    read_windows(asked, windows, result);
 }
 
 } // namespace

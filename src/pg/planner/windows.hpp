@@ -61,4 +61,13 @@ struct WindowName {
 void read_windows(const Asked& asked, MovingWindows& windows,
                   void (*put)(std::int64_t step, void* context), void* context);
 
+/// The same with result.put(step).
+template <class Result>
+void read_windows(const Asked& asked, MovingWindows& windows, Result& result) {
+    read_windows(
+        asked, windows,
+        [](std::int64_t step, void* context) { static_cast<Result*>(context)->put(step); },
+        &result);
+}
+
 } // namespace dp_counter::pg

@@ -5,6 +5,7 @@
 #include "pg/server/result_rows.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/kept_events.hpp"
+#include "pg/tables/counters_table.hpp"
 
 extern "C" {
 #include "executor/spi.h"
@@ -84,10 +85,9 @@ const char* row_of(const SourceDeclaration& declaration, Numeric epsilon, const 
         return is_null ? "NULL" : psprintf("%lld", static_cast<long long>(value));
     };
     const bool has_blocks = declaration.block != 0;
-    const bool is_active = declaration.row.active != 0;
     const char* name = mechanism.isnull ? nullptr : TextDatumGetCString(mechanism.value);
     if (!declaration.cumulative)
-        name = !has_blocks ? "laplace" : is_active ? "anchored" : "box";
+        name = name_of_noise(declaration.block, has_blocks && declaration.row.active != 0);
     const std::int32_t days = declaration.unit.per_days;
     return psprintf("(SELECT %s::int8 AS horizon, %s::numeric AS epsilon, %s::int4 AS k, "
                     "%s::text AS mechanism, %lld::int8 AS sensitivity, %s::text AS measure, "

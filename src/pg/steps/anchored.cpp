@@ -1,5 +1,4 @@
 #include <cmath>
-#include <optional>
 
 #include "core/accuracy/release_interval.hpp"
 #include "core/base/checkpoint.hpp"
@@ -7,9 +6,7 @@
 
 #include "pg/steps/anchored.hpp"
 
-#include "pg/server/arguments.hpp"
 #include "pg/server/backend_random.hpp"
-#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/public_plans.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
@@ -23,21 +20,12 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Public values alone. They outlive the functions below, since errors that PostgreSQL raises in
-/// them would pass over destructors.
-std::optional<PreparedMechanism> known;
+/// Public values alone. It outlives the functions below, since errors that PostgreSQL raises in
+/// them would pass over a destructor.
 SamplerCache::Sampler anchors;
 
-const PreparedMechanism& prepare(const MechanismSpec& spec) {
-    if (!known || !(known->spec() == spec))
-        known.emplace(spec);
-    return *known;
-}
-
 struct varlena* store(MemoryContext context, const AnchoredState& state, CounterState* increments) {
-    const std::size_t size = VARHDRSZ + AnchoredState::bytes(increments);
-    auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
-    SET_VARSIZE(stored, size);
+    struct varlena* stored = allocate_stored(context, AnchoredState::bytes(increments));
     state.encode(increments, reinterpret_cast<unsigned char*>(VARDATA(stored)));
     return stored;
 }
@@ -76,9 +64,7 @@ struct varlena* release_anchored(MemoryContext context, const AnchoredLaw& law,
     const PreparedMechanism* prepared = nullptr; // of the stream of increments
     CounterState* increments = nullptr;          // null: no noise of this block to keep
     const StateCodec::Bytes rest = run([&] {
-        const StateCodec::Bytes bytes = state->decode(
-            {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ},
-            law);
+        const StateCodec::Bytes bytes = state->decode(bytes_of(stored), law);
         check_step(state->step, steps);
         return bytes;
     });
@@ -115,8 +101,7 @@ struct varlena* release_anchored(MemoryContext context, const AnchoredLaw& law,
 }
 
 AnchoredLaw anchored_law_of(const CounterRow& row) {
-    const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
-                                       {Int64GetDatum(row.sensitivity), false});
+    const PrivacyUnit unit = privacy_of(row);
     return run([&] { return AnchoredLaw(unit, row.block); });
 }
 

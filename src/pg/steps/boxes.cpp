@@ -42,9 +42,7 @@ BoxState* allocate_state(MemoryContext context) {
 }
 
 struct varlena* store(MemoryContext context, const BoxState& state) {
-    auto* stored =
-        static_cast<struct varlena*>(allocate_secret(context, VARHDRSZ + BoxState::kBytes));
-    SET_VARSIZE(stored, VARHDRSZ + BoxState::kBytes);
+    struct varlena* stored = allocate_stored(context, BoxState::kBytes);
     state.encode(reinterpret_cast<unsigned char*>(VARDATA(stored)));
     return stored;
 }
@@ -63,9 +61,7 @@ struct varlena* release_boxes(MemoryContext context, const BoxLaw& law,
     const Release release = begin_release(law.unit);
     BoxState* state = allocate_state(context);
     run([&] {
-        state->decode(
-            {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ},
-            law.size);
+        state->decode(bytes_of(stored), law.size);
         check_step(state->step, steps);
         for (std::int64_t i = 0; i < count; ++i) {
             checkpoint();

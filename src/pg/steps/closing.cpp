@@ -77,8 +77,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         context, (is_average ? steps : 0) * sizeof(ClosedAverage), MCXT_ALLOC_HUGE));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
     const TimestampTz released_at = std::max(counted.called, row.released_at);
-    const PrivacyUnit unit = read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
-                                       {Int64GetDatum(row.sensitivity), false});
+    const PrivacyUnit unit = privacy_of(row);
     std::optional<StoredState> next; // of totals
     MemoryContext caller = MemoryContextSwitchTo(context);
     const NewSecretRows releases = begin_releases();

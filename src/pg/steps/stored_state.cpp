@@ -23,22 +23,8 @@ namespace {
 /// raises in them would pass over destructors.
 std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
 
-/// Prepared, unless the stream before had the same. The reference is good until the next call.
-const PreparedMechanism& prepare(const MechanismSpec& spec) {
-    auto& known = mechanisms[static_cast<std::uint64_t>(spec.horizon) % std::size(mechanisms)];
-    if (!known || !(known->spec() == spec))
-        known.emplace(spec);
-    return *known;
-}
-
-StateCodec::Bytes bytes_of(const struct varlena* stored) {
-    return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
-}
-
 StoredState store(MemoryContext context, CounterState* state) {
-    const std::size_t size = VARHDRSZ + StateCodec::encoded_bytes(*state);
-    auto* stored = static_cast<struct varlena*>(allocate_secret(context, size));
-    SET_VARSIZE(stored, size);
+    struct varlena* stored = allocate_stored(context, StateCodec::encoded_bytes(*state));
     StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
     return {stored, state->spec(), state->request()};
 }
@@ -56,6 +42,23 @@ void close_step(const Request& request, const StepNoise& noise, int128 total,
 }
 
 } // namespace
+
+const PreparedMechanism& prepare(const MechanismSpec& spec) {
+    auto& known = mechanisms[static_cast<std::uint64_t>(spec.horizon) % std::size(mechanisms)];
+    if (!known || !(known->spec() == spec))
+        known.emplace(spec);
+    return *known;
+}
+
+struct varlena* allocate_stored(MemoryContext context, std::size_t bytes) {
+    auto* stored = static_cast<struct varlena*>(allocate_secret(context, VARHDRSZ + bytes));
+    SET_VARSIZE(stored, VARHDRSZ + bytes);
+    return stored;
+}
+
+StateCodec::Bytes bytes_of(const struct varlena* stored) {
+    return {reinterpret_cast<const unsigned char*>(VARDATA(stored)), VARSIZE(stored) - VARHDRSZ};
+}
 
 StoredState new_state(MemoryContext context, const Request& request) {
     const PreparedMechanism* prepared = run([&] { return &prepare(make_mechanism(request)); });

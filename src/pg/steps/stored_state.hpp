@@ -1,11 +1,14 @@
 // From stored bytes to the next stored bytes: what a tick asks of the core.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/accuracy/forecast.hpp"
 #include "core/accuracy/release_interval.hpp"
 #include "core/count/counter_state.hpp"
+#include "core/count/prepared_mechanism.hpp"
+#include "core/count/state_codec.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/releases_table.hpp"
 
@@ -25,6 +28,14 @@ struct StoredState {
 /// nobody has seen, or ever sees, its releases so far. Raises data_corrupted.
 [[nodiscard]] StoredState later_state(MemoryContext context, const struct varlena* other,
                                       std::int64_t steps);
+
+/// The mechanism, prepared, unless the stream before had the same: public values alone. The
+/// reference is good until the next call. Throws as PreparedMechanism does.
+[[nodiscard]] const PreparedMechanism& prepare(const MechanismSpec& spec);
+
+/// A bytea in secret memory, of so many bytes that are to be written; and those of a stored one.
+[[nodiscard]] struct varlena* allocate_stored(MemoryContext context, std::size_t bytes);
+[[nodiscard]] StateCodec::Bytes bytes_of(const struct varlena* stored);
 
 /// Throws Error (corrupt) where a state is not that at step `steps`.
 void check_step(std::int64_t stored, std::int64_t steps);

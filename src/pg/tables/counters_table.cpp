@@ -6,6 +6,8 @@
 #include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 
+#include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/quiet_statistics.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/dumps.hpp"
@@ -48,9 +50,7 @@ enum Column {
 /// independent.
 SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block, bool is_anchored) {
     return {kMechanism, CStringGetTextDatum(spec != nullptr ? mechanism_name(spec->mechanism)
-                                            : is_anchored   ? kAnchoredName
-                                            : block != 0    ? kBoxName
-                                                            : kIndependentName)};
+                                                            : name_of_noise(block, is_anchored))};
 }
 
 /// NULL: hats with chosen radices, or independent noise.
@@ -147,6 +147,15 @@ bool read_counter(Oid counter, CounterRow& row) {
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
+}
+
+const char* name_of_noise(std::int32_t block, bool is_anchored) {
+    return is_anchored ? kAnchoredName : block != 0 ? kBoxName : kIndependentName;
+}
+
+PrivacyUnit privacy_of(const CounterRow& row) {
+    return read_unit({Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
+                     {Int64GetDatum(row.sensitivity), false});
 }
 
 std::int64_t next_number() {

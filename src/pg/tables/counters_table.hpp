@@ -65,6 +65,13 @@ void lock_counter(Oid counter);
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
 [[nodiscard]] std::int64_t next_number();
 
+/// What SQL calls the noise of a counter that is not cumulative: in blocks of so many steps or, of
+/// 0, independent.
+[[nodiscard]] const char* name_of_noise(std::int32_t block, bool is_anchored);
+
+/// What the counter's noise is made for. Raises invalid_parameter_value.
+[[nodiscard]] PrivacyUnit privacy_of(const CounterRow& row);
+
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not
 /// cumulative, which has box or anchored noise in blocks of `block` steps or, where that is 0,
