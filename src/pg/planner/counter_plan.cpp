@@ -23,23 +23,24 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// What its bound keeps, and the guarantee, in words.
-struct Words {
+/// What its bound keeps, and the guarantee, in words; and whether it is of active persons.
+struct Described {
     const char* kept;      ///< null where there is no bound, or its source was dropped
     const char* guarantee; ///< null where its source was dropped
+    bool is_active;
 };
 
-Words words_of(Oid counter, const CounterRow& row) {
+Described describe(Oid counter, const CounterRow& row) {
     SourceCounterRow declared;
     if (!read_source_counter(counter, declared))
-        return {nullptr, guarantee_of_events(row.epsilon)};
+        return {nullptr, guarantee_of_events(row.epsilon), false};
     SourceRow source;
     if (!read_source(declared.source, source))
-        return {nullptr, nullptr};
+        return {nullptr, nullptr, declared.active != 0};
     const BudgetUnit unit = unit_of_source(source);
     const Promise promise{&declared,   &source,         &unit,    row.cumulative,
                           row.epsilon, row.sensitivity, row.block};
-    return {kept_of(promise), guarantee_of(promise)};
+    return {kept_of(promise), guarantee_of(promise), declared.active != 0};
 }
 
 /// What is left of the budget that was charged, for the counter's own times; null for who may not
@@ -61,14 +62,12 @@ DP_FUNCTION(dp_counter_plan) {
     CounterRow row;
     if (!read_counter(counter, row))
         raise_dropped();
-    const Words words = words_of(counter, row);
+    const Described described = describe(counter, row);
     const char* shown = psprintf(
         "(SELECT horizon, epsilon, k, mechanism, sensitivity, "
         "measure, cardinality(groups) AS groups, per FROM %s.dp_counters WHERE counter = %u::oid)",
         quoted_schema_of_function(fcinfo->flinfo->fn_oid), counter);
-    SourceCounterRow declared;
-    const bool is_active = read_source_counter(counter, declared) && declared.active != 0;
-    put_plan(fcinfo,
-             {shown, row.cumulative, is_active, remaining_of(row), words.kept, words.guarantee});
+    put_plan(fcinfo, {shown, row.cumulative, described.is_active, remaining_of(row), described.kept,
+                      described.guarantee});
     PG_RETURN_VOID();
 }

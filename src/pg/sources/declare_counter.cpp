@@ -82,6 +82,22 @@ void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
                             errhint("%s", other.hint)));
 }
 
+/// Raises invalid_parameter_value where the budget is not for all days that active persons need.
+void check_range_of_stocks(const SourceDeclaration& declaration) {
+    const EntryRange budgeted = range_of_budget(declaration.budget);
+    if (declaration.range.since < budgeted.since)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("since must be at least %d days after %s, from where budget \"%s\" is for "
+                        "rows",
+                        declaration.row.active,
+                        DatumGetCString(
+                            DirectFunctionCall1(timestamp_out, TimestampGetDatum(budgeted.since))),
+                        name_of_relation(declaration.budget)),
+                 errhint("Events of the days of active before since count, too. Choose a later "
+                         "since, or a budget that is for earlier rows.")));
+}
+
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                    SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
@@ -100,18 +116,8 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
     declaration.range = {days_before(face_of_boundary(schedule, 0), row.active),
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
-    const EntryRange budgeted = range_of_budget(declaration.budget);
-    if (row.active != 0 && declaration.range.since < budgeted.since)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("since must be at least %d days after %s, from where budget \"%s\" is for "
-                        "rows",
-                        row.active,
-                        DatumGetCString(
-                            DirectFunctionCall1(timestamp_out, TimestampGetDatum(budgeted.since))),
-                        name_of_relation(declaration.budget)),
-                 errhint("Events of the days of active before since count, too. Choose a later "
-                         "since, or a budget that is for earlier rows.")));
+    if (row.active != 0)
+        check_range_of_stocks(declaration);
     check_begins_later(declaration);
 }
 
