@@ -10,6 +10,7 @@
 
 #include "pg/planner/windows.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/public_plans.hpp"
 #include "pg/server/result_rows.hpp"
@@ -26,16 +27,13 @@ namespace dp_counter::pg {
 namespace {
 
 AskedNoise noise_of(const CounterRow& row) {
-    const Argument epsilon{DirectFunctionCall1(numeric_float8, NumericGetDatum(row.epsilon)),
-                           false};
-    const Argument sensitivity{Int64GetDatum(row.sensitivity), false};
     if (row.cumulative)
-        return read_request({.epsilon = epsilon,
-                             .sensitivity = sensitivity,
+        return read_request({.epsilon = {Float8GetDatum(mechanism_epsilon(row.epsilon)), false},
+                             .sensitivity = {Int64GetDatum(row.sensitivity), false},
                              .horizon = {Int64GetDatum(row.horizon), row.horizon == kUnbounded},
                              .k = {Int32GetDatum(row.k), row.k == 0},
                              .mechanism = {PointerGetDatum(row.mechanism), false}});
-    const PrivacyUnit unit = read_unit(epsilon, sensitivity);
+    const PrivacyUnit unit = privacy_of(row);
     return run([&]() -> AskedNoise {
         if (row.is_anchored)
             return AnchoredLaw(unit, row.block);

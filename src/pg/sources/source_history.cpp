@@ -63,6 +63,7 @@ void with_plain_texts(const Work& work) {
                                                    {"bytea_output", "hex"},
                                                    {"extra_float_digits", "1"},
                                                    {"xmloption", "content"},
+                                                   {"lc_monetary", "C"},
                                                    {"quote_all_identifiers", "off"}};
     as_role(GetUserId(), [&] {
         for (const auto& [name, value] : kSettings)
