@@ -62,8 +62,8 @@ build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 
 # Every suite, in the order of `make test`. Those that share the server that libpq finds run in turn; ./quickstart test
 # runs the others, which need none or start their own, at the same time.
-SHARED = installcheck pgtap readme audit-small faults-small
-SUITES = unit structure $(SHARED) upgrade tap
+SHARED = installcheck pgtap audit-small faults-small
+SUITES = unit structure $(SHARED) readme upgrade tap
 
 # What epsilon every mechanism spends: the quickest check of a change in the noise, without all that it does not need.
 build/unit/certificate: build/unit/certificate_test.o build/audit/certificate.o build/audit/cases.o \
@@ -80,14 +80,15 @@ unit: build/unit/unit
 structure:
 	prove test/structure/*.pl
 
+# The documentation's examples, in a server of their own.
+readme: all
+	test/with_server prove test/readme/examples.pl
+
 # The following need a server that PGHOST, PGPORT and PGUSER lead to, and the extension installed:
 # `pg_virtualenv make test` (postgresql-common) provides a throw-away one.
 pgtap:
 	psql -X -q -c 'CREATE EXTENSION IF NOT EXISTS pgtap'
 	pg_prove test/pgtap/*.sql
-
-readme:
-	prove test/readme/examples.pl
 
 tap:
 	PG_CONFIG='$(PG_CONFIG)' test/tap.sh
