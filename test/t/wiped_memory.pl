@@ -44,8 +44,9 @@ sub memory_after
 		WHERE line ~ ' rw-p ' AND line !~ 'stack|vvar|\.so'
 		\gexec
 	};
-	my ($status, $out) = $node->psql('postgres', "$sql;\n$dump", on_error_stop => 0, on_error_die => 0);
-	my $memory = join '', map { /^[0-9a-f]{1000,}$/ ? pack('H*', $_) : () } split /\n/, $out;
+	my $file = $node->basedir . '/memory'; # psql writes it much faster than a pipe is read here
+	$node->psql('postgres', "$sql;\n\\o $file\n$dump", on_error_stop => 0, on_error_die => 0);
+	my $memory = join '', map { /^[0-9a-f]{1000,}$/ ? pack('H*', $_) : () } split /\n/, slurp_file($file);
 	cmp_ok(length $memory, '>', 1_000_000, 'read ' . length($memory) . ' bytes of memory');
 	return $memory;
 }
