@@ -26,7 +26,22 @@ note("SUCCESSOR_SEED=$seed");
 
 my $node = new_node('successors', conf => "autovacuum = off\nfsync = off\njit = off\n");
 my $database = 'postgres'; # after a restore another one
-sub sql { return $node->safe_psql($database, "SET client_min_messages = warning;\n$_[0]"); }
+my $session; # for as long as the server runs
+sub sql
+{
+	if (!$session)
+	{
+		$session = $node->background_psql($database);
+		$session->query_safe('SET client_min_messages = warning');
+	}
+	$session->set_query_timer_restart;
+	return $session->query_safe($_[0]) =~ s/\n\z//r;
+}
+sub disconnect
+{
+	$session->quit if $session;
+	undef $session;
+}
 sub one_of { return $_[ int(rand(@_)) ]; }
 
 # Times are minutes since 2020-01-01. Epsilons are millions: no noise.
@@ -281,6 +296,7 @@ sub tick_all
 	my ($until, $crashes_within) = @_;
 	if ($crashes_within)
 	{
+		disconnect();
 		my $session = $node->background_psql($database, on_error_stop => 0);
 		$session->{stdin} .= "CALL until($until);\n";
 		$session->{run}->pump_nb();
@@ -309,6 +325,7 @@ sub move_by_dump
 {
 	my ($to) = @_;
 	my $file = "${PostgreSQL::Test::Utils::tmp_check}/$to.dump";
+	disconnect();
 	command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr($database), '-f', $file ], 'a dump');
 	$node->safe_psql('postgres', "CREATE DATABASE $to TEMPLATE template0");
 	command_ok([ 'pg_restore', '-e', '-d', $node->connstr($to), $file ], 'and its restore');
@@ -430,4 +447,5 @@ cmp_ok($differing, '>', $pairs / 3, "$differing units have changed a release");
 cmp_ok($chains, '>', $histories / 5, "$chains histories have three counters or more, and $dropped successors were dropped");
 note("sources: ", join(', ', map { "$_ $changes{$_}" } sort keys %changes),
 	"; $others others of the same persons, $gone ticks without; $crashes crashes, a dump");
+disconnect();
 done_testing();
