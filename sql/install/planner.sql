@@ -76,7 +76,8 @@ IS 'Returns the standard deviation of the release after step rows, or of its dif
    'a variance of 1/12 each, too much for a difference of few steps at a large epsilon. With '
    'mechanism laplace it is that of the sum of step - since_step numbers, each released once '
    '(dp_count, dp_laplace, a counter that is not cumulative), and with box that of these periods '
-   'of a counter with mechanism box; horizon is ignored.';
+   'of a counter with mechanism box, with bins that of the widest bin of a histogram with k bins in '
+   'so many periods; horizon is ignored.';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -102,7 +103,7 @@ IS 'Returns the shortest interval, or one wider by 1 at each end, around a relea
    'reads no data; its ends are moved into within, where the truth is for certain. With mechanism '
    'laplace, released is the sum of step - since_step numbers, each released once (dp_count, '
    'dp_laplace, a counter that is not cumulative), and with box that of these periods of a counter '
-   'with mechanism box; horizon is ignored.';
+   'with mechanism box, with bins that of a bin in a histogram with k bins; horizon is ignored.';
 
 CREATE FUNCTION dp_avg(
     above bigint,

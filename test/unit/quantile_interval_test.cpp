@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 
-NoiseTerm noise_of(double scale, std::int64_t lag = 1) {
-    return {1, PrivacyUnit(Epsilon(1 / scale)).scale(1), lag};
+BinsNoise noise_of(double scale, std::int64_t lag = 1) {
+    return {PrivacyUnit(Epsilon(1 / scale)).scale(1), lag};
 }
 
 /// P(X = -reach) .. P(X = reach), X a sum of discrete Laplace variables times integers. Each is a

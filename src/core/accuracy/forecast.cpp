@@ -82,6 +82,10 @@ auto Forecast::ask(const AskedNoise& noise, Ask&& ask) {
         AnchoredError anchored(*law, errors(law->increments()));
         return ask(anchored);
     }
+    if (const auto* bin = std::get_if<AskedBin>(&noise)) {
+        BinsError of_bin(*bin, errors(bin->law.totals()));
+        return ask(of_bin);
+    }
     return ask(std::get<IndependentError>(noise));
 }
 
@@ -106,10 +110,12 @@ ShareInterval Forecast::share_interval(const AskedNoise& noise, std::int64_t a, 
     return ask(noise, [&](auto& errors) -> ShareInterval {
         using Errors = std::decay_t<decltype(errors)>;
         constexpr bool is_box = std::is_same_v<Errors, BoxError>;
-        if constexpr (is_box || std::is_same_v<Errors, AnchoredError>) {
-            const char* name = is_box ? kBoxName : kAnchoredName;
+        constexpr bool is_bins = std::is_same_v<Errors, BinsError>;
+        if constexpr (is_box || is_bins || std::is_same_v<Errors, AnchoredError>) {
+            const char* name = is_box ? kBoxName : is_bins ? kBinsName : kAnchoredName;
             throw Error(Fault::parameter, "mechanism \"" + std::string(name) + "\" has no averages",
-                        "It is the noise of a counter of persons.");
+                        is_bins ? "It is the noise of a histogram."
+                                : "It is the noise of a counter of persons.");
         } else {
             const NoiseClass law = errors.noise_class(t, since);
             Quantiles& known = remembered(quantiles_, kQuantiles, law, confidence);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/accuracy/anchored_error.hpp"
+#include "core/accuracy/bins_error.hpp"
 #include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 #include "core/accuracy/stream_error.hpp"
@@ -32,9 +33,9 @@ struct ForecastReport {
 /// max_stddev hold what is carried over from the epochs before.
 [[nodiscard]] ForecastReport report_of(StreamError& errors, int epoch);
 
-/// What an answer is about: releases of a running count, numbers that are each released once, or
-/// stocks.
-using AskedNoise = std::variant<Request, IndependentError, BoxError, AnchoredLaw>;
+/// What an answer is about: releases of a running count, numbers that are each released once,
+/// stocks or a bin of a histogram.
+using AskedNoise = std::variant<Request, IndependentError, BoxError, AnchoredLaw, AskedBin>;
 
 /// A cache of public values of bounded size, on top of one of mechanisms, which must live as long:
 /// up to 64 mechanisms, 131,072 half widths and the quantiles of 16,384 shares (10 MB, as they are
@@ -51,8 +52,8 @@ public:
     /// report_of(errors(request), epoch)
     [[nodiscard]] const ForecastReport& report(const Request& request, int epoch = 0);
 
-    /// With the errors of the noise, StreamError's, AnchoredError's or those asked about
-    /// themselves: errors.variance_at(t, since)
+    /// With the errors of the noise, StreamError's, AnchoredError's, BinsError's or those asked
+    /// about themselves: errors.variance_at(t, since)
     [[nodiscard]] double variance_at(const AskedNoise& noise, std::int64_t t, std::int64_t since);
 
     /// errors.half_width(t, confidence, since)
@@ -60,7 +61,7 @@ public:
                                           double confidence, std::int64_t since = 0);
 
     /// dp_counter::share_interval(a, b, errors.share_quantiles(t, confidence, since)). Throws Error
-    /// (parameter) for box and anchored noise, which no average has.
+    /// (parameter) for box and anchored noise and that of bins, which no average has.
     [[nodiscard]] ShareInterval share_interval(const AskedNoise& noise, std::int64_t a,
                                                std::int64_t b, std::int64_t t, double confidence,
                                                std::int64_t since = 0);

@@ -34,24 +34,35 @@ std::optional<double> HistogramSums::place(const Fraction& p) const {
     return static_cast<double>(reached - path_.begin()) + (wanted - before) / (*reached - before);
 }
 
-QuantileTest::QuantileTest(const NoiseTerm& bin, std::int32_t bins, const Fraction& p,
+QuantileTest::QuantileTest(const BinsNoise& noise, std::int32_t bins, const Fraction& p,
                            double confidence)
-    : bin_(bin), p_(p), confidence_(confidence), quantiles_(static_cast<std::size_t>(bins) - 1),
+    : noise_(noise), p_(p), confidence_(confidence), quantiles_(static_cast<std::size_t>(bins) - 1),
       radii_(static_cast<std::size_t>(bins) - 1) {
     check_confidence(confidence);
 }
 
 NoiseSum QuantileTest::noise(std::int32_t bin) const {
     const auto bins = static_cast<std::int32_t>(quantiles_.size()) + 1;
-    return {{{bin_.coefficient * (p_.denominator - p_.numerator), bin_.scale,
-              bin_.multiplicity * (bin + 1)},
-             {bin_.coefficient * p_.numerator, bin_.scale, bin_.multiplicity * (bins - bin - 1)}}};
+    if (const auto* scale = std::get_if<LaplaceScale>(&noise_.each))
+        return {{{p_.denominator - p_.numerator, *scale, noise_.lag * (bin + 1)},
+                 {p_.numerator, *scale, noise_.lag * (bins - bin - 1)}}};
+    const ReleaseError& totals = *std::get<const ReleaseError*>(noise_.each);
+    NoiseSum sum = totals.noise_at(bins, bin + 1, p_.denominator, p_.numerator);
+    for (NoiseTerm& term : sum.terms)
+        term.multiplicity *= noise_.lag;
+    return sum;
+}
+
+std::int64_t QuantileTest::rounding() const {
+    if (std::holds_alternative<LaplaceScale>(noise_.each))
+        return 0;
+    return (noise_.lag * (p_.denominator + p_.numerator) + 1) / 2; // two totals, by 1/2 each
 }
 
 std::int64_t QuantileTest::quantile(std::int32_t bin) {
     std::int64_t& known = quantiles_[static_cast<std::size_t>(bin)];
     if (known == 0) // the least integer above all that are within
-        known = NoiseDistribution(noise(bin)).half_width(confidence_) + 1;
+        known = NoiseDistribution(noise(bin)).half_width(confidence_) + 1 + rounding();
     return known;
 }
 
@@ -60,7 +71,8 @@ bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
         return true;
     double& radius = radii_[static_cast<std::size_t>(bin)];
     if (radius == 0)
-        radius = CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3;
+        radius = CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3 +
+                 static_cast<double>(rounding());
     return static_cast<double>(excess) <= radius && excess <= quantile(bin);
 }
 

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "core/accuracy/noise_sum.hpp"
+#include "core/accuracy/release_error.hpp"
 #include "core/base/checked.hpp"
 
 namespace dp_counter {
@@ -46,6 +48,13 @@ private:
     std::vector<double> path_;
 };
 
+/// The noise of the counts of `lag` periods: of each bin by itself, or of totals along them, which
+/// are hats with as many steps as there are bins.
+struct BinsNoise {
+    std::variant<LaplaceScale, const ReleaseError*> each;
+    std::int64_t lag;
+};
+
 /// Where a quantile is, by inversion of two tests at half of the risk each. Of the true counts it
 /// is the first bin j where excess(j) >= 0, or the last bin: percentile_disc over bins. X_j, the
 /// noise of excess(j), is symmetric: q_j is the least integer with P(abs(X_j) >= q_j) <= risk.
@@ -59,26 +68,27 @@ private:
 /// first <= last, since `first` passes the second test too.
 class QuantileTest {
 public:
-    /// `bin` is the noise of each bin's count. At least 2 bins. Throws Error (parameter) as
-    /// NoiseDistribution::half_width does.
-    QuantileTest(const NoiseTerm& bin, std::int32_t bins, const Fraction& p, double confidence);
+    /// At least 2 bins. Throws Error (parameter) as NoiseDistribution::half_width does.
+    QuantileTest(const BinsNoise& noise, std::int32_t bins, const Fraction& p, double confidence);
 
     [[nodiscard]] const Fraction& fraction() const { return p_; }
 
     /// The bins between which the quantile is, with the confidence.
     [[nodiscard]] BinRange range(const HistogramSums& sums);
 
-    /// q_j, as far as NoiseDistribution::half_width is exact; else the confidence is kept. It is
-    /// remembered, and takes 3 to 40 microseconds the first time, some milliseconds for p in
-    /// thousandths. Not for the last bin.
+    /// q_j, as far as NoiseDistribution::half_width is exact; else the confidence is kept. Of
+    /// totals it is greater by what rounding can change. It is remembered, and takes 3 to 40
+    /// microseconds the first time, some milliseconds for p in thousandths. Not for the last bin.
     [[nodiscard]] std::int64_t quantile(std::int32_t bin);
 
 private:
     [[nodiscard]] NoiseSum noise(std::int32_t bin) const;
+    /// By how much rounding changes an excess, at most, rounded up.
+    [[nodiscard]] std::int64_t rounding() const;
     /// excess <= q_j. Most bins are far from that, which a bound of q_j shows.
     [[nodiscard]] bool is_within(std::int32_t bin, int128 excess);
 
-    NoiseTerm bin_;
+    BinsNoise noise_;
     Fraction p_;
     double confidence_;
     std::vector<std::int64_t> quantiles_; ///< 0 where not computed

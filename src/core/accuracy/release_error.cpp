@@ -60,10 +60,16 @@ NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, spec().horizon);
     if (!spec().is_fractional() || t == since) // the noise is symmetric: no sign matters
         return {{{1, spec().scale(), nodes(t, since)}}, 1};
+    return noise_at(t, since, 1, 1);
+}
+
+NoiseSum ReleaseError::noise_at(std::int64_t t, std::int64_t since, std::int32_t times,
+                                std::int32_t by) const {
     NoiseSum sum{{}, int128{1} << 64};
     sum.terms.reserve(512);
     int last_scale = -1;
-    for (const auto& [level, node, coefficient] : hat_difference(*prepared_->hats(), since, t)) {
+    for (const auto& [level, node, coefficient] :
+         hat_difference(*prepared_->hats(), since, t, times, by)) {
         const int scale = prepared_->hats()->scale_of(level, node);
         if (scale == last_scale && sum.terms.back().coefficient == coefficient)
             ++sum.terms.back().multiplicity;

@@ -54,6 +54,9 @@ public:
 
     /// What the noise at step t less that at `since` consists of, before either is rounded.
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0) const;
+    /// Of hats, with factors of at most 1000: `by` times the one less `times` the other.
+    [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since, std::int32_t times,
+                                    std::int32_t by) const;
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0) const;
 
     /// Trees: k for every digit. Hats: the distance of the nodes of each level above the

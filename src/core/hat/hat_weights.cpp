@@ -421,20 +421,21 @@ void HatWeights::make_rows(int l, bool at_end) {
     here.has_rows[at_end] = true; // unless interrupted
 }
 
-std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since, std::int64_t t) {
-    const auto row = [&](std::int64_t at) {
+std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since, std::int64_t t,
+                                    std::int32_t times, std::int32_t by) {
+    const auto row = [&](std::int64_t at, std::int32_t factor) {
         std::vector<HatTerm> terms;
         terms.reserve(512);
         if (at > 0)
             hat_weights(weights, at, [&](int level, std::int64_t node, int128 coefficient) {
-                terms.push_back({level, node, coefficient});
+                terms.push_back({level, node, coefficient * factor});
             });
         return terms;
     };
-    std::vector<HatTerm> now = row(t);
+    std::vector<HatTerm> now = row(t, by);
     if (since == 0)
         return now;
-    const std::vector<HatTerm> before = row(since);
+    const std::vector<HatTerm> before = row(since, times);
     std::vector<HatTerm> difference;
     difference.reserve(now.size() + before.size());
     auto next = now.begin();

@@ -345,10 +345,12 @@ struct HatTerm {
     int128 coefficient;
 };
 
-/// The row of the release at t less that of the release at `since`, 0 <= since <= t, without
-/// zeros: what the noise of their difference consists of before either is rounded.
+/// `by` times the row of the release at t less `times` that of the release at `since`, 0 <= since
+/// <= t, without zeros: what the noise of their difference consists of before either is rounded.
+/// Both factors are at most 1000.
 [[nodiscard]] std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since,
-                                                  std::int64_t t);
+                                                  std::int64_t t, std::int32_t times = 1,
+                                                  std::int32_t by = 1);
 
 template <class Emit>
 void hat_weights(const HatWeights& weights, std::int64_t t, Emit&& emit) {

@@ -141,27 +141,22 @@ Request check_parameters(const Parameters& parameters, const SourceDeclaration* 
 /// The stream of a new counter. Trivial, but for the spec.
 struct NewStream {
     std::optional<StoredState> state; ///< of a running total
-    struct varlena* bytes = nullptr;  ///< independent noise has no state
-    std::int32_t block = 0;
-    bool is_anchored = false;
+    struct varlena* bytes = nullptr;  ///< independent noise has no state, nor that of bins
 };
 
 /// Raises invalid_parameter_value for noise that there is not.
 NewStream new_stream(const Request& request, const SourceDeclaration* source) {
     NewStream stream;
-    const bool has_cells = source != nullptr && !source->cumulative;
-    const std::int32_t block = stream.block = has_cells ? source->block : 0;
-    stream.is_anchored = block != 0 && source->row.active != 0;
-    if (stream.is_anchored)
-        stream.bytes = new_anchored_state(CurrentMemoryContext,
-                                          run([&] { return AnchoredLaw(request.unit, block); }));
-    else if (block != 0)
-        stream.bytes =
-            new_box_state(CurrentMemoryContext, run([&] { return BoxLaw(request.unit, block); }));
-    else if (has_cells)
-        check_cells(request.unit);
-    else
+    if (source == nullptr || source->cumulative)
         stream.bytes = stream.state.emplace(new_state(CurrentMemoryContext, request)).bytes;
+    else if (source->block == 0)
+        check_cells(request.unit);
+    else if (source->row.active != 0)
+        stream.bytes = new_anchored_state(
+            CurrentMemoryContext, run([&] { return AnchoredLaw(request.unit, source->block); }));
+    else
+        stream.bytes = new_box_state(CurrentMemoryContext,
+                                     run([&] { return BoxLaw(request.unit, source->block); }));
     return stream;
 }
 
@@ -174,8 +169,8 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     const auto [counter, number] =
         create_view(DatumGetTextPP(parameters.name.value), source, extension);
     insert_counter(counter, number, epsilon, request,
-                   stream.state.has_value() ? &stream.state->spec : nullptr, stream.block,
-                   stream.is_anchored, parameters.every);
+                   stream.state.has_value() ? &stream.state->spec : nullptr,
+                   source != nullptr ? source->noise() : NoiseOfPeriods{}, parameters.every);
     if (stream.bytes != nullptr)
         insert_streams(number, 1, source != nullptr ? source->streams : 1, stream.bytes);
     insert_publication(number);

@@ -39,6 +39,8 @@ AskedNoise noise_of(const CounterRow& row) {
             return AnchoredLaw(unit, row.block);
         if (row.block != 0)
             return BoxError({unit, row.block});
+        if (row.is_in_totals)
+            return AskedBin{{unit, row.k}};
         return IndependentError(unit);
     });
 }
@@ -53,6 +55,9 @@ public:
             lag_ = 2; // the noises of two numbers
         if (asked.row.block != 0)
             block_ = asked.row.block;
+        if (asked.row.is_in_totals)
+            of_bins_ =
+                static_cast<Error*>(palloc0(asked.declared.measure.bins.size() * sizeof(Error)));
     }
 
     struct Error {
@@ -60,10 +65,13 @@ public:
         double stddev;
         std::int64_t width; ///< of the interval, to each side
     };
-    /// That of totals is computed once for the groups of a step, as they began in it or before.
-    [[nodiscard]] const Error& error(std::int64_t step, std::int64_t since) {
+    /// That of totals is computed once for the groups of a step, as they began in it or before,
+    /// that of a bin, numbered from 0, once.
+    [[nodiscard]] const Error& error(std::int64_t step, std::int64_t since, std::int32_t bin) {
         place(step, since);
-        Error& known = known_[since == 0 ? 1 : 0];
+        Error& known = of_bins_ != nullptr ? of_bins_[bin] : known_[since == 0 ? 1 : 0];
+        if (auto* asked = std::get_if<AskedBin>(&noise_))
+            asked->bin = bin + 1;
         if (known.step != step || known.since != since)
             known = run([&]() -> Error {
                 return {step, since, std::sqrt(public_forecast.variance_at(noise_, step, since)),
@@ -94,6 +102,7 @@ private:
     std::int64_t lag_ = 0;   ///< of single periods
     std::int64_t block_ = 1; ///< of box noise
     Error known_[2] = {};
+    Error* of_bins_ = nullptr; ///< of those that are in totals
 };
 
 /// The rows of the result. Trivial.
@@ -124,8 +133,8 @@ struct Result {
 
 private:
     Datum group_name(std::int32_t group);
-    void put_number(const MovingWindows::Window& window, std::int64_t step, Datum* values,
-                    bool* nulls);
+    void put_number(const MovingWindows::Window& window, std::int64_t step, std::int32_t bin,
+                    Datum* values, bool* nulls);
     void put_average(const MovingWindows::Window& window, std::int64_t step, Datum* values,
                      bool* nulls) const;
 };
@@ -143,10 +152,10 @@ Datum Result::group_name(std::int32_t group) {
     return groups[group];
 }
 
-void Result::put_number(const MovingWindows::Window& window, std::int64_t step, Datum* values,
-                        bool* nulls) {
+void Result::put_number(const MovingWindows::Window& window, std::int64_t step, std::int32_t bin,
+                        Datum* values, bool* nulls) {
     const std::int64_t number = saturated(window.numbers.one);
-    const Noise::Error& error = noise.error(step, window.since);
+    const Noise::Error& error = noise.error(step, window.since, bin);
     const bool is_signed =
         (asked.is_sum() && asked.declared.measure.lower < 0) || asked.is_active();
     const double least = is_signed ? -HUGE_VAL : 0;
@@ -201,11 +210,12 @@ void Result::put(std::int64_t step) {
         if (asked.has_group())
             values[kGroup] = group_name(group);
         nulls[kBin] = !asked.has_bins();
-        values[kBin] = Int64GetDatum(name_of(asked, windows.name(group)).bin);
+        const WindowName name = name_of(asked, windows.name(group));
+        values[kBin] = Int64GetDatum(name.bin);
         if (asked.is_average())
             put_average(*window, step, values, nulls);
         else
-            put_number(*window, step, values, nulls);
+            put_number(*window, step, name.place, values, nulls);
         tuplestore_putvalues(rows, type, values, nulls);
     }
 }

@@ -1,14 +1,15 @@
 // dp_counter_quantiles: quantiles of what a histogram counted in the last periods, computed from
 // releases that the caller may read.
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/accuracy/quantile_interval.hpp"
 #include "core/accuracy/release_interval.hpp"
+#include "core/count/bins_law.hpp"
 
 #include "pg/planner/windows.hpp"
 #include "pg/server/arguments.hpp"
@@ -89,14 +90,7 @@ Fractions read_fractions(const Argument& argument) {
 /// The histograms of the groups in one window after the other, and what is asked of each.
 class Histograms {
 public:
-    Histograms(const Asked& asked, const Fractions& fractions, const PrivacyUnit& unit)
-        : asked_(asked), bins_(asked.declared.measure.bins) {
-        tests_.reserve(static_cast<std::size_t>(fractions.count));
-        for (int i = 0; i < fractions.count; ++i)
-            tests_.emplace_back(NoiseTerm{1, unit.scale(1), asked.lag},
-                                static_cast<std::int32_t>(bins_.size()), fractions.read[i],
-                                kReleaseConfidence);
-    }
+    Histograms(const Asked& asked, const Fractions& fractions, const PrivacyUnit& unit);
 
     [[nodiscard]] std::size_t groups() const { return groups_.size(); }
     [[nodiscard]] std::string_view name(std::size_t group) const { return groups_[group].name; }
@@ -121,6 +115,7 @@ private:
 
     const Asked& asked_;
     std::span<const std::int64_t> bins_;
+    std::optional<ReleaseError> totals_; ///< of a histogram in totals
     std::vector<QuantileTest> tests_;
     std::vector<Place> places_; ///< of the windows
     std::vector<Group> groups_;
@@ -128,14 +123,23 @@ private:
     std::vector<HistogramQuantile> quantiles_;
 };
 
+Histograms::Histograms(const Asked& asked, const Fractions& fractions, const PrivacyUnit& unit)
+    : asked_(asked), bins_(asked.declared.measure.bins) {
+    BinsNoise noise{unit.scale(1), asked.lag};
+    const auto bins = static_cast<std::int32_t>(bins_.size());
+    if (asked.row.is_in_totals)
+        noise.each = &totals_.emplace(make_mechanism(BinsLaw(unit, bins).totals()));
+    tests_.reserve(static_cast<std::size_t>(fractions.count));
+    for (int i = 0; i < fractions.count; ++i)
+        tests_.emplace_back(noise, bins, fractions.read[i], kReleaseConfidence);
+}
+
 Histograms::Place Histograms::place_of(const std::string& window) {
     const WindowName name = name_of(asked_, window);
     const auto [number, is_new] = numbers_.emplace(name.group, groups_.size());
     if (is_new)
         groups_.push_back({name.group, std::vector<int128>(bins_.size()), 0});
-    return {number->second,
-            static_cast<std::size_t>(std::lower_bound(bins_.begin(), bins_.end() - 1, name.bin) -
-                                     bins_.begin())};
+    return {number->second, static_cast<std::size_t>(name.place)};
 }
 
 void Histograms::take(const MovingWindows& windows) {

@@ -48,21 +48,25 @@ const char* name_of_single(const Argument& mechanism) {
         return nullptr;
     const struct varlena* text = PG_DETOAST_DATUM_PACKED(mechanism.value);
     const std::string_view name(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
-    for (const char* single : {kIndependentName, kBoxName, kAnchoredName})
+    for (const char* single : {kIndependentName, kBoxName, kAnchoredName, kBinsName})
         if (name == single)
             return single;
     return nullptr;
 }
 
-/// Of noise in blocks, which k says how long.
+/// Of noise in blocks, which k says how long, or of bins, which it says how many.
 AskedNoise read_blocks(const RequestArguments& arguments, const char* name) {
     check_not_null(arguments.k, "k",
-                   psprintf("It is the number of periods of a block of %s noise.", name));
+                   name == kBinsName
+                       ? "It is the number of bins of a histogram."
+                       : psprintf("It is the number of periods of a block of %s noise.", name));
     const PrivacyUnit unit = read_unit(arguments.epsilon, arguments.sensitivity);
     const std::int32_t size = DatumGetInt32(arguments.k.value);
     return run([&]() -> AskedNoise {
         if (name == kBoxName)
             return BoxError({unit, size});
+        if (name == kBinsName)
+            return AskedBin{{unit, size}};
         return AnchoredLaw(unit, size);
     });
 }

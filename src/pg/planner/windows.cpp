@@ -152,9 +152,12 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, const Sink& sink, std::int6
 
 WindowName name_of(const Asked& asked, const std::string& name) {
     if (!asked.has_bins())
-        return {name, 0};
-    WindowName result{std::string_view(name).substr(sizeof(result.bin)), 0};
+        return {name, 0, 0};
+    WindowName result{std::string_view(name).substr(sizeof(result.bin)), 0, 0};
     std::memcpy(&result.bin, name.data(), sizeof(result.bin));
+    const auto& bins = asked.declared.measure.bins; // the owner may show another one
+    const auto at = std::lower_bound(bins.begin(), bins.end() - 1, result.bin);
+    result.place = static_cast<std::int32_t>(at - bins.begin());
     return result;
 }
 

@@ -45,6 +45,7 @@ struct Asked {
 struct WindowName {
     std::string_view group;
     std::int64_t bin;
+    std::int32_t place; ///< of the bin, from 0
 };
 [[nodiscard]] WindowName name_of(const Asked& asked, const std::string& name);
 

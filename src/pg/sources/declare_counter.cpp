@@ -1,7 +1,9 @@
 #include "pg/sources/declare_counter.hpp"
 
-#include "core/count/anchored_law.hpp"
-#include "core/noise/box_law.hpp"
+#include "core/accuracy/anchored_error.hpp"
+#include "core/accuracy/bins_error.hpp"
+#include "core/accuracy/box_error.hpp"
+#include "core/accuracy/independent_error.hpp"
 
 #include "pg/calendar/periods.hpp"
 #include "pg/calendar/time_zones.hpp"
@@ -258,6 +260,11 @@ void set_noise(SourceDeclaration& declaration, std::int64_t horizon, double epsi
     }
     if (row.per_person != 0) {
         declaration.sensitivity = row.per_person * row.measure.largest();
+        declaration.is_in_totals =
+            row.measure.kind == MeasureKind::histogram && run([&] {
+                return is_better_in_totals(PrivacyUnit(Epsilon(epsilon), declaration.sensitivity),
+                                           row.measure.streams());
+            });
         return;
     }
     if (declaration.unit.per_days == 0 && horizon == kUnbounded)
@@ -315,6 +322,14 @@ bool read_cumulative(const Argument& argument, const SourceDeclaration& declarat
 }
 
 } // namespace
+
+NoiseOfPeriods SourceDeclaration::noise() const {
+    if (is_in_totals)
+        return {kBinsName, row.measure.streams()};
+    if (block == 0)
+        return {kIndependentName, 0};
+    return {row.active != 0 ? kAnchoredName : kBoxName, block};
+}
 
 SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
     SourceDeclaration declaration{};

@@ -10,6 +10,7 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/groups_from.hpp"
 #include "pg/sources/read_measure.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -44,10 +45,14 @@ struct SourceDeclaration {
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks
     std::int32_t block;       ///< of box and anchored noise the periods of a block; else 0
+    bool is_in_totals;        ///< a histogram whose bins are the steps of running totals
     std::int32_t streams;
     Datum* groups;         ///< their names, texts; null without `by`; that of `others` is the last
     ViewColumn columns[2]; ///< of the counter's view: the period, and the group
     int column_count;
+
+    /// Of a counter that is not cumulative.
+    [[nodiscard]] NoiseOfPeriods noise() const;
 };
 
 /// Reads a counter's declaration, and locks its source and budget against DROP until the

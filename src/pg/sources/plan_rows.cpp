@@ -84,17 +84,18 @@ const char* row_of(const SourceDeclaration& declaration, Numeric epsilon, const 
     const auto number = [](std::int64_t value, bool is_null) {
         return is_null ? "NULL" : psprintf("%lld", static_cast<long long>(value));
     };
-    const bool has_blocks = declaration.block != 0;
     const char* name = mechanism.isnull ? nullptr : TextDatumGetCString(mechanism.value);
-    if (!declaration.cumulative)
-        name = name_of_noise(declaration.block, has_blocks && declaration.row.active != 0);
+    const char* shown_k = number(DatumGetInt32(k.value), k.isnull);
+    if (!declaration.cumulative) {
+        const NoiseOfPeriods noise = declaration.noise();
+        name = noise.name;
+        shown_k = number(noise.k, noise.k == 0);
+    }
     const std::int32_t days = declaration.unit.per_days;
     return psprintf("(SELECT %s::int8 AS horizon, %s::numeric AS epsilon, %s::int4 AS k, "
                     "%s::text AS mechanism, %lld::int8 AS sensitivity, %s::text AS measure, "
                     "%s::int4 AS groups, %s::interval AS per)",
-                    number(DatumGetInt64(horizon.value), horizon.isnull), text_of(epsilon),
-                    has_blocks ? number(declaration.block, false)
-                               : number(DatumGetInt32(k.value), k.isnull),
+                    number(DatumGetInt64(horizon.value), horizon.isnull), text_of(epsilon), shown_k,
                     literal(name), static_cast<long long>(declaration.sensitivity),
                     literal(name_of(declaration.row.measure.kind)),
                     number(declaration.row.groups, declaration.row.by == InvalidAttrNumber),

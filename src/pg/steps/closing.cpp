@@ -8,6 +8,7 @@
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/steps/anchored.hpp"
+#include "pg/steps/bins.hpp"
 #include "pg/steps/boxes.hpp"
 #include "pg/steps/cells.hpp"
 #include "pg/steps/stored_state.hpp"
@@ -70,9 +71,8 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     const auto steps = static_cast<std::size_t>(counted.steps);
     const auto numbers = static_cast<std::size_t>(counted.numbers);
     const bool is_average = numbers == 2 && !counted.has_bins;
-    auto* closed = static_cast<ClosedRelease*>(
-        MemoryContextAllocExtended(context, (is_average ? 2 : 1) * steps * sizeof(ClosedRelease),
-                                   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    auto* closed = static_cast<ClosedRelease*>(MemoryContextAllocExtended(
+        context, numbers * steps * sizeof(ClosedRelease), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
     auto* averages = static_cast<ClosedAverage*>(MemoryContextAllocExtended(
         context, (is_average ? steps : 0) * sizeof(ClosedAverage), MCXT_ALLOC_HUGE));
     auto* totals = static_cast<int128*>(allocate_secret(context, steps * sizeof(int128)));
@@ -94,15 +94,19 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
         for (std::size_t s = 0; s < steps; ++s)
             totals[s] =
                 counted.cells[s * static_cast<std::size_t>(counted.groups) * numbers + cell];
-        ClosedRelease* const of_number = is_average ? closed + number * steps : closed;
+        ClosedRelease* const of_number = closed + number * steps;
         if (row.cumulative)
             next = close_stream(stream_context, row, streams, stream, totals, counted.steps,
                                 of_number);
         else if (row.block != 0)
             close_blocks(stream_context, row, unit, streams, stream, totals, counted.steps,
                          of_number);
-        else
+        else if (!row.is_in_totals)
             release_cells(unit, row.steps + 1, totals, counted.steps, of_number);
+        else if (number == 0)
+            release_bins(stream_context, run([&] { return BinsLaw(unit, counted.numbers); }),
+                         row.steps + 1, counted.cells + cell,
+                         static_cast<std::size_t>(counted.groups) * numbers, counted.steps, closed);
         if (is_average && number == 1)
             for (std::size_t s = 0; s < steps; ++s)
                 averages[s] = average_of(unit, next, closed[s].release, closed[steps + s].release);
@@ -110,8 +114,8 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
             insert_releases(releases, row.number, released_at,
                             {static_cast<std::int32_t>(cell / numbers) + 1,
                              counted.has_bins ? static_cast<std::int32_t>(number) + 1 : 0,
-                             counted.steps, closed, is_average ? averages : nullptr,
-                             counted.periods, counted.least});
+                             counted.steps, is_average ? closed : of_number,
+                             is_average ? averages : nullptr, counted.periods, counted.least});
         MemoryContextReset(stream_context); // wipes the state
     }
     MemoryContextSwitchTo(caller);
@@ -120,7 +124,9 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     end_secret_rows(releases);
     row.steps += counted.steps;
     row.released_at = released_at;
-    row.stddev = closed[steps - 1].release.stddev;
+    row.stddev = 0; // the widest
+    for (std::size_t number = 0; number < numbers; ++number)
+        row.stddev = std::max(row.stddev, closed[(number + 1) * steps - 1].release.stddev);
     update_counter(counter, next ? &next->spec : nullptr, row);
     MemoryContextDelete(context);
 }

@@ -3,8 +3,8 @@
 #include "pg/tables/counters_table.hpp"
 
 #include "core/accuracy/anchored_error.hpp"
+#include "core/accuracy/bins_error.hpp"
 #include "core/accuracy/box_error.hpp"
-#include "core/accuracy/independent_error.hpp"
 
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -46,16 +46,12 @@ enum Column {
     kTimeline
 };
 
-/// The columns that name a mechanism; null: noise in each period, in blocks of so many or, of 0,
-/// independent.
-SecretColumn mechanism_column(const MechanismSpec* spec, std::int32_t block, bool is_anchored) {
-    return {kMechanism, CStringGetTextDatum(spec != nullptr ? mechanism_name(spec->mechanism)
-                                                            : name_of_noise(block, is_anchored))};
+SecretColumn mechanism_column(const char* name) {
+    return {kMechanism, CStringGetTextDatum(name)};
 }
 
 /// NULL: hats with chosen radices, or independent noise.
-SecretColumn k_column(const MechanismSpec* spec, std::int32_t block) {
-    const std::int32_t k = spec != nullptr ? spec->radix : block;
+SecretColumn k_column(std::int32_t k) {
     return {kK, Int32GetDatum(k), k == 0};
 }
 
@@ -138,6 +134,7 @@ bool read_counter(Oid counter, CounterRow& row) {
             row.k = nulls[kK] ? 0 : DatumGetInt32(values[kK]);
             const char* mechanism = text_to_cstring(row.mechanism);
             row.is_anchored = std::strcmp(mechanism, kAnchoredName) == 0;
+            row.is_in_totals = std::strcmp(mechanism, kBinsName) == 0;
             row.block = row.is_anchored || std::strcmp(mechanism, kBoxName) == 0 ? row.k : 0;
             row.has_ended = !nulls[kEndedAt];
             row.has_every = !nulls[kEvery];
@@ -147,10 +144,6 @@ bool read_counter(Oid counter, CounterRow& row) {
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
-}
-
-const char* name_of_noise(std::int32_t block, bool is_anchored) {
-    return is_anchored ? kAnchoredName : block != 0 ? kBoxName : kIndependentName;
 }
 
 PrivacyUnit privacy_of(const CounterRow& row) {
@@ -163,30 +156,32 @@ std::int64_t next_number() {
 }
 
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, std::int32_t block, bool is_anchored,
-                    const Interval* every) {
+                    const MechanismSpec* spec, const NoiseOfPeriods& noise, const Interval* every) {
     keep_in_dumps();
     const Place here = this_place();
-    insert_secret_row(kCounters,
-                      {{kCounter, ObjectIdGetDatum(counter)},
-                       {kNumber, Int64GetDatum(number)},
-                       {kEpsilon, NumericGetDatum(epsilon)},
-                       {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
-                       {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
-                       mechanism_column(spec, block, is_anchored),
-                       k_column(spec, block),
-                       {kSteps, Int64GetDatum(0)},
-                       {kEvery, IntervalPGetDatum(every), every == nullptr},
-                       {kCumulative, BoolGetDatum(spec != nullptr)},
-                       system_column(here),
-                       database_column(here),
-                       timeline_column(here)});
+    insert_secret_row(
+        kCounters,
+        {{kCounter, ObjectIdGetDatum(counter)},
+         {kNumber, Int64GetDatum(number)},
+         {kEpsilon, NumericGetDatum(epsilon)},
+         {kSensitivity, Int64GetDatum(request.unit.sensitivity)},
+         {kHorizon, Int64GetDatum(request.horizon), request.horizon == kUnbounded},
+         mechanism_column(spec != nullptr ? mechanism_name(spec->mechanism) : noise.name),
+         k_column(spec != nullptr ? spec->radix : noise.k),
+         {kSteps, Int64GetDatum(0)},
+         {kEvery, IntervalPGetDatum(every), every == nullptr},
+         {kCumulative, BoolGetDatum(spec != nullptr)},
+         system_column(here),
+         database_column(here),
+         timeline_column(here)});
 }
 
 void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
     if (!replace_in_secret_row(kCounters, {key_of(counter)},
-                               {mechanism_column(spec, row.block, row.is_anchored),
-                                k_column(spec, row.block),
+                               {spec != nullptr
+                                    ? mechanism_column(mechanism_name(spec->mechanism))
+                                    : SecretColumn{kMechanism, PointerGetDatum(row.mechanism)},
+                                k_column(spec != nullptr ? spec->radix : row.k),
                                 {kSteps, Int64GetDatum(row.steps)},
                                 {kReleasedAt, TimestampTzGetDatum(row.released_at)},
                                 {kStddev, Float8GetDatum(row.stddev)}}))

@@ -28,6 +28,8 @@ struct CounterRow {
     std::int32_t k;
     std::int32_t block; ///< of box and anchored noise the steps of a block, its k; else 0
     bool is_anchored;   ///< the noise in blocks is anchored
+    bool
+        is_in_totals; ///< a histogram whose bins are the steps of running totals; k is their number
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
@@ -65,20 +67,20 @@ void lock_counter(Oid counter);
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
 [[nodiscard]] std::int64_t next_number();
 
-/// What SQL calls the noise of a counter that is not cumulative: in blocks of so many steps or, of
-/// 0, independent.
-[[nodiscard]] const char* name_of_noise(std::int32_t block, bool is_anchored);
+/// The noise of a counter that is not cumulative, as SQL calls it, and its k; 0: none.
+struct NoiseOfPeriods {
+    const char* name;
+    std::int32_t k;
+};
 
 /// What the counter's noise is made for. Raises invalid_parameter_value.
 [[nodiscard]] PrivacyUnit privacy_of(const CounterRow& row);
 
 /// Stores a counter at step 0, here. Raises unique_violation if there is one. `epsilon` is the
 /// declared number; `every` is null if there is none. `spec` is null for a counter that is not
-/// cumulative, which has box or anchored noise in blocks of `block` steps or, where that is 0,
-/// independent noise.
+/// cumulative, which has `noise`.
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
-                    const MechanismSpec* spec, std::int32_t block, bool is_anchored,
-                    const Interval* every);
+                    const MechanismSpec* spec, const NoiseOfPeriods& noise, const Interval* every);
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
 /// `spec` as above.
