@@ -228,7 +228,7 @@ TEST(QuantileTest, CoversHostileHistograms) {
 TEST(QuantileTest, TestsAllBins) {
     std::mt19937_64 random(1);
     for (int round = 0; round < 150; ++round) {
-        const int bins = 2 + static_cast<int>(random() % 40);
+        const int bins = 2 + static_cast<int>(random() % 100);
         const double scale = std::pow(2.0, static_cast<double>(random() % 8) - 2);
         const Fraction p = kFractions[random() % std::size(kFractions)];
         QuantileTest test(noise_of(scale), bins, p, kConfidence);

@@ -37,7 +37,8 @@ std::optional<double> HistogramSums::place(const Fraction& p) const {
 QuantileTest::QuantileTest(const BinsNoise& noise, std::int32_t bins, const Fraction& p,
                            double confidence)
     : noise_(noise), p_(p), confidence_(confidence), quantiles_(static_cast<std::size_t>(bins) - 1),
-      radii_(static_cast<std::size_t>(bins) - 1) {
+      block_(std::holds_alternative<LaplaceScale>(noise.each) ? 32 : 1),
+      radii_((static_cast<std::size_t>(bins) - 2) / static_cast<std::size_t>(block_) + 1) {
     check_confidence(confidence);
 }
 
@@ -69,11 +70,20 @@ std::int64_t QuantileTest::quantile(std::int32_t bin) {
 bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
     if (excess <= 1) // no q is less
         return true;
-    double& radius = radii_[static_cast<std::size_t>(bin)];
-    if (radius == 0)
-        radius = CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3 +
-                 static_cast<double>(rounding());
+    double& radius = radii_[static_cast<std::size_t>(bin / block_)];
+    if (radius == 0) {
+        const std::int32_t first = bin / block_ * block_;
+        const auto last = static_cast<std::int32_t>(quantiles_.size()) - 1;
+        radius = std::max(bound(first), bound(std::min(first + block_ - 1, last)));
+    }
     return static_cast<double>(excess) <= radius && excess <= quantile(bin);
+}
+
+/// Chernoff's. From bin to bin of noises by themselves log E exp(r X) grows by the same, for each
+/// r, of one sign: so the bound rises or falls throughout, and is greatest at an end.
+double QuantileTest::bound(std::int32_t bin) const {
+    return CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3 +
+           static_cast<double>(rounding());
 }
 
 BinRange QuantileTest::range(const HistogramSums& sums) {
