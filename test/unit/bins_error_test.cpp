@@ -78,6 +78,15 @@ TEST(BinsError, HasTheLawOfItsResponses) {
             const double expected = responses.variance(bin, bin - 1) + rounding;
             EXPECT_NEAR(errors.variance_at(1), expected, 1e-4 * expected);
             EXPECT_NEAR(errors.variance_at(15, 3), 12 * expected, 12e-4 * expected);
+            const double of_twelve = 12 * responses.variance(bin, bin - 1);
+            EXPECT_NEAR(CharacteristicFunction(errors.noise_at(15, 3)).variance(), of_twelve,
+                        1e-4 * of_twelve);
+            if (bin < 20) { // off by less than 1 for each period
+                EXPECT_EQ(
+                    errors.half_width(4, 0.95),
+                    NoiseDistribution(errors.noise_at(4), Rounding::both_ends).half_width(0.95) +
+                        3);
+            }
             if (bin == bins)
                 continue;
             for (const Fraction p : {Fraction{1, 2}, Fraction{1, 10}, Fraction{999, 1000}}) {
