@@ -98,7 +98,7 @@ test-all-majors:
 
 # --- fuzzing (test/fuzz): needs clang with its runtime, libclang-rt-14-dev -------------------------
 
-FUZZ_TARGETS    = planner sampler name state box report
+FUZZ_TARGETS    = planner sampler name state box anchored report
 FUZZ_SECONDS    ?= 600
 FUZZ_STATEMENTS ?= 50000
 FUZZ_SRCS       = $(sort $(wildcard src/core/*/*.cpp test/fuzz/*.cpp))

@@ -28,6 +28,9 @@ void fuzz_state(Bytes input);
 /// and the checksum are right.
 void fuzz_box(Bytes input);
 
+/// The same of a counter of active persons, whose increments are a state within the state.
+void fuzz_anchored(Bytes input);
+
 /// Any question about errors and intervals: an answer that makes sense, or an Error.
 void fuzz_report(Bytes input);
 
@@ -38,7 +41,8 @@ struct FuzzTarget {
 
 inline constexpr FuzzTarget kFuzzTargets[] = {
     {"planner", fuzz_planner}, {"sampler", fuzz_sampler}, {"name", fuzz_name},
-    {"state", fuzz_state},     {"box", fuzz_box},         {"report", fuzz_report},
+    {"state", fuzz_state},     {"box", fuzz_box},         {"anchored", fuzz_anchored},
+    {"report", fuzz_report},
 };
 
 } // namespace dp_counter::test

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/count/anchored_state.hpp"
 #include "core/count/state_codec.hpp"
 #include "fuzz/targets.hpp"
 #include "unit/support.hpp"
@@ -49,6 +50,19 @@ TEST(FuzzCorpus, SeedsOfStatesAreStates) {
         ++seeds;
     }
     EXPECT_GT(seeds, 5);
+}
+
+TEST(FuzzCorpus, SeedsOfAnchoredStatesAreStates) {
+    for (const char* name : {"seed-raw", "seed-raw-groups"}) {
+        std::ifstream file(std::string("test/fuzz/corpus/anchored/") + name, std::ios::binary);
+        const std::vector<unsigned char> input(std::istreambuf_iterator<char>(file), {});
+        ASSERT_GT(input.size(), 2U) << name;
+        const AnchoredLaw law(PrivacyUnit(Epsilon(1), 1 + input[0] / 8 % 2), 2 + input[1] % 64);
+        AnchoredState state{};
+        const StateCodec::Bytes rest =
+            state.decode(StateCodec::Bytes(input).subspan(2), law); // how to seal it, and the block
+        EXPECT_EQ(StateCodec::decode_public(rest).request, law.increments()) << name;
+    }
 }
 
 } // namespace
