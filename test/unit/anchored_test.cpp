@@ -80,8 +80,8 @@ TEST(Anchored, SpendsEpsilonExactly) {
             EXPECT_EQ(law.increments().unit, PrivacyUnit(Epsilon(8 * epsilon), 21 * s));
             EXPECT_EQ(Epsilon(8 * epsilon).value() / 8, epsilon);
             EXPECT_EQ(law.increments().horizon, 54);
-            EXPECT_EQ(s * 5 * 21, 5 * 21 * s);
-            EXPECT_EQ(2 * s * 8 * 21, 16 * 21 * s);
+            EXPECT_EQ(s * 5 * 21, 105 * s);
+            EXPECT_EQ(2 * s * 8 * 21, 336 * s);
         }
     }
     EXPECT_EQ(law_of(9, 1e9).increments().unit.epsilon.value(), 1e9); // less than it may be
