@@ -138,11 +138,11 @@ void lock_budgets_of(const List* dropped) {
     foreach (cell, dropped) {
         const Oid view = static_cast<const DroppedView*>(lfirst(cell))->view;
         BudgetRow row{};
-        CounterRow counter{};
+        const std::int64_t counter = number_of_counter(view);
         if (read_budget(view, row))
             numbers = lappend_number(lappend_number(numbers, row.within), row.number);
-        else if (is_counter(view) && read_counter(view, counter))
-            numbers = lappend_number(numbers, entry_numbered(counter.number).budget);
+        else if (counter != 0)
+            numbers = lappend_number(numbers, entry_numbered(counter).budget);
     }
     sort_numbers(numbers);
     foreach (cell, numbers) {

@@ -8,10 +8,9 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/public_view.hpp"
 #include "pg/tables/releases_table.hpp"
-#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
@@ -28,18 +27,18 @@ namespace dp_counter::pg {
 namespace {
 
 /// `name` is its last one, qualified.
-void remove(Oid counter, const char* name) {
-    lock_counter(counter);
-    CounterRow row;
-    if (!read_counter(counter, row))
-        return; // another session has dropped it
-    delete_releases(row.number);
-    delete_streams(row.number);
-    if (has_source(counter))
-        drop_source_counter(counter, row, name);
+void remove(Oid view, const char* name) {
+    const auto counter = lock_counter(view);
+    if (!counter)
+        return; // it is none, or another session has dropped it
+    const std::int64_t number = counter->row.number;
+    delete_releases(number);
+    delete_streams(number);
+    if (counter->declared)
+        drop_source_counter(*counter, name);
     else
-        end_event_counter(row.number);
-    delete_counter(row.number); // last: by its row the others are found
+        end_event_counter(number);
+    delete_counter(number);
 }
 
 void check_may_drop(Oid counter) {
@@ -129,8 +128,7 @@ DP_FUNCTION(dp_counter_dropped) {
     const ListCell* cell = nullptr;
     foreach (cell, dropped) {
         const auto* relation = static_cast<const DroppedView*>(lfirst(cell));
-        if (is_counter(relation->view))
-            remove(relation->view, relation->name);
+        remove(relation->view, relation->name);
     }
     const bool restricted =
         is_restricted(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);

@@ -22,9 +22,8 @@
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/publish.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/releases_table.hpp"
-#include "pg/tables/source_counters_table.hpp"
 #include "pg/worker/progress.hpp"
 
 extern "C" {
@@ -44,23 +43,24 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-/// Locks the counter for this transaction, with the privilege checked under the lock, and reads it.
-void open_counter(Oid counter, CounterRow& row) {
-    LockRelationOid(counter, AccessShareLock);  // against DROP
-    check_counter_privilege(counter, kMayTick); // so that nobody else can make others wait
-    lock_counter(counter);
-    check_privilege(counter, kMayTick);
-    read_running_counter(counter, row);
+/// Locks the counter for this transaction, with the privilege checked under the lock.
+OpenCounter open_counter(Oid view) {
+    LockRelationOid(view, AccessShareLock);  // against DROP
+    check_counter_privilege(view, kMayTick); // so that nobody else can make others wait
+    const auto found = lock_counter(view);
+    check_privilege(view, kMayTick);
+    return require_running(found);
 }
 
 /// Raises object_not_in_prerequisite_state if the last tick was called an hour or more from now: it
 /// may have closed periods that are not over. Not from the call: another tick may have come since.
-void check_clock(Oid counter, const CounterRow& row) {
+void check_clock(const OpenCounter& counter) {
+    const CounterRow& row = counter.row;
     if (row.steps > 0 && GetCurrentTimestamp() <= row.released_at - USECS_PER_HOUR)
         ereport(ERROR,
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("the last tick of counter \"%s\" was called at a later time than now",
-                        get_rel_name(counter)),
+                        get_rel_name(counter.view)),
                  errdetail("It was called at %s.", timestamptz_to_str(row.released_at)),
                  errhint("If the server's clock was ahead then, periods that were not over are "
                          "closed, and count nothing else. Wait until that time, or end the counter "
@@ -68,15 +68,15 @@ void check_clock(Oid counter, const CounterRow& row) {
 }
 
 /// The first transaction's work.
-Closed close(Oid counter, CounterRow& row, const TickCall& call) {
-    check_is_here(counter, row);
-    const bool is_of_source = has_source(counter);
-    if (is_of_source || row.has_every)
-        check_clock(counter, row);
-    if (is_of_source)
-        return close_source_counter(counter, row, call.at);
-    return call.is_alone || is_step_due(row, call.at) ? close_event_counter(counter, row, call.at)
-                                                      : Closed::nothing;
+Closed close(OpenCounter& counter, const TickCall& call) {
+    check_is_here(counter);
+    if (counter.declared || counter.row.has_every)
+        check_clock(counter);
+    if (counter.declared)
+        return close_source_counter(counter, call.at);
+    return call.is_alone || is_step_due(counter.row, call.at)
+               ? close_event_counter(counter, call.at)
+               : Closed::nothing;
 }
 
 /// The steps that were published; the same twice if none was.
@@ -99,7 +99,7 @@ enum class Phase {
 
 /// Runs the transactions, two for each part of the steps, until all steps that this tick has closed
 /// are published, by this tick or by a concurrent one.
-Published tick(Oid counter, const TickCall& call) {
+Published tick(Oid view, const TickCall& call) {
     Phase phase = Phase::close;
     Closed closed = Closed::nothing;
     std::int64_t closed_step = 0; // the last step that this tick has closed
@@ -113,9 +113,9 @@ Published tick(Oid counter, const TickCall& call) {
         if (phase == Phase::publish && closed_at == InvalidXLogRecPtr)
             closed_at = XactLastCommitEnd;
         if (phase == Phase::close)
-            lock_source_of(counter);
-        CounterRow row;
-        open_counter(counter, row);
+            lock_source_of(view);
+        OpenCounter counter = open_counter(view);
+        const CounterRow& row = counter.row;
         PushActiveSnapshot(GetTransactionSnapshot());
         const std::int64_t published = published_steps(row.number);
         if (ticked.after < 0)
@@ -128,7 +128,7 @@ Published tick(Oid counter, const TickCall& call) {
         if (is_pending || phase == Phase::publish)
             ticked.last = row.steps;
         if (phase == Phase::close && !is_pending) {
-            closed = close(counter, row, call);
+            closed = close(counter, call);
             closed_step = row.steps;
             closed_at = InvalidXLogRecPtr;
             if (closed != Closed::marked)
@@ -138,7 +138,7 @@ Published tick(Oid counter, const TickCall& call) {
             phase = closed == Closed::all || ticked.is_more_due ? Phase::over : Phase::close;
         }
         if (phase == Phase::over && row.has_failed)
-            forget_failure(counter);
+            forget_failure(row.number);
         PopActiveSnapshot();
     }
     commit_tick(call);
@@ -155,18 +155,18 @@ void notify(Oid counter, std::int64_t step) {
 }
 
 /// What follows the publication, in a transaction of its own.
-void announce(Oid counter, const Published& published, const TickCall& call, Ticked& ticked) {
-    CounterRow row;
-    (void)GetCurrentTransactionId();           // a notification takes one at the commit
-    LockRelationOid(counter, AccessShareLock); // its name may not go before it is told
+void announce(Oid view, const Published& published, const TickCall& call, Ticked& ticked) {
+    (void)GetCurrentTransactionId();        // a notification takes one at the commit
+    LockRelationOid(view, AccessShareLock); // its name may not go before it is told
     PushActiveSnapshot(GetTransactionSnapshot());
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counter)) &&
-        read_counter(counter, row)) { // not dropped meanwhile
-        notify(counter, published.last);
+    const auto counter = find_counter(view);
+    if (counter && SearchSysCacheExists1(RELOID, ObjectIdGetDatum(view))) { // not dropped meanwhile
+        notify(view, published.last);
         ticked.steps = published.last - published.after;
         ticked.is_more_due = published.is_more_due;
+        ticked.has_periods = counter->declared.has_value();
         OpenPeriod period;
-        ticked.has_next = find_open_period(counter, row, call.at, period);
+        ticked.has_next = find_open_period(*counter, call.at, period);
         ticked.next_ends = ticked.has_next ? period.ends : 0;
     }
     PopActiveSnapshot();

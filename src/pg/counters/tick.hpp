@@ -22,6 +22,7 @@ struct TickCall {
 struct Ticked {
     std::int64_t steps;    ///< published
     bool is_more_due;      ///< a call for many counters closes so many only
+    bool has_periods;      ///< it has a source
     bool has_next;         ///< another period of a source follows
     TimestampTz next_ends; ///< when it ends
 };

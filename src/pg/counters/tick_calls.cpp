@@ -7,8 +7,7 @@
 #include "pg/server/commits.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/counters_table.hpp"
-#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -64,11 +63,6 @@ void raise_failures(const Outcome& outcome) {
                         errhint("The warnings say why each failed. The others are up to date.")));
 }
 
-bool has_every(Oid counter) {
-    CounterRow row;
-    return read_counter(counter, row) && row.has_every;
-}
-
 /// Those of a call for all. Event counters come first: how long reading the sources takes does not
 /// put off the end of their steps.
 List* counters_to_tick() {
@@ -78,13 +72,14 @@ List* counters_to_tick() {
     forget_lost_sources();
     ListCell* cell = nullptr;
     foreach (cell, all_counters()) {
-        const Oid counter = lfirst_oid(cell);
-        if (!may_tick(counter) || has_ended(counter))
+        const Oid view = lfirst_oid(cell);
+        const auto counter = may_tick(view) ? find_counter(view) : std::nullopt;
+        if (!counter || counter->row.has_ended)
             continue;
-        if (has_source(counter))
-            of_sources = lappend_oid(of_sources, counter);
-        else if (has_every(counter))
-            of_events = lappend_oid(of_events, counter);
+        if (counter->declared)
+            of_sources = lappend_oid(of_sources, view);
+        else if (counter->row.has_every)
+            of_events = lappend_oid(of_events, view);
     }
     PopActiveSnapshot();
     return list_concat(of_events, of_sources);

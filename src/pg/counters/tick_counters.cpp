@@ -43,19 +43,19 @@ void note_failure(Oid counter, const TickCall& call, int sqlstate) {
 
 /// Reports to the caller how many steps were published and when the next period ends.
 void tell(Oid counter, const Ticked& ticked) {
-    const bool has_periods = has_source(counter);
     const char* next = "";
     if (ticked.is_more_due)
         next = ", more are due; the next call goes on";
-    else if (has_periods)
+    else if (ticked.has_periods)
         next = ticked.has_next
                    ? psprintf(", the next one ends %s",
                               DatumGetCString(DirectFunctionCall1(
                                   timestamptz_out, TimestampTzGetDatum(ticked.next_ends))))
                    : ", no further one follows";
-    ereport(NOTICE, (errmsg("%s: %lld %s%s released%s", shown_name(counter),
-                            static_cast<long long>(ticked.steps), has_periods ? "period" : "step",
-                            ticked.steps == 1 ? "" : "s", next)));
+    ereport(NOTICE,
+            (errmsg("%s: %lld %s%s released%s", shown_name(counter),
+                    static_cast<long long>(ticked.steps), ticked.has_periods ? "period" : "step",
+                    ticked.steps == 1 ? "" : "s", next)));
 }
 
 /// Of a counter that was ticked. `error` is null or what roles that may tick it may know;
@@ -142,10 +142,8 @@ void tick_in_worker(Round& round, Oid owner, TickRequest* request) {
 /// The owner of the counter's source; invalid for an event counter, and where the source is gone:
 /// then nothing is evaluated.
 Oid owner_of_source_of(Oid counter) {
-    SourceCounterRow row;
-    const bool has_owner = read_source_counter(counter, row) &&
-                           SearchSysCacheExists1(RELOID, ObjectIdGetDatum(row.source));
-    return has_owner ? owner_of(row.source) : InvalidOid;
+    const Oid source = source_of(counter);
+    return OidIsValid(source) ? owner_of(source) : InvalidOid;
 }
 
 } // namespace

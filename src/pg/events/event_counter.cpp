@@ -16,11 +16,12 @@ void declare_event_counter(std::int64_t number) {
     create_event_slots(number);
 }
 
-Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
+Closed close_event_counter(OpenCounter& counter, TimestampTz called) {
+    CounterRow& row = counter.row;
     if (row.has_every && called < next_step_due(row.steps, row.released_at, row.every)) {
         ereport(NOTICE,
                 (errmsg("counter \"%s\" closes no step: the last one was closed less than %s ago",
-                        name_of_relation(counter),
+                        name_of_relation(counter.view),
                         DatumGetCString(
                             DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));
         return Closed::nothing;
@@ -28,7 +29,7 @@ Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called) {
     StreamRow stored;
     read_stream(row.number, 1, stored);
     const int128 events = total_events(row.number) - stored.total;
-    close_streams(counter, row, Counted{1, 1, 1, &events, 0, nullptr, called});
+    close_streams(row, Counted{1, 1, 1, &events, 0, nullptr, called});
     return Closed::all;
 }
 

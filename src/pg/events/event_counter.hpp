@@ -6,7 +6,7 @@
 
 #include "pg/server/postgres_api.hpp"
 #include "pg/steps/closing.hpp"
-#include "pg/tables/counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 
 namespace dp_counter::pg {
 
@@ -17,7 +17,7 @@ void declare_event_counter(std::int64_t number);
 /// Closes one step, with all events of transactions committed by now, in the first transaction of a
 /// tick, which has locked the counter. Closes none, with a NOTICE, if `every` has not passed since
 /// the last step.
-[[nodiscard]] Closed close_event_counter(Oid counter, CounterRow& row, TimestampTz called);
+[[nodiscard]] Closed close_event_counter(OpenCounter& counter, TimestampTz called);
 
 /// Deletes the slots of a counter that was dropped or has ended. What open transactions still
 /// record is lost.

@@ -4,6 +4,7 @@
 
 #include "pg/persons/groups.hpp"
 
+#include "pg/persons/columns.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
@@ -161,11 +162,14 @@ void check_number_of_groups(std::int32_t count) {
                         errhint("Use fewer groups, or several counters.")));
 }
 
-Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count, Oid type) {
-    const StoredGroups stored = read_stored_groups(number, count);
+Groups groups_of_counter(const OpenCounter& counter) {
+    const Oid type = column_type(counter.declared->source, counter.declared->by);
+    const std::int32_t count = counter.declared->groups;
+    const StoredGroups stored = read_stored_groups(counter.row.number, count);
     Groups groups =
         type_is_enum(type)
-            ? groups_in(constant_of_groups(counter, query_of_view(counter), type, count), type)
+            ? groups_in(constant_of_groups(counter.view, query_of_view(counter.view), type, count),
+                        type)
             : parse_groups(stored.names, nullptr, count, type);
     groups.dropped = stored.dropped;
     return groups;

@@ -5,6 +5,7 @@
 
 #include "pg/server/plain_value.hpp"
 #include "pg/server/postgres_api.hpp"
+#include "pg/tables/open_counter.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -42,12 +43,11 @@ struct Groups {
 /// type's input raises, and invalid_parameter_value if it is one of the groups or one too many.
 [[nodiscard]] Groups with_others(const Groups& groups, Datum name);
 
-/// The groups of the counter with this number, as they were declared. Those of an enum come from a
+/// The groups of a counter that has some, as they were declared. Those of an enum come from a
 /// constant in the counter's view, where labels follow ALTER TYPE ... RENAME VALUE: as OIDs in this
 /// database, by their current names in a dump. Raises object_not_in_prerequisite_state if the view
 /// was replaced and no longer has the constant.
-[[nodiscard]] Groups groups_of_counter(Oid counter, std::int64_t number, std::int32_t count,
-                                       Oid type);
+[[nodiscard]] Groups groups_of_counter(const OpenCounter& counter);
 
 /// Both, `before` first. A group that both have comes once if `is_known_skipped`; else it raises
 /// duplicate_object.

@@ -57,7 +57,7 @@ public:
             block_ = asked.row.block;
         if (asked.row.is_in_totals)
             of_bins_ =
-                static_cast<Error*>(palloc0(asked.declared.measure.bins.size() * sizeof(Error)));
+                static_cast<Error*>(palloc0(asked.declared->measure.bins.size() * sizeof(Error)));
     }
 
     struct Error {
@@ -157,7 +157,7 @@ void Result::put_number(const MovingWindows::Window& window, std::int64_t step, 
     const std::int64_t number = saturated(window.numbers.one);
     const Noise::Error& error = noise.error(step, window.since, bin);
     const bool is_signed =
-        (asked.is_sum() && asked.declared.measure.lower < 0) || asked.is_active();
+        (asked.is_sum() && asked.declared->measure.lower < 0) || asked.is_active();
     const double least = is_signed ? -HUGE_VAL : 0;
     constexpr auto kMost = static_cast<double>(std::numeric_limits<std::int64_t>::max());
     const auto end = [&](double width) {
@@ -175,7 +175,7 @@ void Result::put_number(const MovingWindows::Window& window, std::int64_t step, 
 
 void Result::put_average(const MovingWindows::Window& window, std::int64_t step, Datum* values,
                          bool* nulls) const {
-    const Measure& measure = asked.declared.measure;
+    const Measure& measure = asked.declared->measure;
     const std::int64_t above = saturated(window.numbers.one);
     const std::int64_t below = saturated(window.numbers.other);
     // Both together are the events times `largest`.
@@ -196,7 +196,7 @@ void Result::put(std::int64_t step) {
     Datum values[kColumns] = {};
     bool nulls[kColumns];
     values[kStep] = Int64GetDatum(step);
-    if (asked.has_source)
+    if (asked.declared)
         values[kPeriod] = TimestampGetDatum(asked.beginning(step));
     for (std::int32_t group = 0; group < windows.groups(); ++group) {
         CHECK_FOR_INTERRUPTS();
@@ -205,7 +205,7 @@ void Result::put(std::int64_t step) {
             continue;
         std::fill_n(nulls, static_cast<int>(kColumns), true);
         nulls[kStep] = nulls[kLow] = nulls[kHigh] = false;
-        nulls[kPeriod] = !asked.has_source;
+        nulls[kPeriod] = !asked.declared;
         nulls[kGroup] = !asked.has_group();
         if (asked.has_group())
             values[kGroup] = group_name(group);

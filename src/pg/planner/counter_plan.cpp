@@ -9,9 +9,7 @@
 #include "pg/sources/kept_events.hpp"
 #include "pg/sources/plan_rows.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/counters_table.hpp"
-#include "pg/tables/secret_tables.hpp"
-#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -30,17 +28,16 @@ struct Described {
     bool is_active;
 };
 
-Described describe(Oid counter, const CounterRow& row) {
-    SourceCounterRow declared;
-    if (!read_source_counter(counter, declared))
-        return {nullptr, guarantee_of_events(row.epsilon), false};
+Described describe(const OpenCounter& counter) {
+    if (!counter.declared)
+        return {nullptr, guarantee_of_events(counter.row.epsilon), false};
+    const bool is_active = counter.declared->active != 0;
     SourceRow source;
-    if (!read_source(declared.source, source))
-        return {nullptr, nullptr, declared.active != 0};
+    if (!read_source(counter.declared->source, source))
+        return {nullptr, nullptr, is_active};
     const BudgetUnit unit = unit_of_source(source);
-    const Promise promise{&declared,   &source,         &unit,    row.cumulative,
-                          row.epsilon, row.sensitivity, row.block};
-    return {kept_of(promise), guarantee_of(promise), declared.active != 0};
+    const Promise promise = promise_of_counter(counter, source, unit);
+    return {kept_of(promise), guarantee_of(promise), is_active};
 }
 
 /// What is left of the budget that was charged, for the counter's own times; null for who may not
@@ -57,17 +54,15 @@ Numeric remaining_of(const CounterRow& row) {
 
 DP_FUNCTION(dp_counter_plan) {
     using namespace dp_counter::pg;
-    const Oid counter = read_relation(fcinfo->args[0], "counter");
-    check_counter_privilege(counter, ACL_SELECT);
-    CounterRow row;
-    if (!read_counter(counter, row))
-        raise_dropped();
-    const Described described = describe(counter, row);
+    const Oid view = read_relation(fcinfo->args[0], "counter");
+    check_counter_privilege(view, ACL_SELECT);
+    const OpenCounter counter = require_counter(find_counter(view));
+    const Described described = describe(counter);
     const char* shown = psprintf(
         "(SELECT horizon, epsilon, k, mechanism, sensitivity, "
         "measure, cardinality(groups) AS groups, per FROM %s.dp_counters WHERE counter = %u::oid)",
-        quoted_schema_of_function(fcinfo->flinfo->fn_oid), counter);
-    put_plan(fcinfo, {shown, row.cumulative, described.is_active, remaining_of(row), described.kept,
-                      described.guarantee});
+        quoted_schema_of_function(fcinfo->flinfo->fn_oid), view);
+    put_plan(fcinfo, {shown, counter.row.cumulative, described.is_active, remaining_of(counter.row),
+                      described.kept, described.guarantee});
     PG_RETURN_VOID();
 }

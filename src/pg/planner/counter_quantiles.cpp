@@ -124,7 +124,7 @@ private:
 };
 
 Histograms::Histograms(const Asked& asked, const Fractions& fractions, const PrivacyUnit& unit)
-    : asked_(asked), bins_(asked.declared.measure.bins) {
+    : asked_(asked), bins_(asked.declared->measure.bins) {
     BinsNoise noise{unit.scale(1), asked.lag};
     const auto bins = static_cast<std::int32_t>(bins_.size());
     if (asked.row.is_in_totals)
@@ -231,7 +231,7 @@ DP_FUNCTION(dp_counter_quantiles) {
     if (!asked.has_bins())
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                 errmsg("counter \"%s\" has no bins", name_of_relation(asked.counter)),
+                 errmsg("counter \"%s\" has no bins", name_of_relation(asked.view)),
                  errhint("Quantiles are of a counter that was created with histogram and bins.")));
     TupleDesc type = nullptr;
     Tuplestorestate* rows = open_rows(fcinfo, &type);

@@ -9,7 +9,6 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "executor/spi.h"
@@ -40,12 +39,12 @@ std::int64_t steps_before(const Asked& asked, Timestamp time) {
 /// view (view_columns.hpp) are found by their places, since the owner may have given them other
 /// names.
 SPIPlanPtr prepare_read(const Asked& asked) {
-    LockRelationOid(asked.counter, AccessShareLock); // against other names
-    check_exists(asked.counter);
+    LockRelationOid(asked.view, AccessShareLock); // against other names
+    check_exists(asked.view);
     const auto name = [&](int column) {
-        return quote_identifier(get_attname(asked.counter, static_cast<AttrNumber>(column), false));
+        return quote_identifier(get_attname(asked.view, static_cast<AttrNumber>(column), false));
     };
-    const int group = asked.has_source ? 2 : 1; // after period
+    const int group = asked.declared ? 2 : 1; // after period
     const int bin = group + (asked.has_group() ? 1 : 0);
     const int step = bin + (asked.has_bins() ? 1 : 0);
     const int measure = step + 2;
@@ -58,10 +57,10 @@ SPIPlanPtr prepare_read(const Asked& asked) {
                              "OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<=) $2",
                              name(step), one, other, asked.has_group() ? name(group) : "NULL",
                              asked.has_bins() ? name(bin) : "0::pg_catalog.int8",
-                             quoted_name(asked.counter), name(step), name(step)),
+                             quoted_name(asked.view), name(step), name(step)),
                     lengthof(types), types);
     if (plan == nullptr)
-        elog(ERROR, "could not read counter %u: %s", asked.counter,
+        elog(ERROR, "could not read counter %u: %s", asked.view,
              SPI_result_code_string(SPI_result));
     return plan;
 }
@@ -108,7 +107,7 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, const Sink& sink, std::int6
         last = std::min(to, from + many - 1);
         Datum range[] = {Int64GetDatum(from), Int64GetDatum(last)};
         if (SPI_execute_plan(plan, range, nullptr, true, 0) != SPI_OK_SELECT)
-            elog(ERROR, "could not read counter %u", asked.counter);
+            elog(ERROR, "could not read counter %u", asked.view);
         SPITupleTable* table = SPI_tuptable;
         const std::uint64_t count = SPI_processed;
         // In the order of their steps: places[s] is where those of step from + s begin.
@@ -124,7 +123,7 @@ void read_steps(const Asked& asked, SPIPlanPtr plan, const Sink& sink, std::int6
             if (is_null || step < from || step > last)
                 ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
                                 errmsg("view \"%s\" does not show the steps that it was asked for",
-                                       name_of_relation(asked.counter))));
+                                       name_of_relation(asked.view))));
             return places[step - from];
         };
         for (std::uint64_t i = 0; i < count; ++i)
@@ -155,7 +154,7 @@ WindowName name_of(const Asked& asked, const std::string& name) {
         return {name, 0, 0};
     WindowName result{std::string_view(name).substr(sizeof(result.bin)), 0, 0};
     std::memcpy(&result.bin, name.data(), sizeof(result.bin));
-    const auto& bins = asked.declared.measure.bins; // the owner may show another one
+    const auto& bins = asked.declared->measure.bins; // the owner may show another one
     const auto at = std::lower_bound(bins.begin(), bins.end() - 1, result.bin);
     result.place = static_cast<std::int32_t>(at - bins.begin());
     return result;
@@ -163,23 +162,19 @@ WindowName name_of(const Asked& asked, const std::string& name) {
 
 Asked read_asked(const Argument& counter, const Argument& lag, const Argument& since,
                  const Argument& until) {
-    Asked asked{};
-    asked.counter = read_relation(counter, "counter");
+    const Oid view = read_relation(counter, "counter");
     constexpr const char* kHint = "It is a number of periods: for a daily counter, 7 is a week.";
     check_not_null(lag, "lag", kHint);
-    asked.lag = DatumGetInt64(lag.value);
-    check_number("lag", asked.lag, PG_INT32_MAX, kHint);
-    check_counter_privilege(asked.counter, ACL_SELECT);
-    if (!read_counter(asked.counter, asked.row))
-        raise_dropped();
-    asked.has_source = read_source_counter(asked.counter, asked.declared);
-    if (!asked.has_source && !(since.isnull && until.isnull))
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("%s requires a counter with periods", since.isnull ? "until" : "since"),
-                 errdetail("Counter \"%s\" counts events that are recorded.",
-                           name_of_relation(asked.counter)),
-                 errhint("Choose its steps by a condition on the column step.")));
+    check_number("lag", DatumGetInt64(lag.value), PG_INT32_MAX, kHint);
+    check_counter_privilege(view, ACL_SELECT);
+    Asked asked{require_counter(find_counter(view)), DatumGetInt64(lag.value), 0, 0};
+    if (!asked.declared && !(since.isnull && until.isnull))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("%s requires a counter with periods", since.isnull ? "until" : "since"),
+             errdetail("Counter \"%s\" counts events that are recorded.", name_of_relation(view)),
+             errhint("Choose its steps by a condition on the column step.")));
     const EntryRange range{since.isnull ? DT_NOBEGIN : DatumGetTimestamp(since.value),
                            until.isnull ? DT_NOEND : DatumGetTimestamp(until.value)};
     check_not_empty(range);

@@ -10,8 +10,7 @@
 #include "pg/calendar/periods.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/tables/counters_table.hpp"
-#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -19,26 +18,22 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// What is asked for: windows of `lag` steps that end with the steps first .. last. Trivial.
-struct Asked {
-    Oid counter;
-    CounterRow row;
-    bool has_source;
-    SourceCounterRow declared; ///< valid if it has one
+/// What is asked of a counter: windows of `lag` steps that end with the steps first .. last.
+struct Asked : OpenCounter {
     std::int64_t lag, first, last;
 
     [[nodiscard]] bool is_sum() const {
-        return has_source && declared.measure.kind == MeasureKind::sum;
+        return declared && declared->measure.kind == MeasureKind::sum;
     }
     /// Stocks, of which the change is shown, as of totals.
-    [[nodiscard]] bool is_active() const { return has_source && declared.active != 0; }
+    [[nodiscard]] bool is_active() const { return declared && declared->active != 0; }
     [[nodiscard]] bool is_difference() const { return row.cumulative || is_active(); }
-    [[nodiscard]] bool is_average() const { return has_source && declared.measure.is_average(); }
-    [[nodiscard]] bool has_group() const { return has_source && declared.by != InvalidAttrNumber; }
-    [[nodiscard]] bool has_bins() const { return has_source && !declared.measure.bins.empty(); }
+    [[nodiscard]] bool is_average() const { return declared && declared->measure.is_average(); }
+    [[nodiscard]] bool has_group() const { return declared && declared->by != InvalidAttrNumber; }
+    [[nodiscard]] bool has_bins() const { return declared && !declared->measure.bins.empty(); }
     /// When a step's period begins; step 1 .. row.steps.
     [[nodiscard]] Timestamp beginning(std::int64_t step) const {
-        return face_of_boundary({TIMESTAMPOID, "", declared.since, declared.every, {}}, step - 1);
+        return face_of_boundary({TIMESTAMPOID, "", declared->since, declared->every, {}}, step - 1);
     }
 };
 /// What windows have one of: a group or, in a histogram, a bin of a group, named by its lower end.

@@ -1,6 +1,5 @@
 #include "pg/sources/change_groups.hpp"
 
-#include "pg/persons/columns.hpp"
 #include "pg/persons/groups.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/declare_counter.hpp"
@@ -8,7 +7,6 @@
 #include "pg/steps/anchored.hpp"
 #include "pg/steps/stored_state.hpp"
 #include "pg/tables/groups_table.hpp"
-#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
@@ -22,16 +20,15 @@ namespace dp_counter::pg {
 
 namespace {
 
-SourceCounterRow require_groups(Oid counter) {
-    SourceCounterRow declared;
-    if (!read_source_counter(counter, declared) || declared.by == InvalidAttrNumber)
+Groups require_groups(const OpenCounter& counter) {
+    if (!counter.declared || counter.declared->by == InvalidAttrNumber)
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                        errmsg("counter \"%s\" has no groups", name_of_relation(counter)),
+                        errmsg("counter \"%s\" has no groups", name_of_relation(counter.view)),
                         errhint("Those of a counter that was created with by and groups can be "
                                 "added and dropped.")));
-    if (!OidIsValid(declared.source))
-        raise_source_dropped(counter);
-    return declared;
+    if (!OidIsValid(counter.declared->source))
+        raise_source_dropped(counter.view);
+    return groups_of_counter(counter);
 }
 
 [[noreturn]] void raise_others(const char* name) {
@@ -82,45 +79,45 @@ void add_streams(const CounterRow& row, std::int32_t other, std::int32_t first, 
 
 } // namespace
 
-void add_groups(Oid counter, const CounterRow& row, const WrittenGroups& added) {
-    const SourceCounterRow declared = require_groups(counter);
+void add_groups(const OpenCounter& counter, const WrittenGroups& added) {
+    const Groups before = require_groups(counter);
+    const CounterRow& row = counter.row;
+    const SourceCounterRow& declared = *counter.declared;
     check_not_read(added, declared.source);
-    const Oid type = column_type(declared.source, declared.by);
-    const Groups before = groups_of_counter(counter, row.number, declared.groups, type);
-    const Groups written = read_groups(DatumGetArrayTypeP(added.texts.value), type);
+    const Groups written = read_groups(DatumGetArrayTypeP(added.texts.value), before.type);
     check_not_others(declared, before, written);
     const Groups groups = join_groups(before, written, OidIsValid(added.table));
     const std::int32_t count = groups.count - before.count;
     check_number_of_groups(groups.count);
     check_number_of_bins(declared.measure, groups.count);
     const Datum* names = names_of(groups);
-    if (type_is_enum(type)) {
-        replace_groups(counter, before, groups);
+    if (type_is_enum(before.type)) {
+        replace_groups(counter.view, before, groups);
         rename_groups(row.number, names, before.count);
     }
     insert_groups(row.number, before.count + 1, names + before.count, count);
-    update_groups(counter, groups.count);
+    update_groups(row.number, groups.count);
     const std::int32_t streams = declared.measure.streams();
     if (row.has_streams())
         add_streams(row, first_running(before) * streams + 1, before.count * streams + 1,
                     groups.count * streams);
 }
 
-void drop_groups(Oid counter, const CounterRow& row, ArrayType* written) {
-    const SourceCounterRow declared = require_groups(counter);
-    const Oid type = column_type(declared.source, declared.by);
-    const Groups before = groups_of_counter(counter, row.number, declared.groups, type);
-    const Groups dropped = read_groups(written, type);
+void drop_groups(const OpenCounter& counter, ArrayType* written) {
+    const Groups before = require_groups(counter);
+    const CounterRow& row = counter.row;
+    const SourceCounterRow& declared = *counter.declared;
+    const Groups dropped = read_groups(written, before.type);
     const Datum* names = names_of(dropped);
     for (std::int32_t i = 0; i < dropped.count; ++i) {
         CHECK_FOR_INTERRUPTS();
         const std::int32_t group = find_group(before, dropped.declared[i]);
         const char* name = TextDatumGetCString(names[i]);
         if (group == 0)
-            ereport(ERROR,
-                    (errcode(ERRCODE_UNDEFINED_OBJECT),
-                     errmsg("counter \"%s\" has no group \"%s\"", name_of_relation(counter), name),
-                     errhint("The column groups of dp_counters has its groups.")));
+            ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                            errmsg("counter \"%s\" has no group \"%s\"",
+                                   name_of_relation(counter.view), name),
+                            errhint("The column groups of dp_counters has its groups.")));
         if (group == declared.others)
             raise_others(name);
         drop_group(row.number, group);
@@ -129,9 +126,10 @@ void drop_groups(Oid counter, const CounterRow& row, ArrayType* written) {
             delete_stream(row.number, (group - 1) * streams + stream);
     }
     if (dropped.count == running(before))
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("counter \"%s\" would have no group", name_of_relation(counter)),
-                        errhint("dp_counter_end ends the counter.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("counter \"%s\" would have no group", name_of_relation(counter.view)),
+                 errhint("dp_counter_end ends the counter.")));
 }
 
 } // namespace dp_counter::pg

@@ -31,7 +31,6 @@
 #include "pg/steps/closing.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/secret_tables.hpp"
-#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 #include "pg/worker/progress.hpp"
 
@@ -262,13 +261,12 @@ void add_event(const SourceEvent& event, void* context) {
 }
 
 /// Reads the counter's declaration back from its stored form.
-void prepare(Collector& collector, Oid counter, std::int64_t number,
-             const SourceCounterRow& declared) {
+void prepare(Collector& collector, const OpenCounter& counter) {
+    const SourceCounterRow& declared = *counter.declared;
     take_tally_key(collector.tallies, declared.key);
     collector.groups = Groups{InvalidOid, 1, nullptr, nullptr, nullptr};
     if (declared.by != InvalidAttrNumber)
-        collector.groups = groups_of_counter(counter, number, declared.groups,
-                                             column_type(declared.source, declared.by));
+        collector.groups = groups_of_counter(counter);
     if (declared.measure.column != InvalidAttrNumber)
         collector.value_type = column_type(declared.source, declared.measure.column);
 }
@@ -351,13 +349,12 @@ std::int64_t least_of(const Measure& measure) {
 }
 
 /// In `context`, which is the current one.
-Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryContext context) {
-    SourceCounterRow declared;
-    if (!read_source_counter(counter, declared))
-        raise_dropped();
+Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext context) {
+    CounterRow& row = counter.row;
+    const SourceCounterRow& declared = *counter.declared;
     SourceRow source;
     if (!read_source(declared.source, source))
-        raise_source_dropped(counter);
+        raise_source_dropped(counter.view);
     const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
                             declared.since, declared.every, declared.grace};
     std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));
@@ -369,7 +366,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
     if (declared.analyst && !declared.begun) {
         // Committed before a row is read: an analyst cannot take back what a failure may show.
-        mark_begun(counter);
+        mark_begun(row.number);
         return Closed::marked;
     }
 
@@ -379,7 +376,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
         raise_damaged("the charge of the counter has ended");
     clamp_periods(due, charged.since, charged.until);
 
-    set_progress_subject(counter);
+    set_progress_subject(counter.view);
     Collector collector{};
     collector.declared = &declared;
     collector.context = context;
@@ -389,7 +386,7 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     collector.bound = declared.active != 0
                           ? PersonBound({1, false})
                           : PersonBound({declared.per_person, collector.counts_persons()});
-    prepare(collector, counter, row.number, declared);
+    prepare(collector, counter);
     collector.cells = static_cast<int128*>(allocate_secret(
         collector.context,
         static_cast<std::size_t>(due.count) * static_cast<std::size_t>(collector.groups.count) *
@@ -403,12 +400,11 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
     });
     book_source(declared.source, source); // whose owner was checked
     show_phase("drawing noise");
-    close_streams(counter, row,
-                  Counted{due.count, collector.groups.count, declared.measure.streams(),
-                          collector.cells, least_of(declared.measure), due.shown, called,
-                          collector.groups.dropped,
-                          declared.measure.kind == MeasureKind::histogram});
-    mark_ended(counter, due.ended,
+    close_streams(row, Counted{due.count, collector.groups.count, declared.measure.streams(),
+                               collector.cells, least_of(declared.measure), due.shown, called,
+                               collector.groups.dropped,
+                               declared.measure.kind == MeasureKind::histogram});
+    mark_ended(row.number, due.ended,
                digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days),
                remembered_of(declared, source));
     if (type_is_enum(collector.groups.type))
@@ -418,11 +414,11 @@ Closed close_periods(Oid counter, CounterRow& row, TimestampTz called, MemoryCon
 
 } // namespace
 
-Closed close_source_counter(Oid counter, CounterRow& row, TimestampTz called) {
+Closed close_source_counter(OpenCounter& counter, TimestampTz called) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter source", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
-    const Closed closed = close_periods(counter, row, called, context);
+    const Closed closed = close_periods(counter, called, context);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return closed;

@@ -10,7 +10,6 @@
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/counters_table.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
@@ -32,11 +31,11 @@ namespace {
 }
 
 /// Locks a counter that the current user owns.
-void open_continued(Oid counter) {
-    check_counter_owner(counter); // before the lock, so that nobody else can make others wait
-    LockRelationOid(counter, ShareUpdateExclusiveLock); // against DROP; it can be read
-    check_counter_owner(counter);
-    lock_counter(counter);
+OpenCounter open_continued(Oid view) {
+    check_counter_owner(view); // before the lock, so that nobody else can make others wait
+    LockRelationOid(view, ShareUpdateExclusiveLock); // against DROP; it can be read
+    check_counter_owner(view);
+    return require_counter(lock_counter(view));
 }
 
 void check_has_bound(const char* name, const SourceCounterRow& row) {
@@ -51,10 +50,10 @@ void check_has_bound(const char* name, const SourceCounterRow& row) {
 }
 
 /// Whether persons, their windows and what is charged are the same.
-void check_same_persons(Oid old, std::int64_t number, const SourceCounterRow& before, bool vouched,
+void check_same_persons(const OpenCounter& old, bool vouched,
                         const SourceDeclaration& declaration) {
-    const char* name = name_of_relation(old);
-    const Oid budget = budget_of_counter(number);
+    const char* name = name_of_relation(old.view);
+    const Oid budget = budget_of_counter(old.row.number);
     if (budget != declaration.budget)
         raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,
                               psprintf(R"(counter "%s" is not charged to budget "%s")", name,
@@ -62,13 +61,13 @@ void check_same_persons(Oid old, std::int64_t number, const SourceCounterRow& be
                               OidIsValid(budget)
                                   ? psprintf("Name its budget: budget => '%s'.", shown_name(budget))
                                   : "The view of its budget is lost.");
-    if (before.source != declaration.row.source && !vouched)
+    if (old.declared->source != declaration.row.source && !vouched)
         raise_cannot_continue(
             ERRCODE_INVALID_PARAMETER_VALUE,
             psprintf(R"(counter "%s" is over another source than "%s")", name,
                      name_of_relation(declaration.row.source)),
             "If each person has the same key in both, say so: same_persons => true.");
-    if (!have_same_types(before.remembered, declaration.row.remembered))
+    if (!have_same_types(old.declared->remembered, declaration.row.remembered))
         raise_cannot_continue(
             ERRCODE_DATATYPE_MISMATCH,
             psprintf("person or time are of another type than those of counter \"%s\"", name),
@@ -77,10 +76,12 @@ void check_same_persons(Oid old, std::int64_t number, const SourceCounterRow& be
 
 } // namespace
 
-Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type, std::int64_t steps) {
+Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type) {
+    const SourceCounterRow& declared = *counter.declared;
     return time_type == TIMESTAMPTZOID
                ? declared.ended
-               : face_of_boundary({time_type, "", declared.since, declared.every, {}}, steps);
+               : face_of_boundary({time_type, "", declared.since, declared.every, {}},
+                                  counter.row.steps);
 }
 
 void read_continued(const SourceArguments& arguments, SourceDeclaration& declaration) {
@@ -93,41 +94,39 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
                                   "Name the counter that this one continues.");
         return;
     }
-    const Oid old = DatumGetObjectId(arguments.continues.value);
     if (declaration.row.analyst)
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("continues requires that the caller owns source \"%s\"",
                                name_of_relation(declaration.row.source))));
-    open_continued(old);
-    const char* name = name_of_relation(old);
-    CounterRow row;
-    if (!read_counter(old, row))
-        raise_dropped();
-    SourceCounterRow before{};
-    if (!read_source_counter(old, before))
+    const OpenCounter old = open_continued(DatumGetObjectId(arguments.continues.value));
+    const CounterRow& row = old.row;
+    const char* name = name_of_relation(old.view);
+    if (!old.declared)
         raise_cannot_continue(ERRCODE_WRONG_OBJECT_TYPE,
                               psprintf("counter \"%s\" has no source", name),
                               "Create another counter of events.");
+    const SourceCounterRow& before = *old.declared;
     if (row.has_ended && !has_tally_key(before))
-        raise_ended(old, "What its persons have used up was deleted, or handed over to a counter "
-                         "that continues it.");
-    check_is_here(old, row);
+        raise_ended(old.view,
+                    "What its persons have used up was deleted, or handed over to a counter "
+                    "that continues it.");
+    check_is_here(old);
     if (row.steps == 0 && before.old.number != 0)
         raise_cannot_continue(
             ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             psprintf("counter \"%s\" has released nothing, and continues another one", name),
             "Drop it with dp_counter_drop, and continue the other one.");
     if (row.steps == 0) {
-        declaration.replaced = old;
+        declaration.replaced = old.view;
         return;
     }
-    check_published(old, row.number, row.steps);
+    check_published(old.view, row.number, row.steps);
     check_has_bound(psprintf("counter \"%s\"", name), before);
     check_has_bound("a counter that continues another one", declaration.row);
-    check_same_persons(old, row.number, before, vouched, declaration);
+    check_same_persons(old, vouched, declaration);
     const Oid time_type = column_type(declaration.row.source, declaration.source.at);
     const EntryRange charged = range_of_counter(row.number);
-    const Timestamp end = end_of_last_step(before, time_type, row.steps);
+    const Timestamp end = end_of_last_step(old, time_type);
     declaration.continued = old;
     declaration.row.old = {row.number, std::clamp(end, charged.since, charged.until), row.epsilon,
                            before.per_person};
@@ -144,21 +143,18 @@ void check_begins_later(const SourceDeclaration& declaration) {
         ERRCODE_INVALID_PARAMETER_VALUE,
         psprintf("since must be at or after %s, where counter \"%s\" has come to",
                  DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(end))),
-                 name_of_relation(declaration.continued)),
+                 name_of_relation(declaration.continued->view)),
         "Without since it is this time.");
 }
 
 void end_continued(const SourceDeclaration& declaration) {
-    const Oid old = declaration.continued;
-    CounterRow row;
-    if (!read_counter(old, row))
-        raise_dropped();
-    if (!row.has_ended) {
-        end_charge(old, row);
-        delete_streams(row.number);
-        mark_counter_ended(old);
+    const OpenCounter& old = *declaration.continued;
+    if (!old.row.has_ended) {
+        end_charge(old);
+        delete_streams(old.row.number);
+        mark_counter_ended(old.row.number);
     }
-    forget_tally_key(old); // the new counter has it
+    forget_tally_key(old.row.number); // the new counter has it
 }
 
 void charge_continuing(const SourceDeclaration& declaration, Numeric epsilon, const char* purpose,

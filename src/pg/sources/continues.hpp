@@ -15,8 +15,7 @@ namespace dp_counter::pg {
 
 /// Where the last closed step of a counter ended, on the face of the rows' times. Its source may be
 /// gone.
-[[nodiscard]] Timestamp end_of_last_step(const SourceCounterRow& declared, Oid time_type,
-                                         std::int64_t steps);
+[[nodiscard]] Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type);
 
 /// Reads `continues`: into row.old and row.key or, of a counter that has closed no step, into
 /// `replaced` alone. Locks that counter to the end of the transaction. Raises

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/count/mechanism_spec.hpp"
 #include "pg/budgets/budgets.hpp"
@@ -10,9 +11,8 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/groups_from.hpp"
 #include "pg/sources/read_measure.hpp"
-#include "pg/tables/counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/public_view.hpp"
-#include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
 namespace dp_counter::pg {
@@ -32,14 +32,14 @@ struct SourceArguments {
     Argument continues, same_persons;
 };
 
-/// Trivial.
+/// Needs no destructor.
 struct SourceDeclaration {
     SourceCounterRow row;
     SourceRow source;
     BudgetUnit unit;
-    Oid budget;               ///< that is charged
-    Oid owner;                ///< of an analyst's counter: the source's; else invalid
-    Oid continued;            ///< the counter that it continues; invalid where it continues none
+    Oid budget;                           ///< that is charged
+    Oid owner;                            ///< of an analyst's counter: the source's; else invalid
+    std::optional<OpenCounter> continued; ///< the counter that it continues, if it does
     Oid replaced;             ///< the same, of one that has closed no step: it is dropped
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself

@@ -12,7 +12,7 @@
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/source_history.hpp"
-#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
 #include "pg/vetting/person_wise.hpp"
 #include "pg/vetting/rewritten_view.hpp"
@@ -150,9 +150,10 @@ void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
     const std::int32_t days = unit_of_budget(row.budget).per_days;
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source)) {
-        SourceCounterRow counter;
-        if (!read_source_counter(lfirst_oid(cell), counter))
+        const auto found = find_counter(lfirst_oid(cell));
+        if (!found)
             continue; // dropped meanwhile
+        const SourceCounterRow& counter = *found->declared;
         const std::int64_t offsets = pg_tzset(row.time_zone) == nullptr
                                          ? counter.offsets
                                          : digest_of_offsets(row.time_zone, counter.since, days);

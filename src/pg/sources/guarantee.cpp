@@ -7,7 +7,6 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/kept_events.hpp"
-#include "pg/tables/counters_table.hpp"
 
 extern "C" {
 #include "catalog/pg_class.h"
@@ -241,6 +240,13 @@ char* opening(const Promise& promise) {
 
 } // namespace
 
+Promise promise_of_counter(const OpenCounter& counter, const SourceRow& source,
+                           const BudgetUnit& unit) {
+    const CounterRow& row = counter.row;
+    return {&*counter.declared, &source,         &unit,    row.cumulative,
+            row.epsilon,        row.sensitivity, row.block};
+}
+
 char* guarantee_of(const Promise& promise) {
     StringInfoData text;
     initStringInfo(&text);
@@ -267,23 +273,16 @@ void restate_guarantees(Oid source, const SourceRow& row) {
     const BudgetUnit unit = unit_of_source(row);
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source)) {
-        const Oid counter = lfirst_oid(cell);
-        LockRelationOid(counter, ShareUpdateExclusiveLock); // as COMMENT does
-        SourceCounterRow declared;
-        CounterRow parameters;
-        if (!read_source_counter(counter, declared) || !read_counter(counter, parameters))
+        const Oid view = lfirst_oid(cell);
+        LockRelationOid(view, ShareUpdateExclusiveLock); // as COMMENT does
+        const auto counter = find_counter(view);
+        if (!counter)
             continue; // dropped meanwhile
-        const Promise promise{&declared,
-                              &row,
-                              &unit,
-                              parameters.cumulative,
-                              parameters.epsilon,
-                              parameters.sensitivity,
-                              parameters.block};
-        const char* comment = GetComment(counter, RelationRelationId, 0);
+        const Promise promise = promise_of_counter(*counter, row, unit);
+        const char* comment = GetComment(view, RelationRelationId, 0);
         const char* own = opening(promise);
         if (comment != nullptr && std::strncmp(comment, own, std::strlen(own)) == 0)
-            CreateComments(counter, RelationRelationId, 0, comment_of(promise));
+            CreateComments(view, RelationRelationId, 0, comment_of(promise));
     }
 }
 

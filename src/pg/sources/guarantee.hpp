@@ -5,7 +5,7 @@
 
 #include "pg/budgets/unit.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/tables/source_counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -24,6 +24,10 @@ struct Promise {
     std::int64_t sensitivity;
     std::int32_t block; ///< of box noise, of which one unit changes `sensitivity`; else 0
 };
+
+/// Of a counter with a source. It points into all three.
+[[nodiscard]] Promise promise_of_counter(const OpenCounter& counter, const SourceRow& source,
+                                         const BudgetUnit& unit);
 
 /// The guarantee, in sentences: for whom, the bound, and what other changes of the rows cost
 /// (docs/derivation.md, section 12). Costs are rounded up.

@@ -104,7 +104,7 @@ const char* row_of(const SourceDeclaration& declaration, Numeric epsilon, const 
 
 /// Raises an error for times that the budget is not for, whoever asks.
 Numeric remaining_after(const SourceDeclaration& declaration, Numeric epsilon) {
-    if (OidIsValid(declaration.continued) || OidIsValid(declaration.replaced))
+    if (declaration.continued || OidIsValid(declaration.replaced))
         return nullptr; // creating it cuts, or refunds, the other one's charge
     Numeric left = left_of_budget(declaration.budget, declaration.range);
     if (pg_class_aclcheck(declaration.budget, GetUserId(), ACL_SELECT) != ACLCHECK_OK)

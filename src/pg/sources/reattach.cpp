@@ -9,7 +9,7 @@
 #include "pg/server/plain_names.hpp"
 #include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/tables/counters_table.hpp"
+#include "pg/tables/open_counter.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -93,33 +93,30 @@ void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& sourc
 }
 
 /// Whether the counter, which has no source, may go on with this one.
-bool is_of(Oid counter, std::int64_t number, const SourceCounterRow& row, Oid source,
-           const SourceRow& declared, const char** parts) {
-    const char* view = parts_of(row.remembered, parts);
-    const Oid budget = budget_of_counter(number);
-    return view != nullptr && std::strcmp(view, quoted_name(source)) == 0 && !row.analyst &&
-           owner_of(counter) == owner_of(source) && OidIsValid(budget) &&
-           is_within(budget, declared.budget_number);
+bool is_of(const OpenCounter& counter, Oid source, const SourceRow& declared, const char** parts) {
+    const char* view = parts_of(counter.declared->remembered, parts);
+    const Oid budget = budget_of_counter(counter.row.number);
+    return view != nullptr && std::strcmp(view, quoted_name(source)) == 0 &&
+           !counter.declared->analyst && owner_of(counter.view) == owner_of(source) &&
+           OidIsValid(budget) && is_within(budget, declared.budget_number);
 }
 
 void reattach(Oid counter, Oid source, const SourceRow& declared) {
     LockRelationOid(counter, AccessShareLock); // against DROP
     if (!is_view(counter))
         return;
-    lock_counter(counter);
-    SourceCounterRow row;
-    CounterRow parameters;
+    const auto found = lock_counter(counter);
     const char* parts[kParts];
-    if (!read_counter(counter, parameters) || parameters.has_ended ||
-        !read_source_counter(counter, row) || OidIsValid(row.source) ||
-        !is_of(counter, parameters.number, row, source, declared, parts))
+    if (!found || found->row.has_ended || !found->declared || OidIsValid(found->declared->source) ||
+        !is_of(*found, source, declared, parts))
         return;
+    SourceCounterRow row = *found->declared;
     row.source = source;
     row.event = column_named(counter, source, parts[kEvent]);
     row.measure.column = column_named(counter, source, parts[kValue]);
     row.by = column_named(counter, source, parts[kBy]);
     check_same(counter, row, declared, parts);
-    attach_counter(counter, row);
+    attach_counter(found->row.number, row);
     ereport(NOTICE, (errmsg("counter \"%s\" goes on with source \"%s\"", name_of_relation(counter),
                             name_of_relation(source))));
 }

@@ -63,7 +63,7 @@ ClosedAverage average_of(const PrivacyUnit& unit, const std::optional<StoredStat
 
 } // namespace
 
-void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
+void close_streams(CounterRow& row, const Counted& counted) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "dp_counter steps", ALLOCSET_DEFAULT_SIZES);
     MemoryContext stream_context =
@@ -127,7 +127,7 @@ void close_streams(Oid counter, CounterRow& row, const Counted& counted) {
     row.stddev = 0; // the widest
     for (std::size_t number = 0; number < numbers; ++number)
         row.stddev = std::max(row.stddev, closed[(number + 1) * steps - 1].release.stddev);
-    update_counter(counter, next ? &next->spec : nullptr, row);
+    update_counter(next ? &next->spec : nullptr, row);
     MemoryContextDelete(context);
 }
 

@@ -38,6 +38,6 @@ struct Counted {
 
 /// Closes counted.steps steps after row.steps, as part of the current transaction, and stores in
 /// `row` and in the table how far the counter has come.
-void close_streams(Oid counter, CounterRow& row, const Counted& counted);
+void close_streams(CounterRow& row, const Counted& counted);
 
 } // namespace dp_counter::pg

@@ -67,26 +67,13 @@ SecretColumn timeline_column(const Place& place) {
     return {kTimeline, Int32GetDatum(place.timeline)};
 }
 
-SecretKey key_of(Oid counter) {
-    return number_key(number_of_counter(counter));
-}
-
-/// False if the counter was dropped.
-bool replace_failure(Oid counter, const SecretColumn& at, const SecretColumn& sqlstate) {
-    bool is_there = false;
+void replace_failure(std::int64_t number, const SecretColumn& at, const SecretColumn& sqlstate) {
     without_statistics([&] {
-        is_there = replace_in_secret_row(kCounters, {key_of(counter)}, {at, sqlstate});
+        (void)replace_in_secret_row(kCounters, {number_key(number)}, {at, sqlstate});
     });
-    return is_there;
 }
 
 } // namespace
-
-void lock_counter(Oid counter) {
-    const std::int64_t number = number_of_counter(counter);
-    if (number != 0)
-        lock_number(kCounters, number);
-}
 
 std::optional<bool> find_ended(Oid counter) {
     return find_ended_numbered(number_of_counter(counter));
@@ -99,10 +86,6 @@ std::optional<bool> find_ended_numbered(std::int64_t number) {
                                 [&](const Datum*, const bool* nulls) { ended = !nulls[kEndedAt]; });
     });
     return ended;
-}
-
-bool is_counter(Oid counter) {
-    return find_ended(counter).has_value();
 }
 
 bool has_ended(Oid counter) {
@@ -119,10 +102,10 @@ Oid counter_numbered(std::int64_t number) {
     return face_of(kFacesOfCounters, number);
 }
 
-bool read_counter(Oid counter, CounterRow& row) {
+bool read_counter(std::int64_t number, CounterRow& row) {
     return visit_secret_rows(
-        kCounters, {key_of(counter)}, [&](const Datum* values, const bool* nulls) {
-            row.number = DatumGetInt64(values[kNumber]);
+        kCounters, {number_key(number)}, [&](const Datum* values, const bool* nulls) {
+            row.number = number;
             row.horizon = nulls[kHorizon] ? kUnbounded : DatumGetInt64(values[kHorizon]);
             row.steps = DatumGetInt64(values[kSteps]);
             row.released_at = nulls[kReleasedAt] ? 0 : DatumGetTimestampTz(values[kReleasedAt]);
@@ -176,8 +159,8 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
          timeline_column(here)});
 }
 
-void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row) {
-    if (!replace_in_secret_row(kCounters, {key_of(counter)},
+void update_counter(const MechanismSpec* spec, const CounterRow& row) {
+    if (!replace_in_secret_row(kCounters, {number_key(row.number)},
                                {spec != nullptr
                                     ? mechanism_column(mechanism_name(spec->mechanism))
                                     : SecretColumn{kMechanism, PointerGetDatum(row.mechanism)},
@@ -189,13 +172,14 @@ void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& ro
 }
 
 void store_failure(Oid counter, TimestampTz at, int sqlstate) {
-    if (try_lock_number(kCounters, number_of_counter(counter)))
-        (void)replace_failure(counter, {kLastFailed, TimestampTzGetDatum(at)},
-                              {kLastSqlstate, CStringGetTextDatum(unpack_sql_state(sqlstate))});
+    const std::int64_t number = number_of_counter(counter);
+    if (try_lock_number(kCounters, number))
+        replace_failure(number, {kLastFailed, TimestampTzGetDatum(at)},
+                        {kLastSqlstate, CStringGetTextDatum(unpack_sql_state(sqlstate))});
 }
 
-void forget_failure(Oid counter) {
-    (void)replace_failure(counter, {kLastFailed, 0, true}, {kLastSqlstate, 0, true});
+void forget_failure(std::int64_t number) {
+    replace_failure(number, {kLastFailed, 0, true}, {kLastSqlstate, 0, true});
 }
 
 List* all_counters() {
@@ -208,13 +192,6 @@ List* all_counters() {
     return counters;
 }
 
-void read_running_counter(Oid counter, CounterRow& row) {
-    if (!read_counter(counter, row))
-        raise_dropped();
-    if (row.has_ended)
-        raise_ended(counter, "Its releases remain. To count on, create another counter.");
-}
-
 void raise_ended(Oid counter, const char* hint) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -222,28 +199,15 @@ void raise_ended(Oid counter, const char* hint) {
     pg_unreachable();
 }
 
-void check_is_here(Oid counter, const CounterRow& row) {
-    if (!is_here(row.place))
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("counter \"%s\" is in a copy of its database", name_of_relation(counter)),
-             errdetail("Since its last step the database was restored, copied or upgraded, or a "
-                       "standby was promoted. A step that was closed before is published."),
-             errhint("If the original releases nothing more, and nobody has seen a step that is "
-                     "missing here, call dp_counter_resume. Otherwise end the counter with "
-                     "dp_counter_end and create another one.")));
-}
-
-void move_counter_here(Oid counter) {
+void move_counter_here(std::int64_t number) {
     const Place here = this_place();
-    if (!replace_in_secret_row(kCounters, {key_of(counter)},
+    if (!replace_in_secret_row(kCounters, {number_key(number)},
                                {system_column(here), database_column(here), timeline_column(here)}))
         raise_dropped();
 }
 
-void mark_counter_ended(Oid counter) {
-    if (!replace_in_secret_row(kCounters, {key_of(counter)},
+void mark_counter_ended(std::int64_t number) {
+    if (!replace_in_secret_row(kCounters, {number_key(number)},
                                {{kEndedAt, TimestampTzGetDatum(GetCurrentTimestamp())},
                                 {kLastFailed, 0, true},
                                 {kLastSqlstate, 0, true}}))

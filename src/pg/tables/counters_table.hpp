@@ -43,15 +43,10 @@ struct CounterRow {
     [[nodiscard]] bool has_streams() const { return cumulative || block != 0; }
 };
 
-/// Takes the lock under which a counter changes, and holds it to the end of the transaction. Reads
-/// after it see the last committed row.
-void lock_counter(Oid counter);
-
 /// Whether a counter has ended; nothing where the relation is no counter. Statistics do not count
 /// these, since recorders call them; ticks, which are public, call the others.
 [[nodiscard]] std::optional<bool> find_ended(Oid counter);
 [[nodiscard]] std::optional<bool> find_ended_numbered(std::int64_t number);
-[[nodiscard]] bool is_counter(Oid counter);
 [[nodiscard]] bool has_ended(Oid counter);
 
 /// The number of the counter that has this view, also of one that this command has dropped; 0 if
@@ -61,8 +56,8 @@ void lock_counter(Oid counter);
 /// The counter with this number; invalid if there is none, or its view is lost.
 [[nodiscard]] Oid counter_numbered(std::int64_t number);
 
-/// Reads the row; false if there is none. The caller has an active snapshot.
-[[nodiscard]] bool read_counter(Oid counter, CounterRow& row);
+/// Reads the row into CurrentMemoryContext; false if there is none.
+[[nodiscard]] bool read_counter(std::int64_t number, CounterRow& row);
 
 /// A number that no counter or budget of this database has had, not even one that was rolled back.
 [[nodiscard]] std::int64_t next_number();
@@ -84,33 +79,27 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
 
 /// Stores closed steps: all of `row`, and the parameters of the epoch that the last belongs to;
 /// `spec` as above.
-void update_counter(Oid counter, const MechanismSpec* spec, const CounterRow& row);
+void update_counter(const MechanismSpec* spec, const CounterRow& row);
 
 /// Stores that a tick failed, unless another session has the counter's lock: then its tick says how
 /// the counter is. Statistics, which everybody may read, do not count it.
 void store_failure(Oid counter, TimestampTz at, int sqlstate);
 
 /// Stores that a tick after one that failed did not.
-void forget_failure(Oid counter);
+void forget_failure(std::int64_t number);
 
 /// The OIDs of all counters whose views are there, in the order in which they were made, in
 /// CurrentMemoryContext.
 [[nodiscard]] List* all_counters();
 
-/// read_counter of one that is there and goes on, under its lock. Raises undefined_object if it was
-/// dropped, and what raise_ended does if it has ended.
-void read_running_counter(Oid counter, CounterRow& row);
-
 /// Raises object_not_in_prerequisite_state.
 [[noreturn]] void raise_ended(Oid counter, const char* hint);
 
-/// Raises object_not_in_prerequisite_state in a copy of the database in which the counter lives,
-/// until it is moved here.
-void check_is_here(Oid counter, const CounterRow& row);
-void move_counter_here(Oid counter);
+/// Stores that it lives in this database.
+void move_counter_here(std::int64_t number);
 
 /// Stores that it has ended now, and forgets a failure of its last tick.
-void mark_counter_ended(Oid counter);
+void mark_counter_ended(std::int64_t number);
 
 /// Deletes the row if there is one.
 void delete_counter(std::int64_t number);

@@ -45,10 +45,6 @@ enum Column {
     kActive
 };
 
-SecretKey key_of(Oid counter) {
-    return number_key(number_of_counter(counter));
-}
-
 /// The numbers of its counters, also of those that have ended, or whose views are lost.
 List* numbers_of_source(Oid source) {
     List* numbers = NIL;
@@ -62,11 +58,11 @@ List* numbers_of_source(Oid source) {
 
 } // namespace
 
-bool read_source_counter(Oid counter, SourceCounterRow& row) {
+bool read_source_counter(std::int64_t number, SourceCounterRow& row) {
     return visit_secret_rows(
-        kSourceCounters, {key_of(counter)}, [&](const Datum* values, const bool* nulls) {
-            const auto column = [&](Column number) -> AttrNumber {
-                return static_cast<AttrNumber>(nulls[number] ? 0 : DatumGetInt16(values[number]));
+        kSourceCounters, {number_key(number)}, [&](const Datum* values, const bool* nulls) {
+            const auto column = [&](Column place) -> AttrNumber {
+                return static_cast<AttrNumber>(nulls[place] ? 0 : DatumGetInt16(values[place]));
             };
             row.source = DatumGetObjectId(values[kSource]);
             if (!is_view(row.source))
@@ -98,20 +94,26 @@ bool read_source_counter(Oid counter, SourceCounterRow& row) {
         });
 }
 
+Oid source_of(Oid counter) {
+    SourceCounterRow row;
+    return read_source_counter(number_of_counter(counter), row) ? row.source : InvalidOid;
+}
+
 bool has_source(Oid counter) {
     bool found = false;
-    without_statistics([&] { found = has_secret_row(kSourceCounters, {key_of(counter)}); });
+    without_statistics(
+        [&] { found = has_secret_row(kSourceCounters, {number_key(number_of_counter(counter))}); });
     return found;
 }
 
-void insert_source_counter(Oid counter, const SourceCounterRow& row) {
-    const auto column = [](Column number, AttrNumber read) -> SecretColumn {
-        return {number, Int16GetDatum(read), read == InvalidAttrNumber};
+void insert_source_counter(std::int64_t number, const SourceCounterRow& row) {
+    const auto column = [](Column place, AttrNumber read) -> SecretColumn {
+        return {place, Int16GetDatum(read), read == InvalidAttrNumber};
     };
     const bool is_first = row.old.number == 0;
     const bool has_bins = !row.measure.bins.empty();
     insert_secret_row(kSourceCounters,
-                      {{kNumber, Int64GetDatum(number_of_counter(counter))},
+                      {{kNumber, Int64GetDatum(number)},
                        {kSource, ObjectIdGetDatum(row.source)},
                        column(kEvent, row.event),
                        {kMeasure, CStringGetTextDatum(name_of(row.measure.kind))},
@@ -138,22 +140,23 @@ void insert_source_counter(Oid counter, const SourceCounterRow& row) {
                        {kActive, Int32GetDatum(row.active), row.active == 0}});
 }
 
-void mark_begun(Oid counter) {
-    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)}, {{kBegun, BoolGetDatum(true)}}))
+void mark_begun(std::int64_t number) {
+    if (!replace_in_secret_row(kSourceCounters, {number_key(number)},
+                               {{kBegun, BoolGetDatum(true)}}))
         raise_dropped();
 }
 
-void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets, Datum remembered) {
-    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
+void mark_ended(std::int64_t number, TimestampTz ended, std::int64_t offsets, Datum remembered) {
+    if (!replace_in_secret_row(kSourceCounters, {number_key(number)},
                                {{kEnded, TimestampTzGetDatum(ended)},
                                 {kOffsets, Int64GetDatum(offsets)},
                                 {kRemembered, remembered}}))
         raise_dropped();
 }
 
-void attach_counter(Oid counter, const SourceCounterRow& row) {
+void attach_counter(std::int64_t number, const SourceCounterRow& row) {
     if (!replace_in_secret_row(
-            kSourceCounters, {key_of(counter)},
+            kSourceCounters, {number_key(number)},
             {{kSource, ObjectIdGetDatum(row.source)},
              {kEvent, Int16GetDatum(row.event), row.event == InvalidAttrNumber},
              {kValue, Int16GetDatum(row.measure.column), row.measure.column == InvalidAttrNumber},
@@ -161,20 +164,20 @@ void attach_counter(Oid counter, const SourceCounterRow& row) {
         raise_dropped();
 }
 
-void update_groups(Oid counter, std::int32_t groups) {
-    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
+void update_groups(std::int64_t number, std::int32_t groups) {
+    if (!replace_in_secret_row(kSourceCounters, {number_key(number)},
                                {{kGroups, Int32GetDatum(groups)}}))
         raise_dropped();
 }
 
-bool delete_source_counter(Oid counter) {
-    return delete_secret_rows(kSourceCounters, {key_of(counter)});
+void delete_source_counter(std::int64_t number) {
+    delete_secret_rows(kSourceCounters, {number_key(number)});
 }
 
-void forget_tally_key(Oid counter) {
+void forget_tally_key(std::int64_t number) {
     auto* empty = static_cast<bytea*>(palloc(VARHDRSZ));
     SET_VARSIZE(empty, VARHDRSZ);
-    if (!replace_in_secret_row(kSourceCounters, {key_of(counter)},
+    if (!replace_in_secret_row(kSourceCounters, {number_key(number)},
                                {{kKey, PointerGetDatum(empty)}}))
         raise_dropped();
 }

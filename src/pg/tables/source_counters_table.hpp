@@ -49,31 +49,34 @@ struct SourceCounterRow {
 };
 
 /// Reads the row into CurrentMemoryContext; false for an event counter.
-[[nodiscard]] bool read_source_counter(Oid counter, SourceCounterRow& row);
+[[nodiscard]] bool read_source_counter(std::int64_t number, SourceCounterRow& row);
+
+/// The source of a counter; invalid for an event counter, and where its view is gone.
+[[nodiscard]] Oid source_of(Oid counter);
 
 /// Statistics do not count it, since recorders call it.
 [[nodiscard]] bool has_source(Oid counter);
 
-void insert_source_counter(Oid counter, const SourceCounterRow& row);
+void insert_source_counter(std::int64_t number, const SourceCounterRow& row);
 
 /// Stores that a tick of an analyst's counter begins to read rows.
-void mark_begun(Oid counter);
+void mark_begun(std::int64_t number);
 
 /// Stores when the last closed period ended, the offsets with which that was computed, and what the
 /// counter has read.
-void mark_ended(Oid counter, TimestampTz ended, std::int64_t offsets, Datum remembered);
+void mark_ended(std::int64_t number, TimestampTz ended, std::int64_t offsets, Datum remembered);
 
 /// Stores the source and the columns of a counter whose source was dropped.
-void attach_counter(Oid counter, const SourceCounterRow& row);
+void attach_counter(std::int64_t number, const SourceCounterRow& row);
 
 /// Stores how many groups there are.
-void update_groups(Oid counter, std::int32_t groups);
+void update_groups(std::int64_t number, std::int32_t groups);
 
-/// Deletes the row; false if there is none.
-[[nodiscard]] bool delete_source_counter(Oid counter);
+/// Deletes the row.
+void delete_source_counter(std::int64_t number);
 
 /// Overwrites the key of its tallies, which it has no longer.
-void forget_tally_key(Oid counter);
+void forget_tally_key(std::int64_t number);
 
 /// Stores the key again; false if the counter with this number was dropped.
 [[nodiscard]] bool give_back_tally_key(std::int64_t number, const bytea* key);
