@@ -5,8 +5,8 @@
 
 #include "core/count/own_window.hpp"
 
+#include "pg/budgets/budget_rows.hpp"
 #include "pg/budgets/drop_budgets.hpp"
-#include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -79,7 +79,7 @@ Times read_times(FunctionCallInfo fcinfo, int since_index, Oid budget, bool rene
 
 /// The range of a charge to this budget.
 EntryRange read_range(FunctionCallInfo fcinfo, int since_index, Oid budget) {
-    const bool renews = unit_of_budget(budget).per_days != 0;
+    const bool renews = require_budget(budget).per_days != 0;
     const Times times = read_times(fcinfo, since_index, budget, renews);
     if (!renews)
         return kAllTimes;
@@ -103,12 +103,12 @@ Timestamp today(Oid time_type) {
 
 /// A range within that of this budget: by default all of it or, for a new budget, from today on.
 EntryRange read_range_within(FunctionCallInfo fcinfo, int since_index, Oid within, bool is_new) {
-    const BudgetUnit unit = unit_of_budget(within);
-    const Times times = read_times(fcinfo, since_index, within, unit.per_days != 0);
-    if (unit.per_days == 0)
+    const BudgetRow row = require_budget(within);
+    const Times times = read_times(fcinfo, since_index, within, row.per_days != 0);
+    if (row.per_days == 0)
         return kAllTimes;
-    const EntryRange whole = range_of_budget(within);
-    const Timestamp first = is_new ? std::max(today(unit.time_type), whole.since) : whole.since;
+    const EntryRange& whole = row.range;
+    const Timestamp first = is_new ? std::max(today(row.time_type), whole.since) : whole.since;
     const EntryRange range{times.since.isnull ? first : DatumGetTimestamp(times.since.value),
                            times.until.isnull ? whole.until : DatumGetTimestamp(times.until.value)};
     check_not_empty(range);

@@ -52,7 +52,7 @@ bool read_budget(Oid budget, BudgetRow& row) {
 }
 
 bool read_budget_numbered(std::int64_t number, BudgetRow& row) {
-    return visit_secret_rows(
+    const bool found = visit_secret_rows(
         kBudgets, {number_key(number)}, [&](const Datum* values, const bool* nulls) {
             row.number = number;
             row.budget = DatumGetObjectId(values[kBudget]);
@@ -69,6 +69,13 @@ bool read_budget_numbered(std::int64_t number, BudgetRow& row) {
             row.least_epsilon = DatumGetNumericCopy(values[kLeastEpsilon]);
             row.most_cells = DatumGetInt64(values[kMostCells]);
         });
+    if (found && row.root != number) {
+        const BudgetRow root = root_of(row);
+        row.per_days = root.per_days;
+        row.person_type = root.person_type;
+        row.time_type = root.time_type;
+    }
+    return found;
 }
 
 BudgetRow require_budget(Oid budget) {
@@ -134,7 +141,7 @@ void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric 
                 text == nullptr};
     };
     Interval per{};
-    per.day = root_of(row).per_days;
+    per.day = row.per_days;
     insert_secret_row(kDroppedBudgets,
                       {{kDroppedNumber, Int64GetDatum(row.number)},
                        text_column(kDroppedName, name),

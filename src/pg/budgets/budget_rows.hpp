@@ -12,14 +12,14 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// A row of dp_counter_private.budgets. The unit (per_days and the types) is in the row of the
-/// root: of the budget that is within no other.
+/// A row of dp_counter_private.budgets, with the unit (per_days and the types) that is stored in
+/// the row of the root: of the budget that is within no other.
 struct BudgetRow {
     Oid budget;          ///< its view; invalid where that is lost
     std::int64_t number; ///< greater than that of the budget it is within
     Numeric epsilon;
     std::int32_t per_days; ///< 0: a person's life
-    Oid person_type;       ///< that all its sources have; invalid before the first one
+    Oid person_type;       ///< that all sources of the root have; invalid before the first one
     Oid time_type;         ///< the same
     std::int64_t within;   ///< number of the budget it is within; 0: none
     std::int64_t root;     ///< number of the outermost one, of a root its own
@@ -28,12 +28,12 @@ struct BudgetRow {
     std::int64_t most_cells;
 };
 
-/// Reads the row into CurrentMemoryContext; false if there is none.
-/// The Oid is that of its view, which this command may have dropped.
+/// Reads the row into CurrentMemoryContext; false if there is none. Raises data_corrupted if there
+/// is no root. The Oid is that of its view, which this command may have dropped.
 [[nodiscard]] bool read_budget(Oid budget, BudgetRow& row);
 [[nodiscard]] bool read_budget_numbered(std::int64_t number, BudgetRow& row);
 
-/// The row of an existing budget, and of its root.
+/// The row of an existing budget, and that of its root.
 [[nodiscard]] BudgetRow require_budget(Oid budget);
 [[nodiscard]] BudgetRow root_of(const BudgetRow& row);
 
@@ -46,7 +46,9 @@ struct BudgetRow {
 /// Its name for messages; its number where its view is lost.
 [[nodiscard]] const char* name_of_budget(const BudgetRow& row);
 
+/// Stores it; a budget within another one is stored without a unit.
 void insert_budget_row(const BudgetRow& row);
+/// Stores the types of a root.
 void update_budget_types(const BudgetRow& row);
 /// Moves it to the dropped budgets, with the most that it has spent. Of one whose view is lost,
 /// `name` is null and the owner invalid.

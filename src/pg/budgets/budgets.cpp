@@ -52,13 +52,13 @@ char* detail_of(const Remaining& remaining, EntryRange range, Oid time_type) {
                : psprintf("%s; no later beginning leaves enough.", rows);
 }
 
-void check_range(const BudgetRow& row, EntryRange range, Oid time_type) {
+void check_range(const BudgetRow& row, EntryRange range) {
     if (range.since < row.range.since || range.until > row.range.until)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("budget \"%s\" is for rows from %s", name_of_budget(row),
-                        text_of(row.range, time_type)),
-                 errdetail("The charge is for rows from %s.", text_of(range, time_type)),
+                        text_of(row.range, row.time_type)),
+                 errdetail("The charge is for rows from %s.", text_of(range, row.time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
                          "are in the range of the budget, or use another budget.")));
 }
@@ -121,19 +121,6 @@ Oid root_of_budget(Oid budget) {
     return root;
 }
 
-std::int64_t number_of_budget(Oid budget) {
-    return require_budget(budget).number;
-}
-
-EntryRange range_of_budget(Oid budget) {
-    return require_budget(budget).range;
-}
-
-BudgetLimits limits_of_budget(Oid budget) {
-    const BudgetRow row = require_budget(budget);
-    return {row.least_epsilon, row.most_cells};
-}
-
 Oid budget_of_counter(std::int64_t number) {
     BudgetRow row{};
     return read_budget_numbered(entry_numbered(number).budget, row) ? row.budget : InvalidOid;
@@ -150,9 +137,8 @@ void insert_budget(Oid budget, std::int64_t number, Numeric epsilon, std::int32_
 void insert_budget_within(Oid budget, std::int64_t number, Numeric epsilon, Oid within,
                           EntryRange range, BudgetLimits limits) {
     const BudgetRow above = require_budget(within);
-    const BudgetRow root = root_of(above);
-    insert_budget_row({budget, number, epsilon, 0, InvalidOid, InvalidOid, above.number,
-                       root.number, range_of_entry(range, root.per_days), limits.least_epsilon,
+    insert_budget_row({budget, number, epsilon, 0, InvalidOid, InvalidOid, above.number, above.root,
+                       range_of_entry(range, above.per_days), limits.least_epsilon,
                        limits.most_cells});
     charge_budget(within, epsilon, quoted_name(budget), number, range);
 }
@@ -169,12 +155,11 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
     const BudgetRow row = require_budget(budget);
     lock_budget(row.number);
     check_owner_or_privilege(budget, ACL_INSERT); // revoked while it waited
-    const BudgetRow root = root_of(row);
-    range = range_of_entry(range, root.per_days);
-    check_range(row, range, root.time_type);
+    range = range_of_entry(range, row.per_days);
+    check_range(row, range);
     const BudgetEntry entry{range, begins, epsilon};
     const Remaining remaining =
-        remaining_of(row.epsilon, entries_of(row.number), root.per_days, entry);
+        remaining_of(row.epsilon, entries_of(row.number), row.per_days, entry);
     if (DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon),
                                          NumericGetDatum(remaining.least))))
         ereport(
@@ -182,11 +167,11 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
             (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
              errmsg("budget \"%s\" has an epsilon of %s left, not %s", name_of_relation(budget),
                     text_of(remaining.least), text_of(epsilon)),
-             root.per_days != 0 ? errdetail("%s", detail_of(remaining, range, root.time_type)) : 0,
+             row.per_days != 0 ? errdetail("%s", detail_of(remaining, range, row.time_type)) : 0,
              errhint("The view %s lists what has spent it. Dropping a counter that never "
                      "closed a step refunds its epsilon%s%s.",
                      quoted_name(budget),
-                     root.per_days != 0
+                     row.per_days != 0
                          ? ", dropping another ends its charge at its last closed step"
                          : "",
                      budgets_within(row.number) != NIL
@@ -197,10 +182,9 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
 
 Numeric left_of_budget(Oid budget, EntryRange range) {
     const BudgetRow row = require_budget(budget);
-    const BudgetRow root = root_of(row);
-    range = range_of_entry(range, root.per_days);
-    check_range(row, range, root.time_type);
-    return left_of(row.epsilon, entries_of(row.number), root.per_days, range);
+    range = range_of_entry(range, row.per_days);
+    check_range(row, range);
+    return left_of(row.epsilon, entries_of(row.number), row.per_days, range);
 }
 
 Numeric left_for_counter(std::int64_t number) {
@@ -208,12 +192,11 @@ Numeric left_for_counter(std::int64_t number) {
     if (!read_budget_numbered(entry_numbered(number).budget, row))
         return nullptr;
     const List* entries = entries_of(row.number);
-    const std::int32_t per_days = root_of(row).per_days;
     Numeric least = row.epsilon;
     const ListCell* cell = nullptr;
     foreach (cell, entries_numbered(number)) {
         const auto* entry = static_cast<const BudgetEntry*>(lfirst(cell));
-        Numeric left = left_of(row.epsilon, entries, per_days, entry->range, entry->begins);
+        Numeric left = left_of(row.epsilon, entries, row.per_days, entry->range, entry->begins);
         least = DatumGetNumeric(
             DirectFunctionCall2(numeric_smaller, NumericGetDatum(least), NumericGetDatum(left)));
     }
@@ -229,16 +212,13 @@ EntryRange range_of_counter(std::int64_t number) {
 
 Oid time_type_of_counter(std::int64_t number) {
     BudgetRow row{};
-    if (!read_budget_numbered(entry_numbered(number).budget, row))
-        return InvalidOid;
-    const BudgetRow root = root_of(row);
-    return root.per_days != 0 ? root.time_type : InvalidOid;
+    const bool found = read_budget_numbered(entry_numbered(number).budget, row);
+    return found && row.per_days != 0 ? row.time_type : InvalidOid;
 }
 
 void end_charge_of_counter(std::int64_t number, Timestamp cut) {
-    if (!OidIsValid(time_type_of_counter(number)))
+    if (!lock_charge_of_counter(number))
         return;
-    lock_budget(entry_numbered(number).budget);
     const EntryRange range = range_of_counter(number);
     end_entries(number, std::clamp(cut, range.since, range.until));
 }

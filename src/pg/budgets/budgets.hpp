@@ -41,12 +41,6 @@ void check_budget_chargeable(Oid budget);
 /// The outermost budget that this one is within: itself, also if it is no budget.
 [[nodiscard]] Oid root_of_budget(Oid budget);
 
-/// The number of an existing budget.
-[[nodiscard]] std::int64_t number_of_budget(Oid budget);
-
-/// The times of the rows for which an existing budget may be charged.
-[[nodiscard]] EntryRange range_of_budget(Oid budget);
-
 /// The guarantee of all charges to an existing budget together, in sentences: for whom, and by
 /// which factor, rounded up, any outcome may become more likely.
 [[nodiscard]] char* promise_of(Oid existing);
@@ -56,7 +50,6 @@ struct BudgetLimits {
     Numeric least_epsilon;
     std::int64_t most_cells; ///< groups times periods a year
 };
-[[nodiscard]] BudgetLimits limits_of_budget(Oid budget);
 
 /// The budget to which the counter with this number was charged; invalid if there is none, or its
 /// view is lost.
@@ -98,7 +91,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
 /// The type of the times of the counter's range; invalid where its budget is for life.
 [[nodiscard]] Oid time_type_of_counter(std::int64_t number);
 
-/// Ends the charge of a counter that reads no rows from `cut` on. A budget for life keeps it.
+/// Ends the charge of a counter that reads no rows from `cut` on, where its budget renews.
 void end_charge_of_counter(std::int64_t number, Timestamp cut);
 
 /// Keeps the charge of a counter that is dropped, if it has one, with its last name. No counter has

@@ -58,7 +58,7 @@ void check_not_in_use(const BudgetRow& row) {
 
 /// In the window that has spent most.
 Numeric most_spent(const BudgetRow& row) {
-    Numeric left = left_of(row.epsilon, entries_of(row.number), root_of(row).per_days, kAllTimes);
+    Numeric left = left_of(row.epsilon, entries_of(row.number), row.per_days, kAllTimes);
     return DatumGetNumeric(
         DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), NumericGetDatum(left)));
 }

@@ -46,7 +46,8 @@ const char* times(std::int64_t n, Numeric epsilon) {
 
 /// What more than the unit costs (docs/derivation.md, section 12). Any n windows' days meet n + 1
 /// windows, and leave a part of the first one and of the last one: 2 epsilon each.
-void append_costs(StringInfo text, const BudgetRow& budget, std::int32_t days) {
+void append_costs(StringInfo text, const BudgetRow& budget) {
+    const std::int32_t days = budget.per_days;
     if (days == 0) {
         appendStringInfo(text, " Any other change of the rows of one person costs at most %s.",
                          times(2, budget.epsilon));
@@ -102,7 +103,7 @@ void append_charges(StringInfo text, Oid budget) {
 
 char* promise_of(Oid existing) {
     const BudgetRow budget = require_budget(existing);
-    const std::int32_t days = root_of(budget).per_days;
+    const std::int32_t days = budget.per_days;
     BudgetRow within;
     const char* whom =
         days == 0 ? "one person"
@@ -125,22 +126,21 @@ DP_FUNCTION(dp_promise) {
     check_privilege(budget, ACL_SELECT);
     check_is_budget(budget);
     const BudgetRow row = require_budget(budget);
-    const std::int32_t days = root_of(row).per_days;
     StringInfoData text;
     initStringInfo(&text);
     appendStringInfo(&text,
                      "Budget %s. %s Whoever would bet 1 to 1 that the person's rows are there "
                      "can have reason to bet %s to 1 afterwards, and no more.",
                      shown_budget(budget), promise_of(budget), factor_of(row.epsilon));
-    append_costs(&text, row, days);
+    append_costs(&text, row);
     appendStringInfoString(
         &text,
         " Not covered: releases about the same persons that are not charged here; rows about "
         "a person that have another person's key; what holds of everybody, with or without "
         "the person; when and how long ticks ran, and what the server shows of them.");
-    const Datum left = NumericGetDatum(left_of_budget(budget, range_of_budget(budget)));
+    const Datum left = NumericGetDatum(left_of_budget(budget, row.range));
     appendStringInfo(&text, " Charged so far%s: %s",
-                     days == 0 ? "" : " (the most about one window)",
+                     row.per_days == 0 ? "" : " (the most about one window)",
                      text_of(DatumGetNumeric(
                          DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), left))));
     append_charges(&text, budget);

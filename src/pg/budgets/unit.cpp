@@ -51,12 +51,7 @@ void check_type(const BudgetRow& budget, const char* column, Oid type, Oid expec
                          "in the view.")));
 }
 
-} // namespace
-
-namespace {
-
-BudgetUnit unit_of(const BudgetRow& budget) {
-    const BudgetRow row = root_of(budget);
+BudgetUnit unit_of(const BudgetRow& row) {
     if (row.per_days == 0)
         return {};
     const unsigned char* key = read_window_key();

@@ -204,7 +204,7 @@ void make_report(const ReportRequest& request, const char* purpose,
                   request.range);
     check_owner(row.budget); // the owners may have changed while the charge waited
     check_owner(request.source);
-    report.unit = unit_of_budget(row.budget);
+    report.unit = unit_of_source(row);
     check_contains_units(report);
     book_source(request.source, row);
     const bool is_kept_stored = make(report);

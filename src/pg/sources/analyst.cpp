@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pg/budgets/budget_rows.hpp"
 #include "pg/calendar/periods.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
@@ -131,7 +132,7 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
     if (!row.analyst)
         return;
     const char* budget = name_of_relation(declaration.budget);
-    const BudgetLimits limits = limits_of_budget(declaration.budget);
+    const BudgetRow limits = require_budget(declaration.budget);
     if (DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(epsilon),
                                          NumericGetDatum(limits.least_epsilon))))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -5,6 +5,7 @@
 #include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
 
+#include "pg/budgets/budget_rows.hpp"
 #include "pg/calendar/periods.hpp"
 #include "pg/calendar/time_zones.hpp"
 #include "pg/persons/columns.hpp"
@@ -86,7 +87,7 @@ void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
 
 /// Raises invalid_parameter_value where the budget is not for all days that active persons need.
 void check_range_of_stocks(const SourceDeclaration& declaration) {
-    const EntryRange budgeted = range_of_budget(declaration.budget);
+    const EntryRange budgeted = require_budget(declaration.budget).range;
     if (declaration.range.since < budgeted.since)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -1,6 +1,7 @@
 // dp_source_create, dp_source_drop: make a view of the caller a source, or an ordinary view again.
 #include <cstring>
 
+#include "pg/budgets/budget_rows.hpp"
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/calendar/time_zones.hpp"
@@ -147,7 +148,7 @@ void comment_on_source(Oid source, const SourceRow& row) {
 /// from UTC by the new name of the time zone. Those of a name that has gone are the ones that the
 /// counter's last tick had, or its declaration.
 void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
-    const std::int32_t days = unit_of_budget(row.budget).per_days;
+    const std::int32_t days = require_budget(row.budget).per_days;
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source)) {
         const auto found = find_counter(lfirst_oid(cell));
@@ -221,7 +222,8 @@ DP_FUNCTION(dp_source_create) {
     check_budget_owned(budget);
     SourceRow row{};
     row.budget = budget;
-    row.budget_number = number_of_budget(budget);
+    const BudgetRow charged = require_budget(budget);
+    row.budget_number = charged.number;
     row.person = person_column(source, fcinfo->args[kPerson]);
     row.at = time_column(source, fcinfo->args[kAt]);
     SourceRow existing{};
@@ -233,7 +235,7 @@ DP_FUNCTION(dp_source_create) {
         row.time_zone = read_time_zone(fcinfo->args[kTimeZone]);
     row.never_fails = read_columns(source, fcinfo->args[kNeverFails]);
     check_source_calls(source, row); // first: there the other check's hint would not help
-    read_words(fcinfo, source, unit_of_budget(budget).per_days != 0, row);
+    read_words(fcinfo, source, charged.per_days != 0, row);
     if (is_source) {
         declare_again(source, existing, row);
         PG_RETURN_VOID();
