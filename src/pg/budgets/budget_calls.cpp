@@ -116,21 +116,12 @@ EntryRange read_range_within(FunctionCallInfo fcinfo, int since_index, Oid withi
 }
 
 BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
-    const auto numeric = [](PGFunction function, Datum a, Datum b) {
-        return DirectFunctionCall2(function, a, b);
-    };
-    const Datum percent = DirectFunctionCall3(numeric_in, CStringGetDatum("0.01"),
-                                              ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-    Datum least = fcinfo->args[index].value;
-    if (fcinfo->args[index].isnull)
-        least = DirectFunctionCall1(numeric_trim_scale,
-                                    numeric(numeric_mul, NumericGetDatum(epsilon), percent));
-    const Datum zero = NumericGetDatum(zero_epsilon());
-    if (!DatumGetBool(numeric(numeric_gt, least, zero)) ||
-        DatumGetBool(numeric(numeric_gt, least, NumericGetDatum(epsilon))))
+    Numeric least = fcinfo->args[index].isnull ? trimmed(product(epsilon, decimal("0.01")))
+                                               : DatumGetNumeric(fcinfo->args[index].value);
+    if (!is_less(zero_epsilon(), least) || is_less(epsilon, least))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("least_epsilon must be above 0 and at most epsilon, %s, not %s",
-                               text_of(epsilon), text_of(DatumGetNumeric(least))),
+                               text_of(epsilon), text_of(least)),
                         errhint("It is the least epsilon of a counter that an analyst declares.")));
     const std::int64_t cells =
         fcinfo->args[index + 1].isnull ? 100000 : DatumGetInt64(fcinfo->args[index + 1].value);
@@ -138,7 +129,7 @@ BudgetLimits read_limits(FunctionCallInfo fcinfo, int index, Numeric epsilon) {
         "most_cells", cells, kMostCells,
         "It is the most that the groups times the periods in a year of a counter may be that an "
         "analyst declares.");
-    return {DatumGetNumeric(least), cells};
+    return {least, cells};
 }
 
 /// The budget that the new one is within; invalid if it is none.

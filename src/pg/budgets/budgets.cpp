@@ -160,8 +160,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
     const BudgetEntry entry{range, begins, epsilon};
     const Remaining remaining =
         remaining_of(row.epsilon, entries_of(row.number), row.per_days, entry);
-    if (DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(epsilon),
-                                         NumericGetDatum(remaining.least))))
+    if (is_less(remaining.least, epsilon))
         ereport(
             ERROR,
             (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -196,9 +195,8 @@ Numeric left_for_counter(std::int64_t number) {
     const ListCell* cell = nullptr;
     foreach (cell, entries_numbered(number)) {
         const auto* entry = static_cast<const BudgetEntry*>(lfirst(cell));
-        Numeric left = left_of(row.epsilon, entries, row.per_days, entry->range, entry->begins);
-        least = DatumGetNumeric(
-            DirectFunctionCall2(numeric_smaller, NumericGetDatum(least), NumericGetDatum(left)));
+        least = smaller(least,
+                        left_of(row.epsilon, entries, row.per_days, entry->range, entry->begins));
     }
     return least;
 }

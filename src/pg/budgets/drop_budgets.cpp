@@ -3,6 +3,7 @@
 #include "pg/budgets/budget_rows.hpp"
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/entries.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -58,9 +59,8 @@ void check_not_in_use(const BudgetRow& row) {
 
 /// In the window that has spent most.
 Numeric most_spent(const BudgetRow& row) {
-    Numeric left = left_of(row.epsilon, entries_of(row.number), row.per_days, kAllTimes);
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), NumericGetDatum(left)));
+    return difference(row.epsilon,
+                      left_of(row.epsilon, entries_of(row.number), row.per_days, kAllTimes));
 }
 
 /// All checks are done, and the budgets are locked. `name` is its last one, null where its view is

@@ -38,30 +38,25 @@ const char* shown_budget(Oid budget) {
     return name;
 }
 
-const char* times(std::int64_t n, Numeric epsilon) {
-    return text_of(DatumGetNumeric(
-        DirectFunctionCall2(numeric_mul, DirectFunctionCall1(int8_numeric, Int64GetDatum(n)),
-                            NumericGetDatum(epsilon))));
-}
-
 /// What more than the unit costs (docs/derivation.md, section 12). Any n windows' days meet n + 1
 /// windows, and leave a part of the first one and of the last one: 2 epsilon each.
 void append_costs(StringInfo text, const BudgetRow& budget) {
     const std::int32_t days = budget.per_days;
     if (days == 0) {
         appendStringInfo(text, " Any other change of the rows of one person costs at most %s.",
-                         times(2, budget.epsilon));
+                         text_of(times(2, budget.epsilon)));
         return;
     }
-    const auto windows = [&](std::int64_t n) { return (n + days - 1) / days; };
+    const auto windows = [&](std::int64_t n, std::int64_t more) {
+        return text_of(times((n + days - 1) / days + more, budget.epsilon));
+    };
     appendStringInfo(
         text,
         " Any other change within one window costs at most %s, all rows of a person in "
         "any 365 days %s, in any 730 days %s; all rows of a life cost %s for each "
         "window that has any, those of ten years at most %s.",
-        times(2, budget.epsilon), times(windows(365) + 3, budget.epsilon),
-        times(windows(730) + 3, budget.epsilon), text_of(budget.epsilon),
-        times(windows(3653) + 1, budget.epsilon));
+        text_of(times(2, budget.epsilon)), windows(365, 3), windows(730, 3),
+        text_of(budget.epsilon), windows(3653, 1));
 }
 
 /// The columns of the budget's view by their places: its owner may have given them other names.
@@ -138,11 +133,10 @@ DP_FUNCTION(dp_promise) {
         " Not covered: releases about the same persons that are not charged here; rows about "
         "a person that have another person's key; what holds of everybody, with or without "
         "the person; when and how long ticks ran, and what the server shows of them.");
-    const Datum left = NumericGetDatum(left_of_budget(budget, row.range));
+    Numeric left = left_of_budget(budget, row.range);
     appendStringInfo(&text, " Charged so far%s: %s",
                      row.per_days == 0 ? "" : " (the most about one window)",
-                     text_of(DatumGetNumeric(
-                         DirectFunctionCall2(numeric_sub, NumericGetDatum(row.epsilon), left))));
+                     text_of(difference(row.epsilon, left)));
     append_charges(&text, budget);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text.data, text.len));
 }

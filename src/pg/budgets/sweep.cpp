@@ -57,20 +57,6 @@ int compare_ends(const ListCell* a, const ListCell* b) {
     return right->position < left->position ? 1 : 0;
 }
 
-Numeric sum(Numeric a, Numeric b) {
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_add, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
-Numeric difference(Numeric a, Numeric b) {
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_sub, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
-bool is_less(Numeric a, Numeric b) {
-    return DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
 /// The ends of entries among the s of another one.
 List* ends_within(const List* entries, std::int32_t per_days, const BudgetEntry& other) {
     List* ends = NIL;
@@ -108,8 +94,7 @@ Remaining remaining_of(Numeric total, const List* entries, std::int32_t per_days
             lacking = std::max(lacking, end->position.at);
         left = end->position.side == Side::end ? sum(left, end->epsilon)
                                                : difference(left, end->epsilon);
-        if (is_less(left, remaining.least))
-            remaining.least = left;
+        remaining.least = smaller(remaining.least, left);
     }
     if (lacking == DT_NOBEGIN)
         return remaining;

@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 }
 
 namespace dp_counter::pg {
@@ -20,9 +21,11 @@ bool is_finite(Numeric number) {
 }
 
 bool is_above(Numeric number, const char* limit) {
-    const Datum parsed = DirectFunctionCall3(numeric_in, CStringGetDatum(limit),
-                                             ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-    return DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number), parsed));
+    return is_less(decimal(limit), number);
+}
+
+Datum apply(PGFunction function, Numeric a, Numeric b) {
+    return DirectFunctionCall2(function, NumericGetDatum(a), NumericGetDatum(b));
 }
 
 } // namespace
@@ -32,7 +35,44 @@ char* text_of(Numeric number) {
 }
 
 Numeric zero_epsilon() {
-    return DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
+    return decimal("0");
+}
+
+Numeric decimal(const char* number) {
+    return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(number),
+                                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
+Numeric sum(Numeric a, Numeric b) {
+    return DatumGetNumeric(apply(numeric_add, a, b));
+}
+
+Numeric difference(Numeric a, Numeric b) {
+    return DatumGetNumeric(apply(numeric_sub, a, b));
+}
+
+Numeric product(Numeric a, Numeric b) {
+    return DatumGetNumeric(apply(numeric_mul, a, b));
+}
+
+Numeric times(std::int64_t n, Numeric a) {
+    return product(DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(n))), a);
+}
+
+Numeric larger(Numeric a, Numeric b) {
+    return is_less(a, b) ? b : a;
+}
+
+Numeric smaller(Numeric a, Numeric b) {
+    return is_less(b, a) ? b : a;
+}
+
+bool is_less(Numeric a, Numeric b) {
+    return DatumGetBool(apply(numeric_lt, a, b));
+}
+
+Numeric trimmed(Numeric number) {
+    return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(number)));
 }
 
 Numeric read_decimal_epsilon(const Argument& argument) {

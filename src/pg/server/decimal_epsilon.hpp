@@ -1,6 +1,8 @@
 // An epsilon as a budget adds it up: the decimal number that was declared.
 #pragma once
 
+#include <cstdint>
+
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
@@ -14,6 +16,18 @@ namespace dp_counter::pg {
 [[nodiscard]] char* text_of(Numeric number);
 
 [[nodiscard]] Numeric zero_epsilon();
+
+/// Exact arithmetic of decimals. Results are in CurrentMemoryContext, or arguments.
+[[nodiscard]] Numeric decimal(const char* number);
+[[nodiscard]] Numeric sum(Numeric a, Numeric b);
+[[nodiscard]] Numeric difference(Numeric a, Numeric b);
+[[nodiscard]] Numeric product(Numeric a, Numeric b);
+[[nodiscard]] Numeric times(std::int64_t n, Numeric a);
+[[nodiscard]] Numeric larger(Numeric a, Numeric b);
+[[nodiscard]] Numeric smaller(Numeric a, Numeric b);
+[[nodiscard]] bool is_less(Numeric a, Numeric b);
+/// Without zeros at the end.
+[[nodiscard]] Numeric trimmed(Numeric number);
 
 /// Raises null_value_not_allowed, or invalid_parameter_value for what is not positive and finite,
 /// or has more than a hundred decimal places.

@@ -133,8 +133,7 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
         return;
     const char* budget = name_of_relation(declaration.budget);
     const BudgetRow limits = require_budget(declaration.budget);
-    if (DatumGetBool(DirectFunctionCall2(numeric_lt, NumericGetDatum(epsilon),
-                                         NumericGetDatum(limits.least_epsilon))))
+    if (is_less(epsilon, limits.least_epsilon))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("epsilon must be at least %s, not %s", text_of(limits.least_epsilon),
                                text_of(epsilon)),

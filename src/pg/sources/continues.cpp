@@ -161,21 +161,19 @@ void charge_continuing(const SourceDeclaration& declaration, Numeric epsilon, co
                        std::int64_t number) {
     const Predecessor& old = declaration.row.old;
     const std::int64_t per = declaration.unit.per_days * USECS_PER_DAY;
-    const Datum zero = NumericGetDatum(zero_epsilon());
-    const Datum more = DirectFunctionCall2(
-        numeric_larger, zero,
-        DirectFunctionCall2(numeric_sub, NumericGetDatum(epsilon), NumericGetDatum(old.epsilon)));
+    Numeric zero = zero_epsilon();
+    Numeric more = larger(zero, difference(epsilon, old.epsilon));
     const auto charge = [&](Numeric charged, EntryRange begins) {
         charge_budget(declaration.budget, charged, purpose, number, declaration.range, begins);
     };
     if (per == 0) {
-        charge(DatumGetNumeric(more), kAllTimes);
+        charge(more, kAllTimes);
         return;
     }
     charge(epsilon, {old.end, DT_NOEND});
     const bool meets_earlier = declaration.range.since - old.end < per;
-    if (meets_earlier && DatumGetBool(DirectFunctionCall2(numeric_gt, more, zero)))
-        charge(DatumGetNumeric(more), {DT_NOBEGIN, old.end});
+    if (meets_earlier && is_less(zero, more))
+        charge(more, {DT_NOBEGIN, old.end});
 }
 
 } // namespace dp_counter::pg

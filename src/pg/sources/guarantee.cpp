@@ -25,28 +25,21 @@ namespace dp_counter::pg {
 
 namespace {
 
-Datum power_of_ten(int exponent) {
-    return DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("1e%d", exponent)),
-                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+Numeric power_of_ten(int exponent) {
+    return decimal(psprintf("1e%d", exponent));
 }
 
-/// epsilon * times / by, rounded up to two digits where it is a fraction.
-const char* cost(Numeric epsilon, std::int64_t times, std::int64_t by = 1) {
-    const auto number = [](std::int64_t n) {
-        return DirectFunctionCall1(int8_numeric, Int64GetDatum(n));
-    };
-    const bool is_whole = times % by == 0;
-    Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon),
-                                        number(is_whole ? times / by : times));
-    if (is_whole)
-        return text_of(DatumGetNumeric(product));
-    product = DirectFunctionCall2(numeric_div, product, number(by));
-    const double about = DatumGetFloat8(DirectFunctionCall1(numeric_float8, product));
+/// epsilon * n / by, rounded up to two digits where it is a fraction.
+const char* cost(Numeric epsilon, std::int64_t n, std::int64_t by = 1) {
+    if (n % by == 0)
+        return text_of(times(n / by, epsilon));
+    const Datum exact = DirectFunctionCall2(numeric_div, NumericGetDatum(times(n, epsilon)),
+                                            DirectFunctionCall1(int8_numeric, Int64GetDatum(by)));
+    const double about = DatumGetFloat8(DirectFunctionCall1(numeric_float8, exact));
     const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(about))));
     const Datum rounded = DirectFunctionCall1(
-        numeric_ceil, DirectFunctionCall2(numeric_mul, product, power_of_ten(places)));
-    return text_of(
-        DatumGetNumeric(DirectFunctionCall2(numeric_mul, rounded, power_of_ten(-places))));
+        numeric_ceil, NumericGetDatum(product(DatumGetNumeric(exact), power_of_ten(places))));
+    return text_of(product(DatumGetNumeric(rounded), power_of_ten(-places)));
 }
 
 /// The most that a change of one unit's rows costs.
@@ -70,17 +63,6 @@ Costs costs_of(Numeric epsilon, std::int64_t row, std::int64_t other, std::int64
             epsilon};
 }
 
-Numeric times(Numeric epsilon, std::int64_t n) {
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon),
-                            DirectFunctionCall1(int8_numeric, Int64GetDatum(n))));
-}
-
-Numeric larger(Numeric a, Numeric b) {
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_larger, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
 /// Of a counter and the one that it continues, together. A row of that one can use up ceil(b / a)
 /// of the bound b, for the bound a.
 Costs joint_costs_of(const Promise& promise) {
@@ -88,11 +70,9 @@ Costs joint_costs_of(const Promise& promise) {
     const std::int64_t a = old.per_person;
     const std::int64_t b = promise.row->per_person;
     Numeric most = larger(old.epsilon, promise.epsilon);
-    const Datum in_both = // a row's costs are times a * b
-        DirectFunctionCall2(numeric_add, NumericGetDatum(times(old.epsilon, b)),
-                            NumericGetDatum(times(promise.epsilon, (b + a - 1) / a * a)));
-    Numeric row = larger(DatumGetNumeric(in_both),
-                         larger(times(old.epsilon, 2 * b), times(promise.epsilon, 2 * a)));
+    Numeric in_both = // a row's costs are times a * b
+        sum(times(b, old.epsilon), times((b + a - 1) / a * a, promise.epsilon));
+    Numeric row = larger(in_both, larger(times(2 * b, old.epsilon), times(2 * a, promise.epsilon)));
     return {cost(row, 1, a * b), cost(row, 2, a * b), cost(most, 2), cost(most, 3), 2, most};
 }
 

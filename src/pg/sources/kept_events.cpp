@@ -14,13 +14,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-const char* tenth_of(Numeric epsilon) {
-    const Datum tenth = DirectFunctionCall3(numeric_in, CStringGetDatum("0.1"),
-                                            ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-    const Datum product = DirectFunctionCall2(numeric_mul, NumericGetDatum(epsilon), tenth);
-    return text_of(DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, product)));
-}
-
 /// The day in UTC, whatever the session's zone is.
 const char* day_of_release(TimestampTz time) {
     struct pg_tm parts {};
@@ -41,7 +34,7 @@ char* kept_of(const Promise& promise) {
         return psprintf("Nobody has asked which share of the events the bound keeps: "
                         "dp_source_suggest says it and charges the budget, for example %s, a tenth "
                         "of this counter's epsilon.",
-                        tenth_of(promise.epsilon));
+                        text_of(trimmed(product(promise.epsilon, decimal("0.1")))));
     const KeptShare& share = kept.share;
     const auto low = static_cast<int>(std::floor(100 * share.low));
     const auto high = static_cast<int>(std::ceil(100 * share.high));

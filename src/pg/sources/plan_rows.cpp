@@ -109,8 +109,7 @@ Numeric remaining_after(const SourceDeclaration& declaration, Numeric epsilon) {
     Numeric left = left_of_budget(declaration.budget, declaration.range);
     if (pg_class_aclcheck(declaration.budget, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
         return nullptr;
-    return DatumGetNumeric(
-        DirectFunctionCall2(numeric_sub, NumericGetDatum(left), NumericGetDatum(epsilon)));
+    return difference(left, epsilon);
 }
 
 } // namespace
