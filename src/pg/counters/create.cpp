@@ -6,7 +6,7 @@
 #include "pg/counters/comments.hpp"
 #include "pg/counters/drop.hpp"
 #include "pg/counters/view_columns.hpp"
-#include "pg/events/event_counter.hpp"
+#include "pg/events/events_table.hpp"
 #include "pg/events/public_facts.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
@@ -177,7 +177,7 @@ Oid create(const Parameters& parameters, const SourceDeclaration* source, Oid fu
     if (source != nullptr)
         declare_source_counter(counter, number, epsilon, *source);
     else
-        declare_event_counter(number);
+        create_event_slots(number);
     comment_on_counter(counter, epsilon, source);
     return counter;
 }

@@ -2,7 +2,7 @@
 #include "pg/counters/drop.hpp"
 
 #include "pg/budgets/drop_budgets.hpp"
-#include "pg/events/event_counter.hpp"
+#include "pg/events/events_table.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
@@ -37,7 +37,7 @@ void remove(Oid view, const char* name) {
     if (counter->declared)
         drop_source_counter(*counter, name);
     else
-        end_event_counter(number);
+        drop_event_slots(number);
     delete_counter(number);
 }
 

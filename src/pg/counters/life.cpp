@@ -1,7 +1,7 @@
 // What an owner does with a running counter: dp_counter_end, dp_counter_resume,
 // dp_counter_add_groups and dp_counter_drop_groups.
 #include "pg/budgets/budgets.hpp"
-#include "pg/events/event_counter.hpp"
+#include "pg/events/events_table.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/place.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -73,7 +73,7 @@ DP_FUNCTION(dp_counter_end) {
     if (found->declared)
         end_source_counter(*found);
     else
-        end_event_counter(number);
+        drop_event_slots(number);
     mark_counter_ended(number);
     PG_RETURN_VOID();
 }

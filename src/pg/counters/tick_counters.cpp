@@ -62,7 +62,7 @@ void tell(Oid counter, const Ticked& ticked) {
 /// `owners_error` is what this caller may know instead.
 void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error,
             const Ticked& ticked) {
-    const bool is_there = may_tick(counter) && !has_ended(counter);
+    const bool is_there = may_tick(counter) && !find_ended(counter).value_or(true);
     if (!is_there && !(round.call.is_alone && error != nullptr))
         return; // dropped, ended or no longer the caller's
     ++round.ticked;

@@ -12,10 +12,6 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-void declare_event_counter(std::int64_t number) {
-    create_event_slots(number);
-}
-
 Closed close_event_counter(OpenCounter& counter, TimestampTz called) {
     CounterRow& row = counter.row;
     if (row.has_every && called < next_step_due(row.steps, row.released_at, row.every)) {
@@ -31,10 +27,6 @@ Closed close_event_counter(OpenCounter& counter, TimestampTz called) {
     const int128 events = total_events(row.number) - stored.total;
     close_streams(row, Counted{1, 1, 1, &events, 0, nullptr, called});
     return Closed::all;
-}
-
-void end_event_counter(std::int64_t number) {
-    drop_event_slots(number);
 }
 
 } // namespace dp_counter::pg

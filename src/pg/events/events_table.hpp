@@ -28,8 +28,8 @@ void add_events(std::int64_t number, std::int32_t events);
 /// slots.
 [[nodiscard]] int128 total_events(std::int64_t number);
 
-/// Deletes the counter's slots, except one that another open transaction has changed:
-/// create_event_slots deletes it later.
+/// Deletes the slots of a counter that was dropped or has ended, except one that another open
+/// transaction has changed: create_event_slots deletes it later. What it records is lost.
 void drop_event_slots(std::int64_t number);
 
 } // namespace dp_counter::pg

@@ -1,5 +1,4 @@
-// A counter over a source, as counters/ uses it: declare, close, end. events/event_counter.hpp has
-// the same verbs.
+// A counter over a source, as counters/ uses it: declare, close, end.
 #pragma once
 
 #include <cstdint>

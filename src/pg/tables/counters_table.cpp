@@ -88,10 +88,6 @@ std::optional<bool> find_ended_numbered(std::int64_t number) {
     return ended;
 }
 
-bool has_ended(Oid counter) {
-    return find_ended(counter).value_or(false);
-}
-
 std::int64_t number_of_counter(Oid counter) {
     std::int64_t number = 0;
     without_statistics([&] { number = number_in(kFacesOfCounters, counter); });

@@ -47,7 +47,6 @@ struct CounterRow {
 /// these, since recorders call them; ticks, which are public, call the others.
 [[nodiscard]] std::optional<bool> find_ended(Oid counter);
 [[nodiscard]] std::optional<bool> find_ended_numbered(std::int64_t number);
-[[nodiscard]] bool has_ended(Oid counter);
 
 /// The number of the counter that has this view, also of one that this command has dropped; 0 if
 /// there is none.

@@ -196,7 +196,7 @@ List* counters_of_source(Oid source) {
     const ListCell* cell = nullptr;
     foreach (cell, numbers_of_source(source)) {
         const Oid counter = counter_numbered(number_at(cell));
-        if (OidIsValid(counter) && !has_ended(counter))
+        if (OidIsValid(counter) && !find_ended_numbered(number_at(cell)).value_or(true))
             counters = lappend_oid(counters, counter);
     }
     return counters;
