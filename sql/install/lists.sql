@@ -238,7 +238,7 @@ IS 'Returns for the steps and groups of a counter with a histogram quantiles of 
 -- The planner expects dp_counters to be long, and would compile for a second what takes 5 ms.
 CREATE FUNCTION dp_counter_plan(
     counter pg_catalog.regclass,
-    OUT of pg_catalog.text,
+    OUT number pg_catalog.text,
     OUT periods bigint,
     OUT stddev double precision,
     OUT half_width bigint,
@@ -294,7 +294,7 @@ CREATE FUNCTION dp_counter_plan(
     budget pg_catalog.regclass DEFAULT NULL,
     continues pg_catalog.regclass DEFAULT NULL,
     same_persons boolean DEFAULT false,
-    OUT of pg_catalog.text,
+    OUT number pg_catalog.text,
     OUT periods bigint,
     OUT stddev double precision,
     OUT half_width bigint,

@@ -52,7 +52,7 @@ SELECT cmp_ok(abs(corr(a.most, b.most)) * sqrt(count(*)), '<', 6::float8, 'block
 SELECT cmp_ok(abs(corr(a.z[3], a.z[1])) * sqrt(count(*)), '<', 9::float8, 'steps are uncorrelated') FROM blocks AS a;
 
 -- What holds |z| as often as it says: by the law of one step, P(|z| <= w | R) = (2 min(w, R) + 1) / (2R + 1).
-CREATE TABLE widths AS SELECT of, periods, half_width, stddev FROM dp_counter_plan('days');
+CREATE TABLE widths AS SELECT number, periods, half_width, stddev FROM dp_counter_plan('days');
 SELECT cmp_ok(within(array_agg(z[2]), (SELECT half_width FROM widths WHERE periods = 1),
     (SELECT sum(p * (2 * least(half_width, r) + 1.0) / (2 * r + 1)) FROM radii(3), widths WHERE periods = 1)), '<', 1::float8,
     'one period') FROM blocks;
@@ -60,8 +60,8 @@ SELECT cmp_ok(within(array_agg(z[2]), (SELECT half_width FROM widths WHERE perio
 CREATE FUNCTION sums(lag integer) RETURNS TABLE (s bigint) LANGUAGE sql AS
     $$ SELECT sum(x) FROM (SELECT block * 3 + i AS step, x FROM blocks, unnest(z) WITH ORDINALITY AS v (x, i)) AS steps
         WHERE (step - 1) % (lag + 6) < lag GROUP BY (step - 1) / (lag + 6) HAVING count(*) = lag $$;
-SELECT cmp_ok(least(within(array_agg(s), half_width, 0.95), within(array_agg(s), half_width, 0.96)), '<', 1::float8, of) FROM widths,
-    sums(periods::integer) WHERE periods IN (4, 12) GROUP BY of, periods, half_width ORDER BY periods;
+SELECT cmp_ok(least(within(array_agg(s), half_width, 0.95), within(array_agg(s), half_width, 0.96)), '<', 1::float8, number) FROM widths,
+    sums(periods::integer) WHERE periods IN (4, 12) GROUP BY number, periods, half_width ORDER BY periods;
 -- The variance of a sum of a block, by its fourth moment, to 6 deviations.
 SELECT cmp_ok(abs(avg(q) - 3 * max(w.stddev) ^ 2) / (stddev(q) / sqrt(count(*))), '<', 6::float8, 'its stddev')
     FROM (SELECT (z[1] + z[2] + z[3])::float8 ^ 2 AS q FROM blocks) AS b, widths AS w WHERE w.periods = 1;

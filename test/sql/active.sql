@@ -29,9 +29,9 @@ SELECT declare('days_of_28', 'days_dp', '1 day', '28 days'), declare('days_of_7'
     declare('grouped', 'days_dp', '1 day', '28 days', groups => '{w0,w1}'), declare('years_by_ward', 'years_dp', '1 year', '365 days',
     groups => '{w0,w1}'), declare('quarters', 'years_dp', '3 months', '365 days');
 SELECT counter, measure, active, per, per_person, mechanism, k, sensitivity, cumulative FROM dp_counters ORDER BY counter::text;
-SELECT counter, of, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
+SELECT counter, number, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
     FROM unnest('{months,days_of_28,full_years,grouped}'::regclass[]) AS counter, dp_counter_plan(counter) ORDER BY counter::text,
-    periods, of DESC;
+    periods, number DESC;
 SELECT obj_description('days_of_28'::regclass);
 SELECT obj_description('full_years'::regclass);
 SELECT obj_description('grouped'::regclass);

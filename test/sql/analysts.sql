@@ -145,11 +145,11 @@ SELECT declare('flu', by => 'region');
 SELECT owner, granted, relkind, reloptions FROM acl('flu'), pg_class WHERE oid = 'flu'::regclass;
 SELECT obj_description('flu'::regclass) <> '' AS has_comment;
 SELECT counter, epsilon, source, event, "by", groups, steps FROM dp_counters;
-SELECT of, epsilon, remaining FROM dp_counter_plan('flu') LIMIT 1; -- may not read the budget
+SELECT number, epsilon, remaining FROM dp_counter_plan('flu') LIMIT 1; -- may not read the budget
 RESET ROLE;
 GRANT SELECT ON research TO analysts_ana;
 SET ROLE analysts_ana;
-SELECT of, epsilon, remaining FROM dp_counter_plan('flu') LIMIT 1;
+SELECT number, epsilon, remaining FROM dp_counter_plan('flu') LIMIT 1;
 SELECT purpose, epsilon, role FROM research WHERE refunded_at IS NULL ORDER BY spent_at, purpose;
 SELECT * FROM visits_dp;
 SELECT * FROM flu;

@@ -40,7 +40,7 @@ DO $$ BEGIN
         declare('bounded', 'years_dp', '1 month', bound => 8);
 END $$;
 SELECT counter, mechanism, k, sensitivity FROM dp_counters ORDER BY counter::text;
-SELECT counter, of, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
+SELECT counter, number, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
     FROM unnest('{months,weeks_of_year,days_of_28,days_of_7,life_24,full_years}'::regclass[]) AS counter, dp_counter_plan(counter)
     ORDER BY counter::text, periods;
 SELECT obj_description('months'::regclass);

@@ -165,7 +165,7 @@ SELECT count(*) FROM known AS k JOIN dp_counters AS c USING (counter, epsilon, s
 WHERE (c.per, c.k, c.lower, c.upper, c.groups, c.by) IS NOT DISTINCT FROM (k.per, k.k, k.lower, k.upper, k.groups, k.by);
 SELECT counter, source, event, value, per, "by", groups, time_zone FROM dp_counters WHERE counter::text IN ('flow', 'mean')
     ORDER BY counter::text;
-SELECT "of", epsilon, remaining, per, guarantee FROM dp_counter_plan('flow') LIMIT 1;
+SELECT number, epsilon, remaining, per, guarantee FROM dp_counter_plan('flow') LIMIT 1;
 SELECT dp_budget_drop('lives');
 -- dropped afterwards, it still does not refund anything
 SELECT dp_counter_drop('mean');

@@ -172,7 +172,7 @@ SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attn
 SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute
     WHERE attrelid = 'net_so_far'::regclass AND attname = 'sum';
 SELECT obj_description('days_by_week'::regclass), obj_description('net_so_far'::regclass);
-SELECT "of", periods, round(half_width) AS half_width, sensitivity FROM dp_counter_plan('days_by_week');
+SELECT number, periods, round(half_width) AS half_width, sensitivity FROM dp_counter_plan('days_by_week');
 
 -- bad input
 SELECT declare('bad', false, avg => 'days', lower => 30, upper => 30);

@@ -170,7 +170,7 @@ SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_withi
 SELECT dp_counter_create('by_day', source => 'instants_dp', budget => 'far_within', epsilon => 0.25, every => '1 day',
     since => '2024-01-01', horizon => 40000, per_person => 1);
 SELECT counter, per, cumulative FROM dp_counters;
-SELECT of, periods, remaining, per FROM dp_counter_plan('by_day') LIMIT 1;
+SELECT number, periods, remaining, per FROM dp_counter_plan('by_day') LIMIT 1;
 SELECT dp_own_window('far_within', 5, timestamptz '2024-01-05') = dp_own_window('instants', 5, timestamptz '2024-01-05') AS same_windows;
 SELECT * FROM state WHERE budget ~ 'instants$|far';
 

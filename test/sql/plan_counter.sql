@@ -20,10 +20,10 @@ SELECT dp_source_create('visits_dp', 'yearly', 'patient', 'at', 'UTC'), dp_sourc
 BEGIN;
 SELECT dp_counter_create('visits_by_week', 'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 12, by => 'ward', groups => '{a,b,c}');
 \x
-SELECT of, periods, round(stddev::numeric, 3) AS stddev, half_width, groups, sensitivity, epsilon, remaining, per, guarantee
+SELECT number, periods, round(stddev::numeric, 3) AS stddev, half_width, groups, sensitivity, epsilon, remaining, per, guarantee
     FROM dp_counter_plan('visits_by_week') LIMIT 1;
 \x
-SELECT of, periods, round(stddev::numeric, 3) AS stddev, half_width FROM dp_counter_plan('visits_by_week');
+SELECT number, periods, round(stddev::numeric, 3) AS stddev, half_width FROM dp_counter_plan('visits_by_week');
 ROLLBACK;
 SELECT budget, remaining FROM dp_budgets WHERE budget = 'yearly'::regclass;
 SELECT dp_counter_plan('visits_by_week');
@@ -63,13 +63,13 @@ SELECT counter, obj_description(counter) = 'mine' AS own,
     obj_description(counter) LIKE '%vouches that it is window-wise. A row without a time%at 0.5 times%' AS vouched FROM own
     JOIN dp_counters USING (counter) WHERE source = 'visits_dp'::regclass ORDER BY counter::text COLLATE "C";
 -- all lines are what dp_stddev and dp_interval say
-SELECT counter, p.of, p.periods, p.epsilon, p.remaining,
+SELECT counter, p.number, p.periods, p.epsilon, p.remaining,
        abs(p.stddev - dp_stddev(step, c.horizon, c.epsilon::float8, c.k, c.mechanism, c.sensitivity, t.since)) < 1e-9
            AND 2 * p.half_width + 1 = upper(i) - lower(i) AS right
 FROM own JOIN dp_counters AS c USING (counter), dp_counter_plan(counter) WITH ORDINALITY AS p,
-    LATERAL (SELECT CASE WHEN NOT c.cumulative THEN p.periods WHEN p.of ~ 'total' THEN p.periods ELSE coalesce(c.horizon, 1000)
+    LATERAL (SELECT CASE WHEN NOT c.cumulative THEN p.periods WHEN p.number ~ 'total' THEN p.periods ELSE coalesce(c.horizon, 1000)
     END AS step) AS s,
-     LATERAL (SELECT CASE WHEN p.of ~ '^last .*of' THEN step - p.periods ELSE 0 END AS since) AS t,
+     LATERAL (SELECT CASE WHEN p.number ~ '^last .*of' THEN step - p.periods ELSE 0 END AS since) AS t,
          dp_interval(0, step, c.horizon, c.epsilon::float8, 0.95, c.k, c.mechanism, c.sensitivity, t.since) AS i
 WHERE counter IN ('flow'::regclass, 'sums'::regclass, 'total'::regclass, 'total_730'::regclass, 'total_1'::regclass, 'joined'::regclass,
     'fed'::regclass)
@@ -102,11 +102,11 @@ SELECT * FROM dp_counter_plan('flow');
 RESET ROLE;
 GRANT SELECT ON flow TO plan_reader;
 SET ROLE plan_reader;
-SELECT of, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
+SELECT number, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
 RESET ROLE;
 GRANT SELECT ON yearly TO plan_reader;
 SET ROLE plan_reader;
-SELECT of, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
+SELECT number, epsilon, remaining, per FROM dp_counter_plan('flow') LIMIT 1;
 SELECT dp_counter_plan('visits_dp');
 SELECT dp_counter_plan(NULL);
 RESET ROLE;

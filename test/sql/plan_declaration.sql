@@ -92,7 +92,7 @@ GRANT USAGE ON SCHEMA plan_declaration TO plan_declaration_ana;
 GRANT REFERENCES (flu) ON visits_dp TO plan_declaration_ana;
 GRANT INSERT ON share TO plan_declaration_ana;
 SET ROLE plan_declaration_ana;
-SELECT of, half_width, remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1, budget => 'share') LIMIT 1;
+SELECT number, half_width, remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1, budget => 'share') LIMIT 1;
 \set VERBOSITY terse
 SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', by => 'ward', groups => '{a}', per_person => 1, budget => 'share');
 SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1);
