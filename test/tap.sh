@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/marks.pl") with prove. Their servers refuse to run as root, so root becomes
-# postgres; and as that account may see neither this folder nor write to it, the tests run on a copy. A test that hangs ends itself
-# (t/Counters.pm): PostgreSQL's timers are for half an hour, since some of them run for a whole session. One more than there are
-# processors run at once, since tests wait for clocks and for servers that start.
+# Runs the Perl TAP tests (test/t/*.pl, or those of $PROVE_TESTS, "t/marks.pl") with prove. Their servers refuse to run as
+# root, so root becomes postgres; and as that account may see neither this folder nor write to it, the tests run on a
+# copy. A test that hangs ends itself (t/Counters.pm): PostgreSQL's timers are for half an hour, since some of them run
+# for a whole session. One more than there are processors run at once, since tests wait for clocks and for servers that
+# start.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -78,7 +78,8 @@ for my $call (@groups) {
 }
 # Within a query: one call for two budgets in turn, which keeps what it knows of the last one.
 psql( $database, join '', map {"SELECT dp_budget_create('budget_$_', 1,
-	'7 days');\nCREATE VIEW source_$_ AS SELECT 1 AS person, date '2024-01-01' AS at;\nSELECT dp_source_create('source_$_', 'budget_$_', 'person', 'at', window_wise => true);\n"} 1, 2 );
+	'7 days');\nCREATE VIEW source_$_ AS SELECT 1 AS person, date '2024-01-01' AS at;\nSELECT dp_source_create('source_$_', 'budget_$_',
+		'person', 'at', window_wise => true);\n"} 1, 2 );
 my ( $few, $many ) = map { /^kB (\d+)/ ? $1 : () } psql( $database, join '',
 	map {"SELECT count(dp_own_window(CASE n % 2 WHEN 0 THEN 'budget_1'::regclass ELSE 'budget_2' END, n, '2024-01-01'))
 		FROM generate_series(1, $_) AS n;\n" . $memory =~ s/VmData/VmPeak/r} 1000, 300_000 );

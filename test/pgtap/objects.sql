@@ -185,8 +185,9 @@ SELECT unalike(pg_temp.plan_up_to('dp_running_count(true, 1.0)'), '%Run Conditio
     'a window never ends at a count: noisy counts are not monotone');
 SELECT alike(pg_temp.plan_up_to('row_number()'), '%Run Condition%', 'as it does at row_number()');
 SELECT is((SELECT count(*)
-    FROM regexp_matches(pg_temp.plan_of('SELECT dp_running_count(true, 1.0) OVER (ORDER BY t), dp_running_count(false, 1.0) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING)
-                                                                FROM generate_series(1, 9) t'), 'WindowAgg', 'g'))::integer,
+    FROM regexp_matches(pg_temp.plan_of('SELECT dp_running_count(true, 1.0) OVER (ORDER BY t),
+                                             dp_running_count(false, 1.0) OVER (ORDER BY t ROWS UNBOUNDED PRECEDING)
+                                      FROM generate_series(1, 9) t'), 'WindowAgg', 'g'))::integer,
           CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 1 ELSE 2 END,
               'the default frame is made ROWS, from 16 on: the windows are one');
 SELECT is_empty('SELECT signature FROM counting WHERE proretset', 'no count returns a set');

@@ -258,7 +258,8 @@ RESET ROLE;
 SELECT concat_ws(E'\n    ', c, attempt(c, 'analysts_ana')) AS outcome
     FROM unnest(ARRAY['declare(''c'', ''cheap'', source => ''ratios_dp'')', 'declare(''c'', NULL, source => ''ratios_dp'')',
     'declare(''c'', ''flu'', sum => ''cents'', by => ''region'', source => ''ratios_dp'')',
-    'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', share => ''cheap'', budget => ''research'', per_person => 1)', 'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', by => ''cheap'', groups => ''{t}'', budget => ''research'', per_person => 1)']) AS c;
+    'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', share => ''cheap'', budget => ''research'', per_person => 1)',
+    'dp_counter_create(''c'', ''ratios_dp'', 1e8, ''1 day'', ''2024-01-01'', by => ''cheap'', groups => ''{t}'', budget => ''research'', per_person => 1)']) AS c;
 SET ROLE analysts_ana;
 SELECT declare('steady', source => 'ratios_dp');
 SET ROLE analysts_steward;
@@ -295,10 +296,14 @@ SELECT concat_ws(E'\n    ', c, attempt(c, 'analysts_ana')) AS outcome
                      ('8 hours', 'NULL', 'NULL'), ('1 second', 'NULL', 'NULL'),
                          ('100 years', '''region''', '(SELECT array_agg(n::text) FROM generate_series(1, 1001) n)')) v (every, by,
                          groups))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''2026-01-01'', horizon => %s, budget => ''flu_team'', per_person => 1)', horizon)) FROM (VALUES (1000), (1001)) v (horizon))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', %s, horizon => 1, budget => ''flu_team'', per_person => 1)', since)) FROM (VALUES ('localtimestamp - interval ''100 years''')) v (since))
-    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', localtimestamp - interval ''%s years'', horizon => %s, budget => ''flu_team'', per_person => 1)', years, horizon)) FROM (VALUES (27, 'NULL'), (28, 'NULL'), (28, '10000'), (28, '10001')) v (years, horizon))
-    || ARRAY['dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''1900-01-01'', horizon => 1, budget => ''flu_team'', per_person => 1)', 'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''-infinity'', horizon => 1, budget => ''flu_team'', per_person => 1)']) AS c;
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 second'', ''2026-01-01'', horizon => %s, budget => ''flu_team'', per_person => 1)', horizon))
+    FROM (VALUES (1000), (1001)) v (horizon))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', %s, horizon => 1, budget => ''flu_team'', per_person => 1)', since))
+    FROM (VALUES ('localtimestamp - interval ''100 years''')) v (since))
+    || (SELECT array_agg(format('dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', localtimestamp - interval ''%s years'', horizon => %s, budget => ''flu_team'', per_person => 1)', years, horizon))
+    FROM (VALUES (27, 'NULL'), (28, 'NULL'), (28, '10000'), (28, '10001')) v (years, horizon))
+    || ARRAY['dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''1900-01-01'', horizon => 1, budget => ''flu_team'', per_person => 1)',
+    'dp_counter_create(''c'', ''visits_dp'', 1e8, ''1 day'', ''-infinity'', horizon => 1, budget => ''flu_team'', per_person => 1)']) AS c;
 -- none of them are the owner's
 SELECT concat_ws(E'\n    ', c, attempt(c, 'analysts_steward')) AS outcome
     FROM unnest(ARRAY['declare(''c'', budget => ''flu_team'', epsilon => 1)',

@@ -21,7 +21,8 @@ BEGIN
         PERFORM dp_source_create(format('%I', c.name)::regclass, format('%I', 'budget_' || c.name)::regclass, 'patient', 'at', c.zone);
     END LOOP;
     FOR c IN SELECT * FROM calendars LOOP
-        PERFORM dp_counter_create(c.counter, format('%I', format('%s_%s', c.per, c.zone))::regclass, 0.5, c.every, c.since, persons => true);
+        PERFORM dp_counter_create(c.counter, format('%I', format('%s_%s', c.per, c.zone))::regclass, 0.5, c.every, c.since,
+            persons => true);
     END LOOP;
 END $$;
 CREATE FUNCTION most_blocks(c calendars, block integer) RETURNS bigint LANGUAGE sql AS $$

@@ -26,7 +26,8 @@ SELECT dp_source_create('visits_dp', 'life', 'person', 'at'), dp_source_create('
 -- of each unit the different listed groups of the rows in the range, each with its share of 1
 CREATE FUNCTION weights(query text) RETURNS TABLE (value text, weight numeric) LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN QUERY EXECUTE format('SELECT value::text, round(sum(1.0 / n), 9) FROM (SELECT DISTINCT unit, value, n FROM (%s) AS q (unit, value),
+    RETURN QUERY EXECUTE format('SELECT value::text, round(sum(1.0 / n), 9)
+        FROM (SELECT DISTINCT unit, value, n FROM (%s) AS q (unit, value),
         LATERAL (SELECT count(DISTINCT value) FROM (%1$s) AS u (unit, value) WHERE u.unit = q.unit) AS s (n)) AS d GROUP BY value', query);
 END $$;
 CREATE FUNCTION differs(report regclass, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -34,7 +34,8 @@ BEGIN
     EXCEPTION WHEN SQLSTATE 'DP001' THEN NULL; WHEN OTHERS THEN made := SQLSTATE || ': ' || SQLERRM;
     END;
     IF planned IS DISTINCT FROM made THEN RETURN E'planned\n' || planned || E'\nand made\n' || made; END IF;
-    RETURN CASE WHEN planned ~ '^[0-9A-Z]{5}: ' THEN planned ELSE 'the same, ' || (length(planned) - length(replace(planned, E'\n', '')) + 1) || ' rows' END;
+    RETURN CASE WHEN planned ~ '^[0-9A-Z]{5}: ' THEN planned
+        ELSE 'the same, ' || (length(planned) - length(replace(planned, E'\n', '')) + 1) || ' rows' END;
 END $$;
 SELECT arguments, same(arguments) FROM unnest(ARRAY[
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 12$$,
@@ -85,23 +86,27 @@ EXCEPTION WHEN OTHERS THEN
     RAISE WARNING '%: %', SQLERRM, context ~ 'dp_stddev';
 END $$;
 -- the arguments are those of dp_counter_create
-SELECT count(*) AS functions, count(DISTINCT proargtypes) AS types, count(DISTINCT (regexp_replace(pg_get_function_arguments(oid), ' DEFAULT NULL::(text|regclass)|, OUT .*', '', 'g'))) AS arguments
+SELECT count(*) AS functions, count(DISTINCT proargtypes) AS types,
+    count(DISTINCT (regexp_replace(pg_get_function_arguments(oid), ' DEFAULT NULL::(text|regclass)|, OUT .*', '', 'g'))) AS arguments
 FROM pg_proc WHERE proname IN ('dp_counter_create', 'dp_counter_plan') AND pronargs > 1;
 -- an analyst, who sees what remains only of a budget that may be read
 GRANT USAGE ON SCHEMA plan_declaration TO plan_declaration_ana;
 GRANT REFERENCES (flu) ON visits_dp TO plan_declaration_ana;
 GRANT INSERT ON share TO plan_declaration_ana;
 SET ROLE plan_declaration_ana;
-SELECT number, half_width, remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1, budget => 'share') LIMIT 1;
+SELECT number, half_width, remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu',
+    per_person => 1, budget => 'share') LIMIT 1;
 \set VERBOSITY terse
-SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', by => 'ward', groups => '{a}', per_person => 1, budget => 'share');
+SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', by => 'ward', groups => '{a}',
+    per_person => 1, budget => 'share');
 SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1);
 SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.001, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1, budget => 'share');
 SELECT * FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', event => 'flu', per_person => 1, budget => 'share');
 RESET ROLE;
 GRANT SELECT ON share TO plan_declaration_ana;
 SET ROLE plan_declaration_ana;
-SELECT remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1, budget => 'share') LIMIT 1;
+SELECT remaining FROM dp_counter_plan('c', 'visits_dp', 0.1, '1 week', '2300-01-01', 52, event => 'flu', per_person => 1,
+    budget => 'share') LIMIT 1;
 RESET ROLE;
 SELECT dp_source_drop('visits_dp'), dp_source_drop('life_dp');
 DROP SCHEMA plan_declaration CASCADE;

@@ -117,7 +117,7 @@ CALL dp_source_suggest('of_instants', 'i', 1e9, 0.5, '1 week', since => '2023-01
 CALL dp_source_suggest('year_some', 'y', 1e9, 0.5, '1 week', since => '2023-01-31 00:00:01', until => '2024-12-01 23:00');
 SELECT pg_typeof(per_person), per_person = (SELECT min(c) FROM candidates(100) AS c
     WHERE (SELECT count(*) FROM units('some', 365, false, false, '2023-02-01', '2024-12-01') AS u WHERE u > c)
-                                                                                         <= enough(365, date '2024-12-01' - date '2023-02-01', 7, 0.5)) AS dates FROM d;
+          <= enough(365, date '2024-12-01' - date '2023-02-01', 7, 0.5)) AS dates FROM d;
 SELECT i.per_person = d.per_person AS instants, y.per_person = d.per_person AS parts_of_days FROM d, i, y;
 SELECT since, until FROM instants;
 CALL dp_source_suggest('life_some', 'now', 1e9, 0.5, '1 week', since => '2023-01-01');

@@ -26,7 +26,8 @@ CREATE FUNCTION oracle.day(timestamptz) RETURNS integer LANGUAGE sql IMMUTABLE A
 CREATE FUNCTION oracle.day(date) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT oracle.day($1::timestamp) $$;
 -- The first eight bytes as an unsigned number.
 CREATE FUNCTION oracle.number(bytea) RETURNS numeric LANGUAGE sql IMMUTABLE AS
-	$$ SELECT n + (n < 0)::int * 18446744073709551616 FROM (SELECT ('x' || encode(substr($1, 1, 8), 'hex'))::bit(64)::bigint::numeric AS n) AS signed $$;
+	$$ SELECT n + (n < 0)::int * 18446744073709551616
+		FROM (SELECT ('x' || encode(substr($1, 1, 8), 'hex'))::bit(64)::bigint::numeric AS n) AS signed $$;
 CREATE FUNCTION oracle.phase(person bytea, per integer) RETURNS integer LANGUAGE sql STABLE AS
 	$$ SELECT mod(oracle.number(sha256((SELECT key FROM dp_counter_private.window_key) || person)), per)::int $$;
 CREATE FUNCTION oracle.window_of(day integer, phase integer, per integer) RETURNS integer LANGUAGE sql IMMUTABLE AS
@@ -50,7 +51,8 @@ END $$;
 CREATE PROCEDURE oracle.compute(counter text, last integer) LANGUAGE plpgsql SET TimeZone = 'UTC' AS $$
 DECLARE
 	c oracle.counters := (SELECT k FROM oracle.counters AS k WHERE k.name = counter);
-	key bytea := (SELECT s.key FROM dp_counter_private.source_counters AS s WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = compute.counter::regclass));
+	key bytea := (SELECT s.key FROM dp_counter_private.source_counters AS s
+		WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = compute.counter::regclass));
 	type text := CASE c.at WHEN 'instant' THEN 'timestamptz' WHEN 'day' THEN 'date' ELSE 'timestamp' END;
 	low timestamp := oracle.boundary(c, 0) - c.per * interval '1 day';
 	first integer := c.steps + 1;
@@ -59,14 +61,16 @@ BEGIN
 	IF c.steps = 0 AND c.per IS NOT NULL AND c.per_person IS NOT NULL THEN
 		WHILE oracle.boundary(c, first - 1) > low LOOP first := first - 1; END LOOP;
 	END IF;
-	starts := ARRAY(SELECT CASE WHEN n < 0 THEN greatest(low, oracle.boundary(c, n)) ELSE oracle.boundary(c, n) END FROM generate_series(first - 1, last) AS n ORDER BY n);
+	starts := ARRAY(SELECT CASE WHEN n < 0 THEN greatest(low, oracle.boundary(c, n)) ELSE oracle.boundary(c, n) END
+		FROM generate_series(first - 1, last) AS n ORDER BY n);
 	EXECUTE format($query$
 		WITH events AS (
 			SELECT oracle.plain(%1$s) AS person, oracle.face(%2$s) AS face, oracle.day(%2$s) AS day, %3$s AS number, %4$s AS value,
 			       $8 - 1 + width_bucket(%2$s, $9::%5$s[]) AS step
 			FROM rows WHERE %2$s >= $9[1]::%5$s AND %2$s < $9[cardinality($9)]::%5$s AND %1$s IS NOT NULL AND %6$s
 		), numbered AS (
-			SELECT *, row_number() OVER (PARTITION BY person, face, number, value) - 1 AS copy FROM events WHERE number IS NOT NULL AND value IS NOT NULL
+			SELECT *, row_number() OVER (PARTITION BY person, face, number, value) - 1 AS copy FROM events
+				WHERE number IS NOT NULL AND value IS NOT NULL
 		), phases AS MATERIALIZED (
 			SELECT person, CASE WHEN $2 IS NOT NULL THEN oracle.phase(person, $2) END AS phase FROM (SELECT DISTINCT person FROM numbered) AS persons
 		), digested AS (
@@ -101,7 +105,8 @@ END $$;
 CREATE PROCEDURE oracle.tick(counter text, last integer) LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE dp_counter_private.source_counters AS s SET "grace" = now() AT TIME ZONE c.zone - (c.since + last * c.every)
-	FROM oracle.counters AS c WHERE c.name = tick.counter AND s.number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = tick.counter::regclass);
+	FROM oracle.counters AS c WHERE c.name = tick.counter AND s.number = (SELECT n.number FROM dp_counter_private.counters AS n
+		WHERE n.counter = tick.counter::regclass);
 	COMMIT;
 	CALL dp_tick(counter::regclass);
 END $$;
@@ -113,19 +118,25 @@ BEGIN
 END $$;
 
 -- What a counter released: of an average two numbers. Group numbers count from 1.
-CREATE FUNCTION oracle.released(counter text) RETURNS TABLE (step integer, number integer, count numeric, rest numeric) LANGUAGE plpgsql AS $$
+CREATE FUNCTION oracle.released(counter text) RETURNS TABLE (step integer, number integer, count numeric, rest numeric)
+	LANGUAGE plpgsql AS $$
 DECLARE
 	c oracle.counters := (SELECT k FROM oracle.counters AS k WHERE k.name = counter);
 BEGIN
-	RETURN QUERY EXECUTE format('SELECT step::int, %s, %s FROM %I', CASE WHEN c.place IS NULL THEN '1' ELSE format('array_position($1, %s::text)', c.place) END,
-		CASE c.measure WHEN 'avg' THEN 'above::numeric, below::numeric' WHEN 'share' THEN 'above::numeric, below::numeric' WHEN 'sum' THEN 'sum::numeric, 0.0' ELSE 'count::numeric, 0.0' END,
+	RETURN QUERY EXECUTE format('SELECT step::int, %s, %s FROM %I',
+		CASE WHEN c.place IS NULL THEN '1' ELSE format('array_position($1, %s::text)', c.place) END,
+		CASE c.measure WHEN 'avg' THEN 'above::numeric, below::numeric' WHEN 'share' THEN 'above::numeric, below::numeric'
+			WHEN 'sum' THEN 'sum::numeric, 0.0' ELSE 'count::numeric, 0.0' END,
 		counter) USING c.groups;
 END $$;
 CREATE FUNCTION oracle.differences(counter text) RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*)
-	FROM (SELECT step, number, CASE WHEN c.cumulative THEN sum(total) OVER so_far ELSE total END AS count, CASE WHEN c.cumulative THEN sum(rest) OVER so_far ELSE rest END AS rest
-	      FROM oracle.cells JOIN oracle.counters AS c USING (name) WHERE name = counter WINDOW so_far AS (PARTITION BY number ORDER BY step)) AS truth
-	FULL JOIN oracle.released(counter) AS released USING (step, number) WHERE (truth.count, truth.rest) IS DISTINCT FROM (released.count, released.rest) $$;
+	FROM (SELECT step, number, CASE WHEN c.cumulative THEN sum(total) OVER so_far ELSE total END AS count,
+		CASE WHEN c.cumulative THEN sum(rest) OVER so_far ELSE rest END AS rest
+	      FROM oracle.cells JOIN oracle.counters AS c USING (name) WHERE name = counter
+	      WINDOW so_far AS (PARTITION BY number ORDER BY step)) AS truth
+	FULL JOIN oracle.released(counter) AS released USING (step, number)
+		WHERE (truth.count, truth.rest) IS DISTINCT FROM (released.count, released.rest) $$;
 SQL
 
 1;

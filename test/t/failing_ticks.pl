@@ -119,7 +119,8 @@ is(sql('SELECT count FROM t ORDER BY step DESC LIMIT 1'), 450, 'after 150 cancel
 is_gapless($node, $_, "$_: no step is missing") for qw(t tn);
 # The server logs a statement with each cancel or termination that found one running.
 my @hits = substr(slurp_file($node->logfile), $cancels_from)
-	=~ /(?:canceling statement due to user request|terminating connection due to administrator command)\n(?:(?!.*(?:ERROR|FATAL|LOG):).*\n)*?.*STATEMENT: +CALL dp_tick/g;
+	=~ /(?:canceling\ statement\ due\ to\ user\ request|terminating\ connection\ due\ to\ administrator\ command)\n
+		(?:(?!.*(?:ERROR|FATAL|LOG):).*\n)*?.*STATEMENT:\ +CALL\ dp_tick/gx;
 note(scalar(@hits) . ' of 150 hit a running tick; steps closed: ' . sql('SELECT max(step) FROM t'));
 cmp_ok(scalar(@hits), '>=', 15, 'at least 15 of 150 cancels and terminations hit a running tick');
 

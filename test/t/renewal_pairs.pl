@@ -57,12 +57,14 @@ sql($renewal_sql . q{
 			. q{' + floor(random() * (17 + per) - per - 3)::int * interval '1 day' + floor(random() * 5)::int * interval '6 hours' - (random() < 0.1)::int * interval '1 second' FROM setting $$;
 	CREATE PROCEDURE arrive(n integer) LANGUAGE sql AS $$
 		INSERT INTO events (pair, who, at, region, value)
-		SELECT pair, pair * 10 + floor(3 * power(random(), 1.5)), any_time(), ('{a,b,b,c}'::text[])[1 + floor(random() * 4)::int], floor(random() * 8) - 1
+		SELECT pair, pair * 10 + floor(3 * power(random(), 1.5)), any_time(), ('{a,b,b,c}'::text[])[1 + floor(random() * 4)::int],
+			floor(random() * 8) - 1
 		FROM (SELECT pair FROM units, generate_series(1, n) ORDER BY random()) AS rows $$;
 	CREATE PROCEDURE happen() LANGUAGE sql AS $$
 		CALL arrive(1);
 		UPDATE events SET at = any_time() WHERE random() < 0.06;
-		UPDATE events AS e SET at = e.at + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * per * interval '1 day' FROM setting WHERE random() < 0.03;
+		UPDATE events AS e SET at = e.at + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * per * interval '1 day' FROM setting
+			WHERE random() < 0.03;
 		UPDATE events SET at = at - interval '1 day' WHERE random() < 0.03;
 		UPDATE events SET region = ('{a,b,c}'::text[])[1 + floor(random() * 3)::int], value = floor(random() * 8) - 1 WHERE random() < 0.04;
 		UPDATE events SET who = pair * 10 + floor(random() * 3) WHERE random() < 0.03;
@@ -89,8 +91,10 @@ sql($renewal_sql . q{
 	BEGIN
 		EXECUTE format($query$
 			INSERT INTO found
-			SELECT $1, $2, $3, u.pair, $4, $5, sum(abs(d)), coalesce(sum(abs(d)) FILTER (WHERE label[3] IS NOT NULL AND (label[2]::bigint, label[3]::integer) <> (u.who, u.own_window)), 0)
-			FROM (SELECT string_to_array(place, '.') AS label, CASE WHEN $6 THEN d - coalesce(lag(d) OVER (PARTITION BY place, amount ORDER BY step), 0) ELSE d END AS d
+			SELECT $1, $2, $3, u.pair, $4, $5, sum(abs(d)),
+				coalesce(sum(abs(d)) FILTER (WHERE label[3] IS NOT NULL AND (label[2]::bigint, label[3]::integer) <> (u.who, u.own_window)), 0)
+			FROM (SELECT string_to_array(place, '.') AS label,
+				CASE WHEN $6 THEN d - coalesce(lag(d) OVER (PARTITION BY place, amount ORDER BY step), 0) ELSE d END AS d
 			      FROM (%s) AS s) AS cells
 			JOIN units AS u ON u.pair = label[1]::integer GROUP BY u.pair $query$,
 			(SELECT string_agg(format('SELECT place, step, %1$L AS amount, coalesce(a.%1$I, -1000000) - coalesce(b.%1$I,
@@ -99,14 +103,18 @@ sql($renewal_sql . q{
 			USING round, counter, kind, d.epsilon, d.sensitivity, d.cumulative;
 	END $$;
 	-- The most that a window loses: right after one begins to meet an entry.
-	CREATE FUNCTION sweep(entries regclass, per interval, above timestamp DEFAULT '-infinity', until timestamp DEFAULT 'infinity') RETURNS numeric LANGUAGE plpgsql AS $$
+	CREATE FUNCTION sweep(entries regclass, per interval, above timestamp DEFAULT '-infinity', until timestamp DEFAULT 'infinity')
+		RETURNS numeric LANGUAGE plpgsql AS $$
 	DECLARE
 		result numeric;
 	BEGIN
 		EXECUTE format($query$
-			WITH e AS (SELECT epsilon, greatest(since, '1800-01-01') AS since, least(until, '2300-01-01') AS until FROM %s AS x WHERE to_jsonb(x) ->> 'refunded_at' IS NULL),
-			starts AS (SELECT greatest(since - $1, $2 - $1) + interval '1 microsecond' AS s FROM e UNION SELECT $2 - $1 + interval '1 microsecond' WHERE isfinite($2))
-			SELECT coalesce(max(total), 0) FROM (SELECT (SELECT sum(epsilon) FROM e WHERE e.since < s + $1 AND e.until > s) AS total FROM starts WHERE s + $1 <= $3) AS totals $query$, entries)
+			WITH e AS (SELECT epsilon, greatest(since, '1800-01-01') AS since, least(until, '2300-01-01') AS until FROM %s AS x
+				WHERE to_jsonb(x) ->> 'refunded_at' IS NULL),
+			starts AS (SELECT greatest(since - $1, $2 - $1) + interval '1 microsecond' AS s FROM e UNION SELECT $2 - $1 + interval '1 microsecond'
+				WHERE isfinite($2))
+			SELECT coalesce(max(total), 0) FROM (SELECT (SELECT sum(epsilon) FROM e WHERE e.since < s + $1 AND e.until > s) AS total FROM starts
+				WHERE s + $1 <= $3) AS totals $query$, entries)
 			INTO result USING per, above, until;
 		RETURN result;
 	END $$;
@@ -116,9 +124,12 @@ sql($renewal_sql . q{
 		INSERT INTO losses
 		SELECT end_round.round, u.pair, sum(2 * f.epsilon) FILTER (WHERE l1 > 0), sweep('budget', per * interval '1 day'),
 		       (SELECT epsilon FROM dp_budgets WHERE budget = 'budget'::regclass),
-		       count(*) FILTER (WHERE l1 > 0 AND NOT EXISTS (SELECT FROM budget AS e WHERE e.refunded_at IS NULL AND e.purpose IN (f.counter || '_0', 'public.' || f.counter || '_0') AND coalesce(e.since, '-infinity') < start + per * interval '1 day' AND coalesce(e.until, 'infinity') > start))
+		       count(*) FILTER (WHERE l1 > 0 AND NOT EXISTS (SELECT FROM budget AS e
+		       	WHERE e.refunded_at IS NULL AND e.purpose IN (f.counter || '_0', 'public.' || f.counter || '_0')
+		       	AND coalesce(e.since, '-infinity') < start + per * interval '1 day' AND coalesce(e.until, 'infinity') > start))
 		FROM found AS f JOIN units AS u USING (pair), setting,
-		     LATERAL (SELECT timestamp '2000-01-01' + (u.own_window * per + oracle.phase(oracle.plain(u.who), per)) * interval '1 day' AS start) AS own
+		     LATERAL (SELECT timestamp '2000-01-01'
+		     	+ (u.own_window * per + oracle.phase(oracle.plain(u.who), per)) * interval '1 day' AS start) AS own
 		WHERE f.round = end_round.round GROUP BY u.pair, per;
 	END $$;
 	CREATE PROCEDURE tick(counter text, steps integer) LANGUAGE plpgsql AS $$

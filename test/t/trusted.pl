@@ -59,7 +59,8 @@ dumps_and_restores('after a first counter that was rolled back');
 # --- used: nobody in it is a superuser
 $node->psql('hospital', q{SELECT dp_event_counter_create('er_flu', 1e9, 1000); SELECT dp_event_counter_create('other', 1e9)},
 	stderr => \my $told, extra_params => [ '-U', 'curator' ]);
-is(() = $told =~ /NOTICE:  from now on pg_dump of database "hospital" needs a superuser.*\nHINT: .* pg_dump -N dp_counter_private/g, 1, 'the first counter tells its owner once how to dump');
+is(() = $told =~ /NOTICE:  from now on pg_dump of database "hospital" needs a superuser.*\nHINT: .* pg_dump -N dp_counter_private/g,
+	1, 'the first counter tells its owner once how to dump');
 as('curator', q{SELECT dp_counter_record('er_flu', 3)});
 as('curator', q{CALL dp_tick('er_flu')});
 as('curator', q{GRANT SELECT ON er_flu TO stranger});

@@ -228,7 +228,8 @@ session('clock', @hostile, 'SET ROLE nurse', 'SELECT hospital.tell()');
 my $own = seen();
 cmp_ok(scalar(split / /, differences($plain, $own)), '>', 100, 'a session that calls it itself shows more than a hundred differences');
 like(differences($plain, $own), qr/(?=.*\Q$_\E)/,
-	"such as $_") for qw(!channels !cursors !locks !path !prepared !temporary !type !users DateStyle TimeZone client_encoding extra_float_digits my.x role search_path work_mem);
+	"such as $_") for qw(!channels !cursors !locks !path !prepared !temporary !type !users
+	DateStyle TimeZone client_encoding extra_float_digits my.x role search_path work_mem);
 
 # --- what the view leaves behind, and what it cannot do
 my @refused = (

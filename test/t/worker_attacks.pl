@@ -64,7 +64,8 @@ my $parallel = join ' ', map { "SET $_" } 'max_parallel_workers_per_gather = 2',
 my $type = enum_with_cast('PARALLEL SAFE');
 sql(qq{CREATE TABLE hospital.big AS SELECT 'sad'::$type AS mood, n FROM generate_series(1, 50000) AS n; ANALYZE hospital.big;
 	CREATE FUNCTION hospital.casts() RETURNS boolean
-		LANGUAGE plpgsql STABLE $parallel AS \$\$ BEGIN RETURN (SELECT count(*) = 5 FROM hospital.big WHERE n % 10000 = 0 AND to_json(mood) IS NOT NULL); END \$\$;}, 'steward');
+		LANGUAGE plpgsql STABLE $parallel AS \$\$ BEGIN
+			RETURN (SELECT count(*) = 5 FROM hospital.big WHERE n % 10000 = 0 AND to_json(mood) IS NOT NULL); END \$\$;}, 'steward');
 like(tick(counter('hospital.casts()')), $refused, 'in a parallel plan of an owner\'s function too');
 
 # --- many who wait for one lock: 2^n ways from the last one to the first

@@ -6,5 +6,6 @@ UPDATE dp_counter_private.source_counters SET grace = '0';
 CALL dp_tick('arrivals_by_day');
 REFRESH MATERIALIZED VIEW released;
 SELECT (SELECT max(n) FROM running) = 14 AND (SELECT max(n) FROM streaming) = 14 AND (SELECT n FROM released) = 14
-       AND (SELECT array_agg(count ORDER BY step) FROM er_flu) = '{2,4}' AND (SELECT steps FROM dp_counters WHERE counter = 'er_flu'::regclass) = 2
+       AND (SELECT array_agg(count ORDER BY step) FROM er_flu) = '{2,4}' AND (SELECT steps FROM dp_counters
+           WHERE counter = 'er_flu'::regclass) = 2
        AND (SELECT array_agg(count ORDER BY step) FROM arrivals_by_day) = '{2,3,4}' AND (SELECT remaining FROM dp_budgets) = 2e9;
