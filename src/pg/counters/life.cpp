@@ -10,13 +10,11 @@
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/faces.hpp"
-#include "pg/tables/open_counter.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 }
 
@@ -29,14 +27,6 @@ Oid read_own_counter(FunctionCallInfo fcinfo, const char* call) {
     PreventCommandIfReadOnly(call);
     check_counter_owner(counter);
     return counter;
-}
-
-std::optional<OpenCounter> lock_own_counter(Oid view, LOCKMODE mode) {
-    LockRelationOid(view, mode);
-    check_counter_owner(view);
-    const auto found = lock_counter(view);
-    check_owner(view);
-    return found;
 }
 
 /// Locks one over a source against all others, in the order of a tick.

@@ -15,7 +15,6 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
@@ -28,14 +27,6 @@ namespace {
 [[noreturn]] void raise_cannot_continue(int sqlstate, const char* message, const char* hint) {
     ereport(ERROR, (errcode(sqlstate), errmsg("%s", message), errhint("%s", hint)));
     pg_unreachable();
-}
-
-/// Locks a counter that the current user owns.
-OpenCounter open_continued(Oid view) {
-    check_counter_owner(view); // before the lock, so that nobody else can make others wait
-    LockRelationOid(view, ShareUpdateExclusiveLock); // against DROP; it can be read
-    check_counter_owner(view);
-    return require_counter(lock_counter(view));
 }
 
 void check_has_bound(const char* name, const SourceCounterRow& row) {
@@ -98,7 +89,10 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("continues requires that the caller owns source \"%s\"",
                                name_of_relation(declaration.row.source))));
-    const OpenCounter old = open_continued(DatumGetObjectId(arguments.continues.value));
+    const Oid view = DatumGetObjectId(arguments.continues.value);
+    check_counter_owner(view);
+    const OpenCounter old = // against DROP; it can be read
+        require_counter(lock_own_counter(view, ShareUpdateExclusiveLock));
     const CounterRow& row = old.row;
     const char* name = name_of_relation(old.view);
     if (!old.declared)

@@ -1,10 +1,9 @@
 #include "pg/tables/counter_privileges.hpp"
 
 #include "pg/server/relations.hpp"
-#include "pg/tables/counters_table.hpp"
 
 extern "C" {
-#include "utils/lsyscache.h"
+#include "storage/lmgr.h"
 }
 
 namespace dp_counter::pg {
@@ -28,6 +27,14 @@ void check_counter_privilege(Oid counter, AclMode privilege) {
 void check_counter_owner(Oid counter) {
     check_owner(counter);
     (void)check_is_counter(counter);
+}
+
+std::optional<OpenCounter> lock_own_counter(Oid view, LOCKMODE mode) {
+    LockRelationOid(view, mode);
+    check_counter_owner(view);
+    const auto found = lock_counter(view);
+    check_owner(view);
+    return found;
 }
 
 } // namespace dp_counter::pg
