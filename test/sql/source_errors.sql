@@ -99,6 +99,9 @@ EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '-1 d
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 month 1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', 'infinity', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', '-1 hour');
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '178000000 years', '2025-01-01', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '294276-12-31', NULL);
+EXECUTE create_counter(1, 10, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', '178000000 years');
 EXECUTE create_counter(1, 1000000, 'facts_dp', NULL, NULL, NULL, 1, NULL, NULL, '1 year', '2025-01-01', NULL);
 CREATE VIEW far AS SELECT person, at FROM facts;
 SELECT dp_source_create('far', 'people', 'person', 'at', 'Asia/Tokyo');

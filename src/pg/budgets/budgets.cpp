@@ -28,6 +28,11 @@ char* text_of(Timestamp time) {
     return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
 }
 
+bool is_positive(Numeric number) {
+    return DatumGetBool(
+        DirectFunctionCall2(numeric_gt, NumericGetDatum(number), NumericGetDatum(zero_epsilon())));
+}
+
 /// A charge to a budget for life is for all times.
 EntryRange range_of_entry(EntryRange range, std::int32_t per_days) {
     if (per_days == 0)
@@ -112,6 +117,23 @@ bool is_within(Oid budget, std::int64_t ancestor) {
     return found;
 }
 
+Oid chargeable_within(Oid budget) {
+    const ListCell* cell = nullptr;
+    BudgetRow row{};
+    if (read_budget(budget, row))
+        foreach (cell, budgets_within(row.number)) {
+            BudgetRow below{};
+            if (!read_budget_numbered(number_at(cell), below) || !OidIsValid(below.budget))
+                continue;
+            const Oid found = is_owner_or_may(below.budget, ACL_INSERT)
+                                  ? below.budget
+                                  : chargeable_within(below.budget);
+            if (OidIsValid(found))
+                return found;
+        }
+    return InvalidOid;
+}
+
 Oid root_of_budget(Oid budget) {
     BudgetRow row{};
     if (!read_budget(budget, row))
@@ -167,8 +189,11 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
              errmsg("budget \"%s\" has an epsilon of %s left, not %s", name_of_relation(budget),
                     text_of(remaining.least), text_of(epsilon)),
              row.per_days != 0 ? errdetail("%s", detail_of(remaining, range, row.time_type)) : 0,
-             errhint("The view %s lists what has spent it. Dropping a counter that never "
+             errhint("%sThe view %s lists what has spent it. Dropping a counter that never "
                      "closed a step refunds its epsilon%s%s.",
+                     is_positive(remaining.least)
+                         ? psprintf("An epsilon of at most %s fits. ", text_of(remaining.least))
+                         : "",
                      quoted_name(budget),
                      row.per_days != 0
                          ? ", dropping another ends its charge at its last closed step"

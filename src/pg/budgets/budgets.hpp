@@ -38,6 +38,10 @@ void check_budget_chargeable(Oid budget);
 /// Whether the budget, or one that it is within at any depth, has this number.
 [[nodiscard]] bool is_within(Oid budget, std::int64_t ancestor);
 
+/// The first budget within this one, at any depth, that the current user may charge; invalid if
+/// there is none.
+[[nodiscard]] Oid chargeable_within(Oid budget);
+
 /// The outermost budget that this one is within: itself, also if it is no budget.
 [[nodiscard]] Oid root_of_budget(Oid budget);
 

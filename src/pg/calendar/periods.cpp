@@ -24,9 +24,10 @@ namespace dp_counter::pg {
 
 namespace {
 
-[[noreturn]] void raise_out_of_range() {
+[[noreturn]] void raise_out_of_range(const char* detail = nullptr) {
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
                     errmsg("the counter's periods are out of range"),
+                    detail != nullptr ? errdetail("%s", detail) : 0,
                     errhint("Choose a later since, a smaller horizon or a shorter every.")));
     pg_unreachable();
 }
@@ -171,9 +172,13 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     if (is_date && schedule.since % USECS_PER_DAY != 0)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("since must be at midnight where the source's time is a date")));
-    pg_tz* zone = find_zone(schedule.time_zone);
-    (void)instant(schedule.since, zone);
-    (void)instant(plus(local_end(schedule, horizon), schedule.grace), zone);
+    (void)find_zone(schedule.time_zone);
+    if (schedule.since < MIN_TIMESTAMP + 2 * USECS_PER_DAY || !is_in_range(schedule, horizon))
+        raise_out_of_range(psprintf(
+            R"(since is "%s", every "%s", grace "%s"%s.)",
+            DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(schedule.since))),
+            text_of(schedule.every), text_of(schedule.grace),
+            horizon > 1 ? psprintf(", horizon %lld", static_cast<long long>(horizon)) : ""));
 }
 
 Timestamp face_of_local(Oid type, const char* time_zone, Timestamp local) {

@@ -11,6 +11,8 @@ namespace dp_counter::pg {
 
 namespace {
 
+constexpr Interval kMostEvery{0, 0, 280000 * MONTHS_PER_YEAR}; // from now on it ends in range
+
 /// Adds as if in UTC: the length of a day must not depend on the session's time zone.
 TimestampTz after(TimestampTz time, Interval every) {
     return DatumGetTimestamp(DirectFunctionCall2(timestamp_pl_interval, TimestampGetDatum(time),
@@ -24,7 +26,13 @@ const Interval* read_every(const Argument& argument) {
         return nullptr;
     const Interval* every = DatumGetIntervalP(argument.value);
     check_every(*every);
-    (void)after(GetCurrentTimestamp(), *every);
+    if (length_of(*every, 31) > length_of(kMostEvery, 31)) {
+        Interval shown = *every;
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("every must be at most 280000 years, not \"%s\"",
+                               DatumGetCString(
+                                   DirectFunctionCall1(interval_out, IntervalPGetDatum(&shown))))));
+    }
     return every;
 }
 

@@ -79,15 +79,25 @@ void check_cells(const Measure& measure, std::int64_t groups, std::int64_t perio
                  errdetail("%s", detail), errhint("%s", hint)));
 }
 
+[[noreturn]] void raise_not_charged(Oid source, Oid budget) {
+    const Oid within = chargeable_within(budget);
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("permission denied for the budget of source \"%s\"", name_of_relation(source)),
+             OidIsValid(within)
+                 ? errhint("Name a budget within it that you may charge: budget => %s.",
+                           quote_literal_cstr(quoted_name(within)))
+                 : errhint("Its owner can grant INSERT on it, or make a budget within it for you: "
+                           "dp_budget_create with within => %s.",
+                           quote_literal_cstr(quoted_name(budget)))));
+    pg_unreachable();
+}
+
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {
     if (arguments.budget.isnull)
         check_not_lost(budget);
     if (arguments.budget.isnull && !is_owner_or_may(budget, ACL_INSERT))
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("permission denied for the budget of source \"%s\"", name_of_relation(source)),
-             errhint("Name a budget within it that you may charge: budget => 'research'.")));
+        raise_not_charged(source, budget);
     check_budget_chargeable(budget);
 }
 

@@ -38,8 +38,9 @@ constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
 constexpr std::int64_t kMostPeriods = 10000000;
 
 constexpr const char* kRequired =
-    "It is how many events of each person count. dp_source_suggest chooses it in private. To count "
-    "persons without it, say persons => true.";
+    "It is how many events of each person count. dp_source_suggest chooses it in private. Without "
+    "it, persons => true counts the persons of each period, and active => '28 days' those who came "
+    "in so many days before its end.";
 
 void read_bound(const Argument& argument, SourceCounterRow& row) {
     if (row.measure.kind == MeasureKind::persons && argument.isnull)
@@ -155,7 +156,10 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
         ereport(
             ERROR,
             (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
-             errhint("The groups are public. Declare all of them, including those without rows.")));
+             errhint(
+                 "The groups are public. Declare all of them, including those without rows, or "
+                 "read them from a public table with groups_from. dp_source_groups finds groups "
+                 "in private.")));
     check_not_read(arguments.groups, row.source);
     Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
     if (!arguments.others.isnull) {
