@@ -142,6 +142,7 @@ sub is_drawn
 	my ($is_well, $out, $err) = run_program($plot, '-o', 'picture.svg', @arguments);
 	is("$out$err", '', 'drawn: ' . encode_utf8("@arguments" =~ s/[\x01-\x1f]/?/gr));
 	my $svg   = decode_utf8(slurp_file("$folder/picture.svg"));
+	unlike($svg, qr/\]\]>|\x{fffe}/, 'nothing that XML does not have');
 	my @bands = $svg =~ /<polygon fill = 'rgb\([^']*' fill-opacity = '0.200000' points = '([^']*)'/g;
 	my @paths = grep { /M.*M/ } $svg =~ /<path stroke='(?!rgb\(136, 136, 136\))[^']*'  d='([^']*)'/g;
 	is(@bands - 1, @lines, 'a band for each, and one in the legend');
@@ -264,10 +265,10 @@ my @hostile = (
 	q{'; system("touch pwned"); '}, q{"; system("touch pwned"); "}, '`touch pwned`', '$(touch pwned)', "\n" . q{system('touch pwned')} . "\n",
 	"end\nsystem('touch pwned')", "'\nsystem('touch pwned')#", '\\', q{\\'; system('touch pwned')}, q{''}, '@band @word',
 		'%s %d {/Bold x} a_b^c', '<script>a&amp;b</script>',
-	"a\tb\e[31mc\x{9b}31m", 'São Paulo, 東京', '${counter:raw} $__timeFrom() :oid', '{"a",NULL}', ' ',
+	"a\tb\e[31mc\x{9b}31m", 'São Paulo, 東京', '${counter:raw} $__timeFrom() :oid', '{"a",NULL}', ' ', ']]>', "a\x{fffe}b",
 		'a very long name, which goes on and on and on and on',
 );
-sub shown { return substr($_[0] =~ s/[\x01-\x1f\x7f-\x9f]/?/gr, 0, 40); }
+sub shown { return substr($_[0] =~ s/[\x01-\x1f\x7f-\x9f\x{fffe}]|(?<=\]\])>/?/gr, 0, 40); }
 my $name   = q{it's "one" `touch pwned` $(ls)\\} . "\nsystem('touch pwned')";
 my $column = q{by "'; system('touch pwned')} . "\n`touch pwned`";
 sub identifier { return '"' . $_[0] =~ s/"/""/gr . '"'; }
@@ -329,11 +330,13 @@ is(join("\n", sort keys %section), join("\n", sort @shown), 'a section for each 
 my $promise = sql(q{SELECT dp_promise('years')}) =~ s/\n.*//sr;
 like(text_of($section{'public.years'}), qr/\Q$promise\E/, 'the promise');
 like($section{'public.years'}, qr{<td align="left">&lt;script&gt;alert\(&quot;x&quot;\)&lt;/script&gt; &amp; }, 'a charge');
-my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release</h4>.*?(<tr valign.*?</tr>)}s)[0]
+my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release .*?</h4>.*?(<tr valign.*?</tr>)}s)[0]
 	=~ m{<td.*?</td>}gs;
 is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region ORDER BY step DESC,
 	period, region LIMIT 1}), 'the last numbers');
-my @rows = ($section{'public.amounts'} =~ m{Last release</h4>(.*?)</table>}s)[0] =~ m{<tr valign.*?</tr>}gs;
+is($cells[0], sql(q{SET timezone = 'Asia/Tokyo'; SELECT max(period) FROM visits_by_region}), 'in the time zone of the source');
+like($section{'public.visits_by_region'}, qr/Last release \(times in Asia\/Tokyo\)/, 'which it says');
+my @rows = ($section{'public.amounts'} =~ m{Last release .*?</h4>(.*?)</table>}s)[0] =~ m{<tr valign.*?</tr>}gs;
 is(join("\n", map { join '|', (map { text_of($_) } m{<td.*?</td>}gs)[ 1, 2, 4 ] } @rows),
 	sql(q{SELECT bin, step, count FROM amounts WHERE step = (SELECT max(step) FROM amounts) ORDER BY bin}), 'of a histogram all bins');
 my ($guarantee, $kept) = split /\|/, sql(q{SELECT guarantee, kept FROM dp_counter_plan('visits_by_region') LIMIT 1});
