@@ -161,6 +161,13 @@ faults-small:
 schedulers: all
 	PG_CONFIG='$(PG_CONFIG)' prove -j 3 --exec bash test/schedulers/*.sh
 
+# --- the page of tools/report in a browser (test/browser) --------------------------------------------
+
+.PHONY: browser
+# Needs Debian's chromium and gnuplot. Screenshots are left in build/browser.
+browser: all
+	test/with_server prove test/browser/report.pl
+
 # --- timing (test/timing/timing.cpp) --------------------------------------------------------------------
 
 build/timing/timing: test/timing/timing.cpp $(CORE_OBJS)
