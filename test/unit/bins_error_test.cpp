@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -65,6 +66,18 @@ struct Responses {
     std::vector<std::vector<double>> columns;
     std::vector<double> variances;
 };
+
+// A counter stores the number of its bins alone: with other totals its releases would have wrong
+// intervals.
+TEST(BinsLaw, HasTheSameTotalsInEachVersion) {
+    for (const auto& [bins, distance] :
+         {std::pair{100, 15}, {128, 16}, {1000, 45}, {1024, 46}, {4096, 91}}) {
+        const Request totals = law_of(bins).totals();
+        EXPECT_EQ(totals.horizon, bins);
+        EXPECT_EQ(totals.radix, distance);
+        EXPECT_EQ(totals.mechanism, Mechanism::hat);
+    }
+}
 
 // The law of what a bin and a quantile are computed from, against the noise itself.
 TEST(BinsError, HasTheLawOfItsResponses) {
