@@ -28,11 +28,6 @@ char* text_of(Timestamp time) {
     return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
 }
 
-bool is_positive(Numeric number) {
-    return DatumGetBool(
-        DirectFunctionCall2(numeric_gt, NumericGetDatum(number), NumericGetDatum(zero_epsilon())));
-}
-
 /// A charge to a budget for life is for all times.
 EntryRange range_of_entry(EntryRange range, std::int32_t per_days) {
     if (per_days == 0)
@@ -191,7 +186,7 @@ void charge_budget(Oid budget, Numeric epsilon, const char* purpose, std::int64_
              row.per_days != 0 ? errdetail("%s", detail_of(remaining, range, row.time_type)) : 0,
              errhint("%sThe view %s lists what has spent it. Dropping a counter that never "
                      "closed a step refunds its epsilon%s%s.",
-                     is_positive(remaining.least)
+                     is_less(zero_epsilon(), remaining.least)
                          ? psprintf("An epsilon of at most %s fits. ", text_of(remaining.least))
                          : "",
                      quoted_name(budget),
