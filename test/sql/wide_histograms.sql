@@ -55,7 +55,7 @@ FROM dp_counter_changes('minutes', 1) AS c JOIN minutes AS m ON (c.step, c.group
 SELECT bool_and(abs(c.stddev / (m.stddev * sqrt(12)) - 1) < 1e-9) AS of_twelve,
        bool_and(c.high - c.count BETWEEN 1.9 * c.stddev AND 2.1 * c.stddev + 12) FILTER (WHERE c.high > 0) AS wide
 FROM dp_counter_changes('minutes', 12) AS c JOIN minutes AS m ON (c.step, c.group_value, c.bin) = (m.step, m.region, m.bin);
-SELECT of, periods, groups, stddev = (SELECT max(stddev) FROM minutes) AS of_view,
+SELECT number, periods, groups, stddev = (SELECT max(stddev) FROM minutes) AS of_view,
        half_width = (SELECT max(high - count) FROM minutes WHERE high > 0) AS width
 FROM dp_counter_plan('minutes') WHERE periods = 1;
 SELECT dp_stddev(4, NULL, 2, 256, 'bins', 4) = 2 * (SELECT max(stddev) FROM minutes) AS of_four,
