@@ -118,7 +118,7 @@ SELECT bool_and(c.count = e.count AND c.low = e.low AND c.high = e.high AND abs(
 SELECT make('noisy', 0.001, 1000);
 CALL dp_tick('noisy');
 SELECT bool_and(c.sum = n.sum - coalesce((SELECT sum FROM noisy b WHERE b.ward = n.ward AND b.step = n.step - 2), 0)
-                AND c.stddev = dp_stddev(n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0))
+                AND abs(c.stddev / dp_stddev(n.step, 6, 0.001, sensitivity => 4000, since_step => greatest(n.step - 2, 0)) - 1) < 1e-12
                 AND int8range(c.low::bigint, c.high::bigint, '[]') = dp_interval(c.sum, n.step, 6, 0.001, sensitivity => 4000,
                     since_step => greatest(n.step - 2, 0), within => '[0,)'))
 FROM dp_counter_changes('noisy', 2) c JOIN noisy n ON n.step = c.step AND n.ward = c.group_value;
