@@ -14,6 +14,7 @@ extern "C" {
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h" // get_database_name, from 19 on
 }
 
 namespace dp_counter::pg {
