@@ -17,7 +17,7 @@ CREATE VIEW visits_dp AS SELECT patient, at, cents, "U" FROM visits;
 SELECT dp_budget_create('budget', 1e9, per => '365 days'), dp_budget_create('other', 1e9);
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
 CREATE VIEW booked AS SELECT source, budget, owner, budget_owner, person, at, time_zone, vouched_for,
-    regexp_replace(definition, '\s+|visits\.', ' ', 'g') AS definition, role, session_role = session_user AS is_session
+    regexp_replace(replace(definition, 'visits.', ''), '\s+', ' ', 'g') AS definition, role, session_role = session_user AS is_session
 FROM dp_source_history WHERE booked_at BETWEEN now() - interval '1 hour' AND clock_timestamp() ORDER BY booked_at;
 SELECT * FROM booked;
 
