@@ -31,10 +31,7 @@ double BinsError::variance_at(std::int64_t t, std::int64_t since) const {
 
 NoiseSum BinsError::noise_at(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
-    NoiseSum noise = totals_.noise_at(bin_, bin_ - 1);
-    for (NoiseTerm& term : noise.terms)
-        term.multiplicity *= t - since;
-    return noise;
+    return times(totals_.noise_at(bin_, bin_ - 1), t - since);
 }
 
 std::int64_t BinsError::half_width(std::int64_t t, double confidence, std::int64_t since) const {

@@ -23,6 +23,13 @@ struct NoiseSum {
     int128 denominator = 1; ///< positive
 };
 
+/// The sum of n independent noises like this one.
+[[nodiscard]] inline NoiseSum times(NoiseSum sum, std::int64_t n) {
+    for (NoiseTerm& term : sum.terms)
+        term.multiplicity *= n;
+    return sum;
+}
+
 /// The sum of independent noises, of which one may count whole numbers.
 [[nodiscard]] inline NoiseSum sum_of(NoiseSum a, NoiseSum b) {
     if (a.denominator != b.denominator) {

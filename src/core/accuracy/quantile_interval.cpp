@@ -48,10 +48,7 @@ NoiseSum QuantileTest::noise(std::int32_t bin) const {
         return {{{p_.denominator - p_.numerator, *scale, noise_.lag * (bin + 1)},
                  {p_.numerator, *scale, noise_.lag * (bins - bin - 1)}}};
     const ReleaseError& totals = *std::get<const ReleaseError*>(noise_.each);
-    NoiseSum sum = totals.noise_at(bins, bin + 1, p_.denominator, p_.numerator);
-    for (NoiseTerm& term : sum.terms)
-        term.multiplicity *= noise_.lag;
-    return sum;
+    return times(totals.noise_at(bins, bin + 1, p_.denominator, p_.numerator), noise_.lag);
 }
 
 std::int64_t QuantileTest::rounding() const {

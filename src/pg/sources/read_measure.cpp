@@ -1,5 +1,7 @@
 #include "pg/sources/read_measure.hpp"
 
+#include "core/count/bins_law.hpp"
+
 #include "pg/persons/columns.hpp"
 #include "pg/persons/groups.hpp"
 
@@ -82,11 +84,11 @@ std::span<const std::int64_t> read_bins(const Argument& argument) {
     ArrayType* written = DatumGetArrayTypeP(argument.value);
     check_not_null({0, array_contains_nulls(written)}, "bins", kBinsHint);
     const std::span<const std::int64_t> bins = bins_in(argument.value);
-    if (bins.size() < 2 || bins.size() > kMostBins)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("bins must be 2 to %d, not %d", kMostBins, static_cast<int>(bins.size())),
-                 errhint("%s", kBinsHint)));
+    if (bins.size() < 2 || bins.size() > BinsLaw::kMostBins)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("bins must be 2 to %d, not %d", BinsLaw::kMostBins,
+                               static_cast<int>(bins.size())),
+                        errhint("%s", kBinsHint)));
     for (std::size_t i = 1; i < bins.size(); ++i)
         if (bins[i] <= bins[i - 1])
             ereport(ERROR,

@@ -7,9 +7,6 @@
 
 namespace dp_counter::pg {
 
-/// The greatest number of bins.
-inline constexpr int kMostBins = 4096;
-
 /// The greatest absolute value of lower and upper.
 inline constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
 

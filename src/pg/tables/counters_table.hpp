@@ -28,8 +28,7 @@ struct CounterRow {
     std::int32_t k;
     std::int32_t block; ///< of box and anchored noise the steps of a block, its k; else 0
     bool is_anchored;   ///< the noise in blocks is anchored
-    bool
-        is_in_totals; ///< a histogram whose bins are the steps of running totals; k is their number
+    bool is_in_totals;  ///< a histogram in totals along its bins, of which there are k
     bool has_every;
     Interval every; ///< the least time between two steps, if it has one
     // Of the last closed step; valid if steps > 0.
