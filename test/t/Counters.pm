@@ -1,3 +1,46 @@
+# A server that answers safe_psql in one session, for as long as the database is the same and unless it is_fresh: to start psql
+# takes longer than most of what is asked. The session begins anew after each script, and ends before the server does.
+package Counters::Node;
+
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+our @ISA = ('PostgreSQL::Test::Cluster');
+
+sub safe_psql
+{
+	my ($self, $database, $sql, %options) = @_;
+	return $self->SUPER::safe_psql($database, $sql, %options) if %options || $self->{is_fresh};
+	$self->end_session if ($self->{session_in} // '') ne $database;
+	for (1, 2)
+	{
+		my $was_open = $self->{session};
+		my $session = $self->{session} //= $self->background_psql($database);
+		$self->{session_in} = $database;
+		$session->{stderr} = '';
+		$session->set_query_timer_restart;
+		my $answer = eval { $session->query("$sql\n;\nDISCARD ALL;\n\\echo end") };
+		return $answer =~ s/\n?end\n?\z//r if defined $answer; # of which some versions take the last newline
+		my $error = $session->{stderr};
+		$self->end_session;
+		next if $was_open && $error =~ /server closed the connection|terminating connection/; # long before this script
+		die "error running SQL: '$error'\nwith sql '$sql'";
+	}
+}
+
+sub end_session
+{
+	my ($self) = @_;
+	my $session = delete $self->{session} or return;
+	eval { $session->quit }; # dies where psql is gone already
+}
+
+for my $name (qw(stop restart kill9 teardown_node clean_node))
+{
+	no strict 'refs';
+	*$name = sub { my $self = shift; $self->end_session; my $how = "SUPER::$name"; $self->$how(@_) };
+}
+
 # What the TAP tests share.
 package Counters;
 
@@ -30,12 +73,15 @@ our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running s
 	still_running();
 }
 
-# A running server with the extension in database postgres.
+# A running server with the extension in database postgres; if it is_fresh, each safe_psql has a session of its own. All have the
+# same system identifier, but for one that is `elsewhere`.
 sub new_node
 {
 	my ($name, %options) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
-	$node->init(extra => $options{initdb} // [], allows_streaming => $options{allows_streaming} // 0);
+	my $node = Counters::Node->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
+	my $extra = $options{initdb} // ($options{elsewhere} ? ['--no-sync'] : undef);
+	$node->init(($extra ? (extra => $extra) : ()), allows_streaming => $options{allows_streaming} // 0);
+	$node->{is_fresh} = $options{is_fresh};
 	$node->append_conf('postgresql.conf', "max_prepared_transactions = 10\n" . ($options{conf} // ''));
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION dp_counter');

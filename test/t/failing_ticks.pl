@@ -12,7 +12,7 @@ use Time::HiRes qw(usleep);
 
 my $orphans = q{SELECT count(*) FROM dp_counter_private.events AS e WHERE NOT EXISTS (SELECT FROM dp_counter_private.counters AS c
 	WHERE c.number = e.number)};
-my $node = new_node('failures', initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
+my $node = new_node('failures', is_fresh => 1, initdb => ['--wal-segsize=1'], conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
 # --- not where it could be rolled back

@@ -14,7 +14,7 @@ my $marks      = q{SELECT string_agg(DISTINCT provolatile::text, '') FROM pg_pro
 	WHERE proname ~ '^dp_(running_count|running_sum|count|laplace)(_transition|_final)?$'};
 
 # OLD_POSTGRES: the folder of another major, /usr/lib/postgresql/15, whose database is then upgraded (test/upgrade/majors).
-my $old = new_node('old', install_path => $ENV{OLD_POSTGRES});
+my $old = new_node('old', elsewhere => 1, install_path => $ENV{OLD_POSTGRES});
 sub sql { return $old->safe_psql('postgres', $_[0]); }
 
 sql(q{

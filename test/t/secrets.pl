@@ -8,7 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('secrets', conf => "stats_fetch_consistency = none\ntrack_functions = none\nautovacuum = off\n");
+my $node = new_node('secrets', is_fresh => 1, conf => "stats_fetch_consistency = none\ntrack_functions = none\nautovacuum = off\n");
 	# which has statistics of its own
 $node->safe_psql('postgres', 'CREATE ROLE auditor LOGIN; GRANT pg_read_all_data, pg_write_all_data, pg_monitor TO auditor');
 $node->safe_psql('postgres', q{

@@ -31,6 +31,7 @@ for my $ward (sort keys %shard)
 		CREATE FOREIGN TABLE visits_$ward PARTITION OF visits FOR VALUES IN ('$ward') SERVER $ward OPTIONS (table_name 'visits')});
 }
 sql('ALTER DATABASE postgres SET enable_partitionwise_aggregate = on');
+$coordinator->end_session;
 
 # --- what is shipped, and what comes of it
 sub shipped { return join "\n", sql(($_[1] // '') . "EXPLAIN (VERBOSE, COSTS OFF) $_[0]") =~ /Remote SQL: (.*)/g; }

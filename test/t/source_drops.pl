@@ -8,7 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('drops', conf => "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\n");
+my $node = new_node('drops', is_fresh => 1, conf => "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\n");
 my $persons = 5000;
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION pg_stat_statements;

@@ -8,7 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('leaks', conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
+my $node = new_node('leaks', is_fresh => 1, conf => "shared_preload_libraries = 'pg_stat_statements, auto_explain'\npg_stat_statements.track = all\n"
 	. "track_functions = all\nautovacuum = off\nlog_statement = none\nlog_temp_files = 0\n"
 	. "auto_explain.log_min_duration = 0\nauto_explain.log_analyze = on\nauto_explain.log_nested_statements = on\n");
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'needs /proc/self/mem' unless -e '/proc/self/mem';
-my $node = new_node('wiped');
+my $node = new_node('wiped', is_fresh => 1);
 my $readable = $node->psql('postgres', q{SELECT pg_read_binary_file('/proc/self/mem',
 	('x' || lpad(split_part(line, '-', 1), 16, '0'))::bit(64)::bigint, 4096)
 	FROM regexp_split_to_table(pg_read_file('/proc/self/maps'), E'\n') AS line WHERE line ~ '\[heap\]'}, stdout => \my $heap);
