@@ -53,12 +53,13 @@ Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
         read_plain(type, declared[i], groups.sorted[i].value);
         groups.sorted[i].number = i + 1;
     }
+    const auto is_before = [](const Groups::Entry& a, const Groups::Entry& b) {
+        checkpoint(); // may throw
+        return is_less(a, b);
+    };
     run([&] {
-        std::sort(groups.sorted, groups.sorted + count,
-                  [](const Groups::Entry& a, const Groups::Entry& b) {
-                      checkpoint(); // may throw
-                      return is_less(a, b);
-                  });
+        if (!std::is_sorted(groups.sorted, groups.sorted + count, is_before))
+            std::sort(groups.sorted, groups.sorted + count, is_before);
     });
     for (std::int32_t i = 1; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
@@ -100,12 +101,14 @@ Groups parse_groups(const Datum* texts, const bool* nulls, std::int32_t count, O
     Oid input = InvalidOid;
     Oid parameter = InvalidOid;
     getTypeInputInfo(type, &input, &parameter);
+    FmgrInfo function;
+    fmgr_info(input, &function);
     auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
         check_not_null({texts[i], nulls != nullptr && nulls[i]}, "groups",
                        "Rows without a group are not counted.");
-        declared[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
+        declared[i] = InputFunctionCall(&function, TextDatumGetCString(texts[i]), parameter, -1);
     }
     return groups_of(declared, count, type);
 }
