@@ -7,6 +7,7 @@
 #include "pg/server/commits.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/counter_privileges.hpp"
+#include "pg/tables/hidden_number.hpp"
 #include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -70,6 +71,7 @@ List* counters_to_tick() {
     List* of_sources = NIL;
     PushActiveSnapshot(GetTransactionSnapshot());
     forget_lost_sources();
+    hide_number_of_tallies();
     ListCell* cell = nullptr;
     foreach (cell, all_counters()) {
         const Oid view = lfirst_oid(cell);
