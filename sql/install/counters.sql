@@ -116,18 +116,20 @@ CREATE FUNCTION dp_source_create(
     time_zone pg_catalog.text DEFAULT NULL,
     person_wise boolean DEFAULT false,
     window_wise boolean DEFAULT false,
-    never_fails pg_catalog.text[] DEFAULT NULL
+    never_fails pg_catalog.text[] DEFAULT NULL,
+    same_persons boolean DEFAULT false
 ) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_source_create';
 
 COMMENT ON FUNCTION dp_source_create(
     pg_catalog.regclass, pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text,
-    boolean, boolean, pg_catalog.text[])
+    boolean, boolean, pg_catalog.text[], boolean)
 IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
    'is and when it happened. Periods of its counters are local to time_zone, by default the '
-   'current one. Called again with person_wise, window_wise or never_fails, it adds that; person '
-   'may then be another column of the same plain type, time_zone another name of the same zone.';
+   'current one. Called again with person_wise, window_wise or never_fails, it adds that; '
+   'time_zone may then be another name of the same zone and, with same_persons, person another '
+   'column in which each person has the same value.';
 
 CREATE FUNCTION dp_source_drop(source pg_catalog.regclass)
 RETURNS void
@@ -304,4 +306,21 @@ ALTER EVENT TRIGGER dp_counter_replaced ENABLE ALWAYS;
 
 COMMENT ON EVENT TRIGGER dp_counter_replaced
 IS 'dp_counter: keeps the queries of the views of counters and budgets';
+
+CREATE FUNCTION dp_counter_private.dp_counter_drop_owned()
+RETURNS pg_catalog.event_trigger
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_counter_drop_owned';
+
+COMMENT ON FUNCTION dp_counter_private.dp_counter_drop_owned()
+IS 'Internal event trigger function: keeps the extension from DROP OWNED.';
+
+CREATE EVENT TRIGGER dp_counter_drop_owned ON ddl_command_start
+WHEN TAG IN ('DROP OWNED')
+EXECUTE FUNCTION dp_counter_private.dp_counter_drop_owned();
+
+ALTER EVENT TRIGGER dp_counter_drop_owned ENABLE ALWAYS;
+
+COMMENT ON EVENT TRIGGER dp_counter_drop_owned
+IS 'dp_counter: keeps the extension from DROP OWNED';
 

@@ -36,8 +36,9 @@ SELECT set_eq(
          || 'groups_from regclass DEFAULT NULL::regclass, groups_column text DEFAULT NULL::text, others text DEFAULT NULL::text, grace interval DEFAULT NULL::interval, cumulative boolean DEFAULT NULL::boolean, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text, budget regclass DEFAULT NULL::regclass, continues regclass DEFAULT NULL::regclass, same_persons boolean DEFAULT false'),
         ('dp_event_counter_create(text,numeric,bigint,interval,integer,text)', 'f', 'regclass',
          'name text, epsilon numeric, horizon bigint DEFAULT NULL::bigint, every interval DEFAULT NULL::interval, k integer DEFAULT NULL::integer, mechanism text DEFAULT NULL::text'),
-        ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean,text[])', 'f', 'void',
-         'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false, window_wise boolean DEFAULT false, never_fails text[] DEFAULT NULL::text[]'),
+        ('dp_source_create(regclass,regclass,text,text,text,boolean,boolean,text[],boolean)', 'f', 'void',
+         'source regclass, budget regclass, person text, at text, time_zone text DEFAULT NULL::text, person_wise boolean DEFAULT false, window_wise boolean DEFAULT false, '
+         || 'never_fails text[] DEFAULT NULL::text[], same_persons boolean DEFAULT false'),
         ('dp_source_drop(regclass)', 'f', 'void', 'source regclass'),
         ('dp_tick(regclass)', 'p', 'void', 'what regclass DEFAULT NULL::regclass'),
         ('dp_source_contributions(regclass,text,numeric,text,integer,timestamp without time zone,timestamp without time zone)', 'p', 'void',
@@ -59,6 +60,7 @@ SELECT set_eq(
         ('dp_counter_end(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_resume(regclass)', 'f', 'void', 'counter regclass'),
         ('dp_counter_private.dp_counter_dropped()', 'f', 'event_trigger', ''),
+        ('dp_counter_private.dp_counter_drop_owned()', 'f', 'event_trigger', ''),
         ('dp_counter_private.dp_counter_replaced()', 'f', 'event_trigger', '') $$,
     'the functions and the procedures');
 SELECT is_empty('SELECT oid::regprocedure FROM functions WHERE prosecdef', 'none is SECURITY DEFINER');
@@ -124,6 +126,7 @@ SELECT is_empty($$ SELECT relname FROM relations WHERE obj_description(oid, 'pg_
 SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid::regproc::text FROM pg_event_trigger
     JOIN members ON objid = oid AND classid = 'pg_event_trigger'::regclass $$,
               $$ VALUES ('dp_counter_dropped', 'sql_drop', 'A', 'dp_counter_private.dp_counter_dropped'),
+                  ('dp_counter_drop_owned', 'ddl_command_start', 'A', 'dp_counter_private.dp_counter_drop_owned'),
                   ('dp_counter_replaced', 'ddl_command_end', 'A', 'dp_counter_private.dp_counter_replaced') $$,
               'the event triggers, which fire in a replica''s session too');
 SELECT is(evttags, '{ALTER TABLE,ALTER VIEW,CREATE RULE,CREATE VIEW}', 'one of them for the commands that change a view')

@@ -68,7 +68,7 @@ SELECT set_eq(
         ('dp_promise(regclass)', 'f', 'text'),
         ('dp_counter_create(text, regclass, numeric, interval, timestamp without time zone, bigint, text, integer, boolean, interval, text, text, text, bigint, bigint, text, bigint[], text, text[], regclass, text, text, interval, boolean, integer, text, regclass, regclass, boolean)', 'f', 'regclass'),
         ('dp_event_counter_create(text, numeric, bigint, interval, integer, text)', 'f', 'regclass'),
-        ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[])', 'f', 'void'),
+        ('dp_source_create(regclass, regclass, text, text, text, boolean, boolean, text[], boolean)', 'f', 'void'),
         ('dp_source_drop(regclass)', 'f', 'void'),
         ('dp_tick(regclass)', 'p', 'void'),
         ('most_spent(timestamp without time zone[], timestamp without time zone[], timestamp without time zone[], timestamp without time zone[], numeric[], interval, timestamp without time zone, timestamp without time zone)', 'f', 'numeric'),
@@ -89,7 +89,7 @@ SELECT set_eq(
         ('dp_counter_end(regclass)', 'f', 'void'),
         ('dp_counter_resume(regclass)', 'f', 'void'),
         ('dp_counter_dropped()', 'f', 'event_trigger'),
-        ('dp_counter_replaced()', 'f', 'event_trigger') $$,
+        ('dp_counter_drop_owned()', 'f', 'event_trigger'), ('dp_counter_replaced()', 'f', 'event_trigger') $$,
     'the functions, their kinds and results');
 SELECT set_eq(
     $$ SELECT (pg_identify_object(classid, objid, objsubid)).type, (pg_identify_object(classid, objid, objsubid)).identity
@@ -109,7 +109,8 @@ SELECT set_eq(
                   || '.dp_budgets'), ('sequence', 'dp_counter_private.counters_number_seq'),
               ('view', (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_counter')
                   || '.dp_counters'),
-              ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_replaced'),
+              ('event trigger', 'dp_counter_dropped'), ('event trigger', 'dp_counter_drop_owned'),
+              ('event trigger', 'dp_counter_replaced'),
               ('cast', '(dp_counter_private.view_name AS pg_catalog.oid)') $$,
     'the other objects');
 CREATE TEMP VIEW counting AS SELECT * FROM functions WHERE proname ~ '^dp_(running_)?(count|sum|laplace)(_transition|_final)?$';

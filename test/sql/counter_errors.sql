@@ -79,6 +79,7 @@ INSERT INTO t VALUES (1);
 DROP TRIGGER r ON t;
 SELECT dp_counter_private.dp_counter_dropped();
 SELECT dp_counter_private.dp_counter_replaced();
+SELECT dp_counter_private.dp_counter_drop_owned();
 
 -- privileges: INSERT records, UPDATE ticks, SELECT reads
 CREATE ROLE live_recorder;

@@ -110,6 +110,12 @@ command_fails_like([ @restore, $node->connstr('by_curator') . ' user=curator' ],
 command_ok([ @restore, $node->connstr('by_superuser') ], 'a superuser does');
 
 # --- updated and dropped
+for my $roles ('curator', 'stranger, CURRENT_USER CASCADE')
+{
+	like(failure($node, "DROP OWNED BY $roles", user => 'curator', database => 'hospital'),
+		qr/cannot drop what role "curator" owns: it owns extension dp_counter.*HINT: /s, "DROP OWNED BY $roles drops no extension");
+}
+$node->safe_psql('hospital', 'BEGIN; REASSIGN OWNED BY curator TO CURRENT_USER; DROP OWNED BY curator, stranger; ROLLBACK');
 is(as('curator', q{ALTER EXTENSION dp_counter UPDATE; SELECT count(*) FROM er_flu}), 1, 'the owner updates it');
 refused('stranger', 'DROP EXTENSION dp_counter CASCADE');
 as('curator', 'DROP EXTENSION dp_counter CASCADE');
