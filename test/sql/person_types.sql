@@ -38,10 +38,11 @@ SELECT dp_source_create('wholes_dp', 'wholes_budget', 'id', 'at');
 SELECT dp_source_create('wholes_dp', 'wholes_budget', 'long', 'at');
 SELECT dp_source_create('wholes_dp', 'kept_budget', 'person', 'at');
 SELECT dp_source_create('wholes_dp', 'wholes_budget', 'person_old', 'at');
-SET client_min_messages = notice;
 SELECT dp_source_create('smalls_dp', 'smalls_budget', 'person', 'at');
-SELECT dp_source_create('wholes_dp', 'wholes_budget', 'person', 'at');
-SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at');
+SET client_min_messages = notice;
+SELECT dp_source_create('smalls_dp', 'smalls_budget', 'person', 'at', same_persons => true);
+SELECT dp_source_create('wholes_dp', 'wholes_budget', 'person', 'at', same_persons => true);
+SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at', same_persons => true);
 -- once, and with what the owner vouches for
 SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at');
 SELECT dp_source_create('shorts_dp', 'shorts_budget', 'person', 'at', never_fails => '{person}');

@@ -12,6 +12,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/reattach.hpp"
+#include "pg/sources/relations_read.hpp"
 #include "pg/sources/source_history.hpp"
 #include "pg/tables/open_counter.hpp"
 #include "pg/tables/sources_table.hpp"
@@ -40,7 +41,8 @@ enum ArgumentIndex {
     kTimeZone,
     kPersonWise,
     kWindowWise,
-    kNeverFails
+    kNeverFails,
+    kSamePersons
 };
 
 void check_view(Oid source) {
@@ -170,9 +172,40 @@ void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
     }
 }
 
+/// Where a source of an independent budget reads the same table: both budgets may be about the same
+/// persons, and neither knows. Says it of the first such source.
+void tell_of_shared_tables(Oid source, const SourceRow& row) {
+    List* tables = NIL;
+    const ListCell* cell = nullptr;
+    foreach (cell, relations_read(source))
+        if (!is_view(lfirst_oid(cell)))
+            tables = lappend_oid(tables, lfirst_oid(cell));
+    foreach (cell, all_sources()) {
+        const Oid other = lfirst_oid(cell);
+        SourceRow others{};
+        if (other == source || !read_source(other, others) ||
+            root_of_budget(others.budget) == root_of_budget(row.budget))
+            continue;
+        const Oid shared = first_read(other, tables);
+        if (!OidIsValid(shared))
+            continue;
+        ereport(
+            NOTICE,
+            (errmsg(R"(source "%s" reads "%s", and so does source "%s")", name_of_relation(source),
+                    name_of_relation(shared), name_of_relation(other)),
+             errdetail("What budgets \"%s\" and \"%s\" promise to a person who is in both adds "
+                       "up: neither knows of the other one.",
+                       name_of_relation(row.budget), name_of_relation(others.budget)),
+             errhint("Where the persons are the same, name one budget in both.")));
+        return;
+    }
+}
+
 /// Declares a source in the same way again. It adds what the owner vouches for; persons may move to
-/// a column whose values have the same plain form, and the time zone may have another name.
-void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) {
+/// a column of which the owner vouches that it has the same values, and the time zone may have
+/// another name.
+void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
+                   bool are_same_persons) {
     const SourceRow sum{existing.budget_number,
                         existing.budget,
                         row.person,
@@ -192,6 +225,14 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                         errmsg("\"%s\" is already a source", name_of_relation(source)),
                         errhint("To change it, drop its counters and then use dp_source_drop.")));
+    if (moves && !are_same_persons)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("the persons of source \"%s\" are in column \"%s\", not \"%s\"",
+                        name_of_relation(source), get_attname(source, existing.person, false),
+                        get_attname(source, row.person, false)),
+                 errhint("If each person has the same value in both columns, say so: same_persons "
+                         "=> true. Else a person counts as another one, anew.")));
     if (renames)
         check_same_offsets(source, existing, row.time_zone);
     update_source(source, sum);
@@ -199,13 +240,6 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row) 
     restate_guarantees(source, sum);
     if (has_own_comment(source))
         comment_on_source(source, sum);
-    if (moves)
-        ereport(NOTICE,
-                (errmsg("the persons of source \"%s\" are in column \"%s\" from now on",
-                        name_of_relation(source), get_attname(source, row.person, false)),
-                 errhint("Its counters go on: each person must have the same value there as in "
-                         "column \"%s\".",
-                         get_attname(source, existing.person, false))));
 }
 
 } // namespace
@@ -237,7 +271,8 @@ DP_FUNCTION(dp_source_create) {
     check_source_calls(source, row); // first: there the other check's hint would not help
     read_words(fcinfo, source, charged.per_days != 0, row);
     if (is_source) {
-        declare_again(source, existing, row);
+        declare_again(source, existing, row,
+                      !PG_ARGISNULL(kSamePersons) && PG_GETARG_BOOL(kSamePersons));
         PG_RETURN_VOID();
     }
     take_source_types(budget, plain_type(column_type(source, row.person)),
@@ -249,6 +284,7 @@ DP_FUNCTION(dp_source_create) {
     restate_guarantees(source, row);
     if (GetComment(source, RelationRelationId, 0) == nullptr) // else its owner has said it
         comment_on_source(source, row);
+    tell_of_shared_tables(source, row);
     PG_RETURN_VOID();
 }
 

@@ -2,9 +2,11 @@
 
 #include "pg/persons/groups.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/sources/relations_read.hpp"
 
 extern "C" {
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "storage/lmgr.h"
@@ -16,27 +18,6 @@ extern "C" {
 namespace dp_counter::pg {
 
 namespace {
-
-/// What the rules and policies of a relation name, it reads; of a table it reads the parts too.
-constexpr const char* kReads =
-    "WITH RECURSIVE reads (relation) AS (SELECT $1 UNION SELECT n.relation FROM reads AS r, "
-    "LATERAL (SELECT d.refobjid FROM pg_catalog.pg_rewrite AS w, pg_catalog.pg_depend AS d "
-    "WHERE w.ev_class OPERATOR(pg_catalog.=) r.relation "
-    "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass "
-    "AND d.objid OPERATOR(pg_catalog.=) w.oid "
-    "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
-    "UNION ALL "
-    "SELECT d.refobjid FROM pg_catalog.pg_policy AS p, pg_catalog.pg_depend AS d "
-    "WHERE p.polrelid OPERATOR(pg_catalog.=) r.relation "
-    "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_policy'::pg_catalog.regclass "
-    "AND d.objid OPERATOR(pg_catalog.=) p.oid "
-    "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
-    "UNION ALL "
-    "SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i "
-    "WHERE i.inhparent OPERATOR(pg_catalog.=) r.relation) AS n (relation)), "
-    "parts (relation) AS (SELECT $2 UNION SELECT i.inhrelid FROM parts AS p, "
-    "pg_catalog.pg_inherits AS i WHERE i.inhparent OPERATOR(pg_catalog.=) p.relation) "
-    "SELECT 1 FROM reads AS r, parts AS p WHERE r.relation OPERATOR(pg_catalog.=) p.relation";
 
 void check_table(Oid table) {
     LockRelationOid(table, AccessShareLock);
@@ -92,14 +73,7 @@ WrittenGroups read_written_groups(const Argument& groups, const Argument& table,
 void check_not_read(const WrittenGroups& groups, Oid source) {
     if (!OidIsValid(groups.table))
         return;
-    Oid types[] = {OIDOID, OIDOID};
-    Datum values[] = {ObjectIdGetDatum(source), ObjectIdGetDatum(groups.table)};
-    SPI_connect();
-    if (SPI_execute_with_args(kReads, 2, types, values, nullptr, false, 1) != SPI_OK_SELECT)
-        elog(ERROR, "could not read what \"%s\" depends on", name_of_relation(source));
-    const bool is_read = SPI_processed != 0;
-    SPI_finish();
-    if (is_read)
+    if (OidIsValid(first_read(source, find_all_inheritors(groups.table, NoLock, nullptr))))
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("groups_from: source \"%s\" reads \"%s\"", name_of_relation(source),

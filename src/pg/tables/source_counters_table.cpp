@@ -213,8 +213,10 @@ void forget_source(Oid source) {
 
 void forget_lost_sources() {
     ListCell* cell = nullptr;
-    foreach (cell, lost_sources()) {
+    foreach (cell, all_sources()) {
         const Oid source = lfirst_oid(cell);
+        if (is_view(source))
+            continue;
         lock_source(source, true); // another session may forget it
         delete_source(source);
         forget_source(source);

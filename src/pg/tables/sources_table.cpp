@@ -65,14 +65,12 @@ bool read_source(Oid source, SourceRow& row) {
            });
 }
 
-List* lost_sources() {
-    List* lost = NIL;
+List* all_sources() {
+    List* sources = NIL;
     visit_secret_rows(kSources, {}, [&](const Datum* values, const bool*) {
-        const Oid source = DatumGetObjectId(values[kSource]);
-        if (!is_view(source))
-            lost = lappend_oid(lost, source);
+        sources = lappend_oid(sources, DatumGetObjectId(values[kSource]));
     });
-    return lost;
+    return sources;
 }
 
 void insert_source(Oid source, const SourceRow& row) {

@@ -38,8 +38,8 @@ SourceRow require_source(Oid relation);
 /// what the owner vouches.
 void update_source(Oid source, const SourceRow& row);
 
-/// The OIDs of the sources whose views are gone.
-[[nodiscard]] List* lost_sources();
+/// Their OIDs, also of those whose views are gone.
+[[nodiscard]] List* all_sources();
 
 void insert_source(Oid source, const SourceRow& row);
 
