@@ -21,6 +21,17 @@ CREATE ROLE dashboards_reader;
 CREATE ROLE dashboards_dbt;
 GRANT USAGE ON SCHEMA dashboards TO dashboards_reader, dashboards_dbt;
 GRANT SELECT ON visits_by_week, cents_by_day TO dashboards_reader, dashboards_dbt;
+-- periods that are instants: months in Berlin
+CREATE TABLE calls AS SELECT i AS person, timestamptz '2024-12-31 23:00+00' + i % 59 * interval '1 day' AS at
+FROM generate_series(0, 5899) AS i;
+CREATE VIEW calls_dp AS SELECT * FROM calls;
+SELECT dp_budget_create('callers', 1e10) IS NOT NULL AS made;
+SELECT dp_source_create('calls_dp', budget => 'callers', person => 'person', at => 'at', time_zone => 'Europe/Berlin');
+SELECT dp_counter_create('calls_by_month', source => 'calls_dp', epsilon => 1e9, every => '1 month', since => '2025-01-01',
+    horizon => 2, per_person => 1, cumulative => false);
+CALL dp_tick('calls_dp');
+CREATE VIEW local_calls AS SELECT period AT TIME ZONE 'Europe/Berlin' AS period, count, low, high FROM calls_by_month;
+GRANT SELECT ON calls_by_month, local_calls TO dashboards_reader;
 COMMENT ON COLUMN visits_by_week.count IS 'with noise';
 
 SET ROLE dashboards_reader;
@@ -80,6 +91,15 @@ SELECT CAST(DATE_TRUNC('month', "dashboards"."visits_by_week"."period") AS date)
 FROM "dashboards"."visits_by_week" WHERE "dashboards"."visits_by_week"."region" = 'north'
 GROUP BY CAST(DATE_TRUNC('month', "dashboards"."visits_by_week"."period") AS date)
 ORDER BY CAST(DATE_TRUNC('month', "dashboards"."visits_by_week"."period") AS date) ASC;
+-- months of instants are those of the session, of a view with local times the source's
+SET timezone = 'UTC';
+SELECT CAST(DATE_TRUNC('month', "dashboards"."calls_by_month"."period") AS date) AS "period",
+       SUM("dashboards"."calls_by_month"."count") AS "sum" FROM "dashboards"."calls_by_month"
+GROUP BY CAST(DATE_TRUNC('month', "dashboards"."calls_by_month"."period") AS date) ORDER BY 1;
+SELECT CAST(DATE_TRUNC('month', "dashboards"."local_calls"."period") AS date) AS "period",
+       SUM("dashboards"."local_calls"."count") AS "sum" FROM "dashboards"."local_calls"
+GROUP BY CAST(DATE_TRUNC('month', "dashboards"."local_calls"."period") AS date) ORDER BY 1;
+RESET timezone;
 SELECT CAST((CAST(DATE_TRUNC('week', ("period" + INTERVAL '1 day')) AS timestamp) + INTERVAL '-1 day') AS date) AS "period",
        AVG("avg") AS "avg" FROM "dashboards"."cents_by_day"
 WHERE "period" >= DATE_TRUNC('day', timestamp with time zone '2025-01-08 00:00:00.000Z' AT TIME ZONE 'UTC')
@@ -230,7 +250,8 @@ DROP VIEW IF EXISTS dashboards.visits_by_week CASCADE;
 RESET ROLE;
 SELECT count(*) FROM visits_by_week;
 SET client_min_messages = error;
-SELECT dp_counter_drop('visits_by_week'), dp_counter_drop('cents_by_day');
-SELECT dp_source_drop('visits_dp'), dp_budget_drop('visitors');
+DROP VIEW local_calls;
+SELECT dp_counter_drop('visits_by_week'), dp_counter_drop('cents_by_day'), dp_counter_drop('calls_by_month');
+SELECT dp_source_drop('visits_dp'), dp_budget_drop('visitors'), dp_source_drop('calls_dp'), dp_budget_drop('callers');
 DROP SCHEMA dashboards CASCADE;
 DROP ROLE dashboards_reader, dashboards_dbt;
