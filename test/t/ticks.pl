@@ -200,7 +200,7 @@ sub canceled_call
 	$call->finish;
 	return slurp_file("$out.errors");
 }
-like(canceled_call(), qr/ERROR:  canceled while waiting for synchronous standbys\n.*CONTEXT:  tick of counter "next"/s,
+like(canceled_call(), qr/ERROR:  synchronous standbys have not confirmed the last commit\n.*CONTEXT:  tick of counter "next"/s,
 	'canceled when it has stored a failure');
 is(sql($status, 'clock'), '0 55000, 0 fine', 'it ticks no further counter');
 sql('SET synchronous_commit = local; UPDATE facts SET x = 1', 'steward');

@@ -178,8 +178,9 @@ void announce(Oid view, const Published& published, const TickCall& call, Ticked
 void commit_tick(const TickCall& call) {
     if (!next_transaction() && !call.is_alone)
         ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
-                        errmsg("canceled while waiting for synchronous standbys"),
-                        errdetail("The counters that follow were not ticked.")));
+                        errmsg("synchronous standbys have not confirmed the last commit"),
+                        errdetail("The counters that follow were not ticked."),
+                        errhint("Nothing is lost. The next tick goes on.")));
 }
 
 Ticked tick_counter(Oid counter, const TickCall& call) {
