@@ -76,10 +76,26 @@ bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
     return static_cast<double>(excess) <= radius && excess <= quantile(bin);
 }
 
-/// Chernoff's. From bin to bin of noises by themselves log E exp(r X) grows by the same, for each
-/// r, of one sign: so the bound rises or falls throughout, and is greatest at an end.
+/// Chernoff's, of E exp(r X) <= exp(-V log(1 - u^2) / w^2): V is the sum of the squared widths of
+/// all variables, w the greatest width, u = r w; and -log(1 - u^2) / u^2 rises with u. From bin to
+/// bin of noises by themselves V grows by the same: so the bound is greatest at an end.
 double QuantileTest::bound(std::int32_t bin) const {
-    return CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3 +
+    const NoiseSum sum = noise(bin);
+    double widest = 0;
+    double squares = 0;
+    for (const NoiseTerm& term : sum.terms) {
+        const double width = std::abs(static_cast<double>(term.coefficient)) * term.scale.value();
+        widest = std::max(widest, width);
+        squares += static_cast<double>(term.multiplicity) * width * width;
+    }
+    const double need = std::log(2 / (1 - confidence_));
+    const double variables = squares / (widest * widest); // as many of the greatest width
+    double best = HUGE_VAL;
+    for (const double part : {1.0, 0.8, 0.6, 0.4}) {
+        const double u = std::min(0.95, part * std::sqrt(need / variables));
+        best = std::min(best, (need - variables * std::log1p(-u * u)) / u);
+    }
+    return best * widest / static_cast<double>(sum.denominator) * (1 + 1e-12) + 3 +
            static_cast<double>(rounding());
 }
 
