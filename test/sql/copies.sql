@@ -30,8 +30,8 @@ SELECT dp_counter_record('events', 3);
 SET ROLE copies_clock;
 CALL dp_tick('events');
 CALL dp_tick('days');
-\set VERBOSITY terse
 CALL dp_tick();
+\set VERBOSITY terse
 SELECT counter, steps, last_sqlstate FROM dp_counters WHERE counter IN ('events'::regclass, 'days'::regclass) ORDER BY 1;
 
 -- Its owner lets it go on, nobody else.

@@ -57,11 +57,14 @@ Outcome tick_each(const Call& call, const List* counters) {
 
 void raise_failures(const Outcome& outcome) {
     if (outcome.failed > 0)
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg_plural("%d of %d counter failed: %s", "%d of %d counters failed: %s",
-                                      static_cast<unsigned long>(outcome.ticked), outcome.failed,
-                                      outcome.ticked, outcome.names.data),
-                        errhint("The warnings say why each failed. The others are up to date.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg_plural("%d of %d counter failed: %s", "%d of %d counters failed: %s",
+                               static_cast<unsigned long>(outcome.ticked), outcome.failed,
+                               outcome.ticked, outcome.names.data),
+                 outcome.failed < outcome.ticked
+                     ? errhint("The warnings say why each failed. The others are up to date.")
+                     : errhint("The warnings say why each failed.")));
 }
 
 /// Those of a call for all. Event counters come first: how long reading the sources takes does not
