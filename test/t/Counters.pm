@@ -19,6 +19,9 @@ sub safe_psql
 		$self->{session_in} = $database;
 		$session->{stderr} = '';
 		$session->set_query_timer_restart;
+		no warnings 'redefine';
+		local *PostgreSQL::Test::BackgroundPsql::note = sub { }; # else each query and answer is in the output
+		local *PostgreSQL::Test::BackgroundPsql::explain = sub { };
 		my $answer = eval { $session->query("$sql\n;\nDISCARD ALL;\n\\echo end") };
 		return $answer =~ s/\n?end\n?\z//r if defined $answer; # of which some versions take the last newline
 		my $error = $session->{stderr};
