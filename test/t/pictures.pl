@@ -192,6 +192,8 @@ for my $case (
 		'median of cents, each day', 'beginning of the day' ],
 	[ 'amounts', '-l 7', q{SELECT period + interval '1 day', 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}', 7)},
 	  'median of cents, last 7 periods', 'end of the day' ],
+	[ 'amounts', '-q 0.25,0.5', q{SELECT period, fraction, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.25,0.5}')},
+	  'quantiles of cents, each day', 'beginning of the day' ],
 	[ 'hidden', '', 'SELECT period, region, avg, low, high FROM hidden', 'average of cents, each day', 'beginning of the day' ],
 	[ 'er', '', q{SELECT released_at AT TIME ZONE 'UTC', 1, count, low, high FROM er}, 'events so far', 'released at, UTC' ],
 	[ 'visits_by_region', '-l 3', qq{SELECT $tokyo + interval '1 day', region, d.count, d.low, d.high FROM visits_by_region AS v
@@ -222,11 +224,22 @@ for my $case (
 	is(join("\n\n", map { s/\n$//r } @lines), sql(qq{
 		SELECT string_agg(rows, E'\\n\\n' ORDER BY line) FROM (
 			SELECT line, string_agg(concat_ws(' ', to_char(time, 'YYYY-MM-DD"T"HH24:MI:SS.US'), coalesce(number::text, 'NaN'), low,
-				high), E'\\n' ORDER BY time) AS rows
+				high, 'NaN'), E'\\n' ORDER BY time) AS rows
 			FROM ($releases) AS r (time, line, number, low, high) GROUP BY line) AS lines}), "$counter $options: the releases");
 	is(join('|', @$word{qw(title ylabel xlabel)}), "$counter|$ylabel|$xlabel", 'title and labels');
 	is_drawn(@options, $counter) if $counter ne 'hidden'; # all is noise
 }
+
+# One period of a histogram: bars of its bins, which the ends of these are below.
+my $first = sql(q{SELECT min(period)::date FROM amounts});
+my ($word, @bars) = handed_over('-u', sql("SELECT date '$first' + 1"), 'amounts');
+is(join("\n\n", @bars), sql(q{SELECT string_agg(concat_ws(' ', array_position('{0,20,40,60,80}', bin), count, low, high, 'NaN'), E'\n'
+	ORDER BY bin) FROM amounts WHERE step = 1}) . "\n", 'the bins of one period');
+is(join('|', @$word{qw(xlabel ylabel)}), "cents, lower ends of the bins; $first 00:00|events", 'its labels');
+my @bars_drawn = run_program($plot, '-o', 'picture.svg', '-u', sql("SELECT date '$first' + 1"), 'amounts');
+is_deeply(\@bars_drawn, [ 1, '', '' ], 'they are drawn');
+is(join('|', grep { /^(?:0|20|40|60|80)$/ } map { s/ *<[^>]*> *//gr }
+	slurp_file("$folder/picture.svg") =~ m{text-anchor="middle">\s*<text>(.*?)</text>}gs), '0|20|40|60|80', 'with the ends of the bins');
 
 # The terminal, and the other files.
 my @letters = ($is_well, $out, $err) = run_program($plot, 'visits_by_region');
@@ -280,7 +293,7 @@ create(identifier($name), 'hostile_dp', "every => '1 day', per_person => 1, cumu
 	. ', lower => -100, upper => 100, by => ' . literal($column) . ', groups => ARRAY[' . join(', ', map { literal($_) } @hostile) . ']');
 sql('CALL dp_tick(' . literal(identifier($name)) . ')'), sql('GRANT SELECT ON ' . identifier($name) . ' TO reader');
 my @chosen = map { ('-g', $_) } @hostile;
-my ($word, @lines) = handed_over(@chosen, identifier($name));
+($word, my @lines) = handed_over(@chosen, identifier($name));
 is(@lines, @hostile, 'all hostile groups are chosen');
 is(join("\n", sort map { $word->{"name[$_]"} } 1 .. @hostile), join("\n", sort map { shown($_) } @hostile), 'their names are strings');
 is(join("\n", @$word{qw(title legend ylabel)}), join("\n", map { s/[\x01-\x1f]/?/gr } identifier($name), $column,
@@ -370,22 +383,36 @@ is(complaint('cents'), "cents is not a counter that you may read\n", 'no privile
 is(complaint('empty'), "plot: empty has released nothing yet\n", 'nothing released');
 is(complaint('-s', '2100-01-01', 'so_far'), "plot: so_far has released nothing of these groups and times\n", 'nothing in that time');
 is(complaint('-g', 'nort', '-g', 'south', 'visits_by_region'),
-	"plot: visits_by_region has released nothing of some of these groups\n", 'a group that it does not have');
+	"visits_by_region has released nothing of some of these groups; it has north, south\n", 'a group that it does not have');
+is(complaint('-g', 'north', 'so_far'), "so_far has released nothing of some of these groups; it has none\n", 'it has no groups');
+is(complaint('-q', '0.5', 'so_far'), "so_far has no bins, so no quantiles\n", 'no histogram');
+like(complaint('-q', '2', 'amounts'), qr/^ERROR:  fractions must be between 0 and 1, not 2/, 'a fraction');
 like(complaint('-l', '0', 'so_far'), qr/^ERROR:  lag must be between 1 and 2147483647, not 0/, 'a lag');
 like(complaint('-l', 'week', 'so_far'), qr/^ERROR:  invalid input syntax for type bigint: "week"/, 'no lag');
 is(complaint('-o', 'picture.gif', 'so_far'), "plot: the file must end in .svg, .png or .pdf: picture.gif\n", 'a file of another kind');
-# Medians that noise hides, or of which it hides the upper end.
+# Medians that noise hides, or of which it hides an end: the band ends where nothing is known, and reaches to the edge of the
+# picture where it has no end. What is alone has a bar.
 mkdir "$folder/hides" or die $!;
-for my $case ([ '14 7 NaN', '', 'no upper ends' ],
-	[ 'NaN NaN NaN', "plot: amounts has released no number that its noise does not hide\n", 'no number' ])
+sub draw_rows
 {
-	my ($row, $said, $what) = @$case;
-	my $words = join "\n", "drawn = 1\nlines = 1\nis_average = 0\narray name[1]", (map { "$_ = 'x'" } qw(title xlabel ylabel legend name[1])),
-		'$data << end', "2026-01-01T00:00:00.000000 NaN NaN NaN\n2026-01-02T00:00:00.000000 $row", 'end';
+	my ($is_open, @rows) = @_;
+	my $words = join "\n", 'drawn = 1', 'lines = 1', 'is_average = 0', 'is_bars = 0', "is_open = $is_open", 'is_alone = 1', 'least = 2',
+		'most = 9', 'ends = "0 5 10"', 'array name[1]', (map { "$_ = 'x'" } qw(title xlabel ylabel legend name[1])), '$data << end', @rows, 'end';
 	program("$folder/hides/psql", "#!/bin/sh\ncat >/dev/null\ncat <<'END'\n$words\nEND\n");
 	local $ENV{PATH} = "$folder/hides:$ENV{PATH}";
-	is((run_program($plot, '-o', 'hides.svg', 'amounts'))[2], $said, $what);
+	return (run_program($plot, '-o', 'hides.svg', 'amounts'))[2];
 }
+is(draw_rows(0, '2026-01-01T00:00:00.000000 NaN NaN NaN NaN'), "plot: amounts has released no number that its noise does not hide\n",
+	'no number');
+is(draw_rows(1, '2026-01-01T00:00:00.000000 5 2 8 NaN', '2026-01-02T00:00:00.000000 6 NaN 9 NaN',
+	'2026-01-03T00:00:00.000000 7 4 NaN NaN', '', '2026-01-06T00:00:00.000000 5 4 6 1'), '', 'gaps, and open ends');
+my $hides = slurp_file("$folder/hides.svg");
+my @shapes = map { [ /,([\d.]+)/g ] } $hides =~ /<polygon [^>]*fill-opacity = '0.200000' points = '([^']*)'/g;
+is(@shapes, 2, 'one band, and the legend\'s');
+my ($top, $bottom) = $hides =~ / d='M([\d.]+),([\d.]+) L\1,([\d.]+) L[\d.]+,\3 / ? ($2, $3) : (0, 0);
+my @ends = sort { $a <=> $b } @{ $shapes[0] };
+is(join(' ', @ends[ 0, -1 ]), "$top $bottom", 'it reaches to the edges');
+is(() = $hides =~ /stroke='rgb\(  0, 114, 178\)'  d='M([\d.]+),[\d.]+ L\1,[\d.]+  '/g, 1, 'one bar');
 is(complaint(), "plot: expected one counter; see plot --help\n", 'no counter');
 like(complaint('-x'), qr/see plot --help/, 'an option that it does not have');
 like(complaint('-d', 'nowhere', 'so_far'), qr/database "nowhere" does not exist/, 'no such database');
