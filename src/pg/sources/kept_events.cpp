@@ -36,14 +36,22 @@ char* kept_of(const Promise& promise) {
                         "of this counter's epsilon.",
                         text_of(trimmed(product(promise.epsilon, decimal("0.1")))));
     const KeptShare& share = kept.share;
-    const auto low = static_cast<int>(std::floor(100 * share.low));
     const auto high = static_cast<int>(std::ceil(100 * share.high));
     const char* day = day_of_release(kept.released_at);
-    if (std::isnan(share.share) || (low == 0 && high == 100))
-        return psprintf("The bound keeps %d to %d %% of the events (released on %s).", low, high,
+    if (high == 100 && (std::isnan(share.share) || share.low <= 0))
+        return psprintf("What was released on %s does not tell which share of the events the bound "
+                        "keeps.",
                         day);
-    return psprintf("The bound keeps about %d %% of the events (%d to %d %%, released on %s).",
-                    static_cast<int>(std::lround(100 * share.share)), low, high, day);
+    const char* besides =
+        row.measure.kind == MeasureKind::sum || row.measure.kind == MeasureKind::avg
+            ? " What is beyond lower and upper is cut off besides."
+            : "";
+    if (std::isnan(share.share))
+        return psprintf("The bound keeps at most %d %% of the events (released on %s).%s", high,
+                        day, besides);
+    return psprintf("The bound keeps at most about %d %% of the events (with 95 %% confidence at "
+                    "most %d %%, released on %s).%s",
+                    static_cast<int>(std::lround(100 * share.share)), high, day, besides);
 }
 
 } // namespace dp_counter::pg

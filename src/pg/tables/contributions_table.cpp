@@ -30,6 +30,20 @@ KeptBound kept_in(const Datum* values, const bool* nulls) {
             DatumGetTimestampTz(values[kReleasedAt])};
 }
 
+double width_of(const KeptBound& kept) {
+    return kept.share.high - kept.share.low;
+}
+
+/// Whether what is known of the bound says it much better: a poor report must not hide a good one,
+/// nor an old one a later one that is about as good.
+bool is_known_better(const KeptBound& kept, SecretKeys keys) {
+    bool is_better = false;
+    visit_secret_rows(kContributions, keys, [&](const Datum* values, const bool* nulls) {
+        is_better = width_of(kept) > 2 * width_of(kept_in(values, nulls));
+    });
+    return is_better;
+}
+
 } // namespace
 
 bool read_kept(Oid source, AttrNumber event, std::int64_t bound, KeptBound& kept) {
@@ -58,8 +72,10 @@ bool read_kept(Oid source, AttrNumber event, std::int64_t bound, KeptBound& kept
 void store_kept(Oid source, AttrNumber event, const KeptBound* bounds, std::int32_t count) {
     for (std::int32_t i = 0; i < count; ++i) {
         const KeptBound& kept = bounds[i];
-        delete_secret_rows(kContributions,
-                           {oid_key(source), event_key(event), small_key(kept.bound, kBound)});
+        const auto keys = {oid_key(source), event_key(event), small_key(kept.bound, kBound)};
+        if (is_known_better(kept, keys))
+            continue;
+        delete_secret_rows(kContributions, keys);
         insert_secret_row(kContributions,
                           {{kSource, ObjectIdGetDatum(source)},
                            {kEvent, Int16GetDatum(event)},

@@ -1,4 +1,4 @@
-// Which share of a source's events each bound keeps, as reports last released it.
+// Which share of a source's events each bound keeps at most, as reports released it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct KeptBound {
 /// keeps more. False if there is none.
 [[nodiscard]] bool read_kept(Oid source, AttrNumber event, std::int64_t bound, KeptBound& kept);
 
-/// Stores it in place of what was known of these bounds.
+/// Stores it in place of what was known of these bounds, but of one whose interval is less than
+/// half as wide.
 void store_kept(Oid source, AttrNumber event, const KeptBound* bounds, std::int32_t count);
 
 /// Deletes all of a source.
