@@ -75,7 +75,7 @@ SELECT v.*, two.* FROM (VALUES (7, 3), (9, 3), (9, 2), (5, 12), (5, 13), (-5, 2)
 SELECT measure, value, bins, lower, upper, cumulative, mechanism, sensitivity FROM dp_counters WHERE counter = 'nights'::regclass;
 SELECT DISTINCT left(guarantee, 29) AS opening, guarantee ~ 'At most 100 events of each window count, each in one of 11 bins, from' AS bins,
        guarantee ~ 'One row of the view more or less costs at most 20000000,' AS row FROM dp_counter_plan('nights');
-SELECT number, periods, groups, sensitivity FROM dp_counter_plan('nights') ORDER BY periods;
+SELECT number, periods, groups, sensitivity FROM dp_counter_plan('nights') ORDER BY number ~ 'rank', periods;
 SELECT obj_description('nights'::regclass) ~ '^Histograms of single periods\. All releases together are 1000000000-differentially private' AS comment;
 SELECT attname, format_type(atttypid, NULL) AS type, left(col_description('nights'::regclass, attnum), 60) AS comment
 FROM pg_attribute WHERE attrelid = 'nights'::regclass AND attnum > 0 ORDER BY attnum;

@@ -67,6 +67,11 @@ SELECT arguments, same(arguments) FROM unnest(ARRAY[
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, event => 'cents'$$,
     $$'visits_dp', 0.5, '1 week', '2200-01-01', per_person => 2, budget => 'share'$$,
     $$'visits_dp', 0.5, '1 week', '2300-01-01', per_person => 2, groups => '{a}'$$]) AS arguments;
+-- the rank of a median: half of what all bins together have, each of which has noise of its own
+SELECT number, p.periods, abs(stddev - dp_stddev(3 * p.periods, NULL, 0.5, NULL, 'laplace', 2) / 2) < 1e-9 AS stddev,
+    half_width, half_width = upper(dp_interval(0, 3 * p.periods, NULL, 0.5, 0.95, NULL, 'laplace', 2)) / 2 AS width
+FROM dp_counter_plan('asked', 'visits_dp', 0.5, '1 week', '2300-01-01', 12, per_person => 2, histogram => 'cents', bins => '{0,10,20}') AS p
+WHERE number ~ 'median';
 -- but for what the budget does not have: the plan says how much is missing
 SELECT remaining FROM dp_counter_plan(NULL, 'visits_dp', 7.5, '1 week', '2300-01-01', per_person => 1) LIMIT 1;
 -- and with continues, where the counter is made in place of another one

@@ -57,7 +57,10 @@ SELECT bool_and(abs(c.stddev / (m.stddev * sqrt(12)) - 1) < 1e-9) AS of_twelve,
 FROM dp_counter_changes('minutes', 12) AS c JOIN minutes AS m ON (c.step, c.group_value, c.bin) = (m.step, m.region, m.bin);
 SELECT number, periods, groups, stddev = (SELECT max(stddev) FROM minutes) AS of_view,
        half_width = (SELECT max(high - count) FROM minutes WHERE high > 0) AS width
-FROM dp_counter_plan('minutes') WHERE periods = 1;
+FROM dp_counter_plan('minutes') WHERE periods = 1 AND number ~ 'bin';
+-- a median is less off than with noise for each bin by itself
+SELECT p.number, p.half_width, upper(dp_interval(0, 256, NULL, 2, 0.95, NULL, 'laplace', 4)) / 2 AS of_bins
+    FROM dp_counter_plan('minutes') AS p WHERE periods = 1 AND number ~ 'median';
 SELECT dp_stddev(4, NULL, 2, 256, 'bins', 4) = 2 * (SELECT max(stddev) FROM minutes) AS of_four,
        upper(dp_interval(0, 1, NULL, 2, 0.95, 256, 'bins', 4)) - 1 = (SELECT max(high - count) FROM minutes WHERE high > 0) AS widest;
 -- quantiles

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "core/accuracy/noise_distribution.hpp"
+#include "core/count/bins_law.hpp"
 #include "core/noise/privacy_unit.hpp"
 
 namespace dp_counter {
@@ -137,9 +138,32 @@ TEST(QuantileTest, TwoBins) {
     EXPECT_NEAR(law.at_least(7), 29.0 / 1728, 1e-12); // P(X = k) = (k + 5/3) / 2^k / 9
     EXPECT_NEAR(law.at_least(6), 13.0 / 432, 1e-12);
     const std::int64_t ends[] = {0, 10};
-    const HistogramQuantile quantile = quantile_of(sums, ends, test);
+    const HistogramQuantile unknown = quantile_of(sums, ends, test);
+    EXPECT_FALSE(unknown.low || unknown.high || unknown.value); // 4 is below 7
+    const std::vector<std::int64_t> more{14, 6};
+    const HistogramQuantile quantile = quantile_of(HistogramSums(wide(more)), ends, test);
     EXPECT_NEAR(*quantile.value, 50.0 / 7, 1e-12);
-    EXPECT_FALSE(quantile.low || quantile.high);
+    EXPECT_FALSE(quantile.low);
+    EXPECT_EQ(*quantile.high, 10);
+}
+
+// The rank that is half of all is off by half of what the sum of all noises is.
+TEST(QuantileTest, ErrorOfAMedian) {
+    for (const std::int64_t lag : {1, 12})
+        for (const int bins : {2, 3, 8, 20}) {
+            const RankError error = median_error(noise_of(12, lag), bins, kConfidence);
+            const LaplaceScale scale = PrivacyUnit(Epsilon(1.0 / 12)).scale(1);
+            EXPECT_NEAR(error.stddev,
+                        std::sqrt(static_cast<double>(lag * bins) * scale.variance()) / 2, 1e-9);
+            const NoiseDistribution all({{{1, scale, lag * bins}}});
+            EXPECT_EQ(error.half_width, (all.half_width(kConfidence) + 1) / 2) << bins;
+        }
+    // of totals: those of docs/sources.md, which are means over the bins, less in the middle
+    const BinsLaw law(PrivacyUnit(Epsilon(1.0)), 1024);
+    const ReleaseError totals(make_mechanism(law.totals()));
+    const RankError error = median_error({&totals, 1}, 1024, kConfidence);
+    EXPECT_NEAR(error.stddev, 8.8, 0.4);
+    EXPECT_NEAR(static_cast<double>(error.half_width), 1.96 * error.stddev, 2);
 }
 
 /// For each released histogram, but for a probability of 1e-5.

@@ -108,6 +108,14 @@ BinRange QuantileTest::range(const HistogramSums& sums) {
     return range;
 }
 
+RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence) {
+    constexpr Fraction kMedian{1, 2}; // an excess is twice the rank's error
+    const std::int32_t middle = bins / 2 - 1;
+    QuantileTest test(noise, bins, kMedian, confidence);
+    return {std::sqrt(CharacteristicFunction(test.noise(middle)).variance()) / 2,
+            test.quantile(middle) / 2};
+}
+
 HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::int64_t> ends,
                               QuantileTest& test) {
     const BinRange range = test.range(sums);
@@ -117,7 +125,7 @@ HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::in
         result.low = end(range.first);
     if (range.last < sums.bins() - 1)
         result.high = end(range.last + 1);
-    if (const auto place = sums.place(test.fraction())) {
+    if (const auto place = sums.place(test.fraction()); place && (result.low || result.high)) {
         const auto bin = static_cast<std::int32_t>(std::min(*place, sums.bins() - 1.0));
         const double value =
             bin == sums.bins() - 1

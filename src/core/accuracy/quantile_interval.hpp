@@ -81,8 +81,10 @@ public:
     /// microseconds the first time, some milliseconds for p in thousandths. Not for the last bin.
     [[nodiscard]] std::int64_t quantile(std::int32_t bin);
 
-private:
+    /// The noise of the bin's excess, without what rounding changes.
     [[nodiscard]] NoiseSum noise(std::int32_t bin) const;
+
+private:
     /// By how much rounding changes an excess, at most, rounded up.
     [[nodiscard]] std::int64_t rounding() const;
     /// excess <= q_j. Most bins are far from that, which a bound of q_j shows.
@@ -97,9 +99,19 @@ private:
     std::vector<double> radii_;           ///< not below their quantiles; 0 where not computed
 };
 
+/// By how many events a quantile is off.
+struct RankError {
+    double stddev;
+    std::int64_t half_width;
+};
+
+/// That of a median which is in the bin in the middle; of noise for each bin by itself it is the
+/// same in all. Throws Error (parameter) as QuantileTest does.
+[[nodiscard]] RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence);
+
 /// A quantile in the values of the bins.
 struct HistogramQuantile {
-    std::optional<double> value;
+    std::optional<double> value;      ///< none where both ends are none
     std::optional<std::int64_t> low;  ///< the lower end of the interval's first bin, none of bin 0
     std::optional<std::int64_t> high; ///< the upper end of its last bin, none of the last one
 };

@@ -62,7 +62,11 @@ DP_FUNCTION(dp_counter_plan) {
         "(SELECT horizon, epsilon, k, mechanism, sensitivity, "
         "measure, cardinality(groups) AS groups, per FROM %s.dp_counters WHERE counter = %u::oid)",
         quoted_schema_of_function(fcinfo->flinfo->fn_oid), view);
-    put_plan(fcinfo, {shown, counter.row.cumulative, described.is_active, remaining_of(counter.row),
-                      described.kept, described.guarantee});
+    put_plan(
+        fcinfo,
+        {shown, counter.row.cumulative, described.is_active, remaining_of(counter.row),
+         described.kept, described.guarantee, privacy_of(counter.row),
+         counter.declared ? static_cast<std::int32_t>(counter.declared->measure.bins.size()) : 0,
+         counter.row.is_in_totals});
     PG_RETURN_VOID();
 }

@@ -1,8 +1,15 @@
 #include "pg/sources/plan_rows.hpp"
 
+#include <optional>
+
+#include "core/accuracy/quantile_interval.hpp"
+#include "core/accuracy/release_interval.hpp"
+#include "core/count/bins_law.hpp"
+
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/result_rows.hpp"
+#include "pg/server/wall.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/kept_events.hpp"
 #include "pg/tables/counters_table.hpp"
@@ -56,26 +63,58 @@ const char* literal(const char* text) {
     return text != nullptr ? quote_literal_cstr(text) : "NULL";
 }
 
+/// Of a histogram: by how many events a median is off. `rest` has the other columns, and FROM.
+const char* median_lines(const Planned& planned, const char* rest) {
+    constexpr std::int64_t kPeriods[] = {1, 4, 12, 52};
+    if (planned.bins == 0)
+        return "";
+    RankError errors[lengthof(kPeriods)];
+    run([&] {
+        BinsNoise noise{planned.unit.scale(1), 0};
+        std::optional<ReleaseError> totals;
+        if (planned.is_in_totals)
+            noise.each =
+                &totals.emplace(make_mechanism(BinsLaw(planned.unit, planned.bins).totals()));
+        for (std::size_t i = 0; i < lengthof(kPeriods); ++i) {
+            noise.lag = kPeriods[i];
+            errors[i] = median_error(noise, planned.bins, kReleaseConfidence);
+        }
+    });
+    StringInfoData text;
+    initStringInfo(&text);
+    for (std::size_t i = 0; i < lengthof(kPeriods); ++i)
+        appendStringInfo(&text,
+                         " UNION ALL SELECT '%s, rank of a median', %lld::int8, %.17g::float8, "
+                         "%lld::int8, %s WHERE %lld <= coalesce(c.horizon, %lld)",
+                         i == 0 ? "one period"
+                                : psprintf("%lld periods", static_cast<long long>(kPeriods[i])),
+                         static_cast<long long>(kPeriods[i]), errors[i].stddev,
+                         static_cast<long long>(errors[i].half_width), rest,
+                         static_cast<long long>(kPeriods[i]), static_cast<long long>(kPeriods[i]));
+    return text.data;
+}
+
 /// It runs as the caller. The function sets the search path to pg_catalog. The extension's
 /// functions get all their arguments, of the very types: another function in the same schema may
 /// fit nearly.
 const char* statement(const Planned& planned, const char* extension) {
     const char* lines = planned.is_active ? kStocks : planned.cumulative ? kTotals : kSums;
+    const char* rest = psprintf("c.groups, c.sensitivity, c.epsilon, %s::numeric, c.per, %s::text, "
+                                "%s::text FROM %s AS c",
+                                planned.remaining != nullptr ? text_of(planned.remaining) : "NULL",
+                                literal(planned.kept), literal(planned.guarantee), planned.counter);
     return psprintf(
         "SELECT line.shown || CASE WHEN c.measure IN ('avg', 'share') THEN ', above or below' "
         "WHEN c.measure = 'histogram' THEN ', of a bin' ELSE '' END, "
-        "line.periods, widest.stddev, widest.half_width, "
-        "c.groups, c.sensitivity, c.epsilon, %s::numeric, c.per, %s::text, %s::text "
-        "FROM %s AS c, coalesce(c.horizon, %d) AS last, "
+        "line.periods, widest.stddev, widest.half_width, %s, "
+        "coalesce(c.horizon, %d) AS last, "
         "LATERAL (%s) AS line (shown, periods, step, since), "
         "LATERAL (SELECT max(%s.dp_stddev(place.step, c.horizon, c.epsilon::float8, c.k, "
         "c.mechanism, c.sensitivity, place.since)) AS stddev, "
         "max(upper(%s.dp_interval(0::int8, place.step, c.horizon, c.epsilon::float8, "
         "0.95::float8, c.k, c.mechanism, c.sensitivity, place.since, NULL::int8range))) - 1 "
-        "AS half_width FROM %s) AS widest",
-        planned.remaining != nullptr ? text_of(planned.remaining) : "NULL", literal(planned.kept),
-        literal(planned.guarantee), planned.counter, kFarStep, lines, extension, extension,
-        kPlaces);
+        "AS half_width FROM %s) AS widest%s",
+        rest, kFarStep, lines, extension, extension, kPlaces, median_lines(planned, rest));
 }
 
 /// The declaration's parameters, as the counter's row in dp_counters would have them.
@@ -129,12 +168,16 @@ void put_plan(FunctionCallInfo fcinfo, const Planned& planned) {
 void put_plan_of_declaration(FunctionCallInfo fcinfo, const SourceDeclaration& declaration,
                              Numeric epsilon, const Argument& horizon, const Argument& k,
                              const Argument& mechanism) {
+    const PrivacyUnit unit = run(
+        [&] { return PrivacyUnit(Epsilon(mechanism_epsilon(epsilon)), declaration.sensitivity); });
     const Promise promise{
         &declaration.row, &declaration.source,     &declaration.unit, declaration.cumulative,
         epsilon,          declaration.sensitivity, declaration.block};
     put_plan(fcinfo, {row_of(declaration, epsilon, horizon, k, mechanism), declaration.cumulative,
                       declaration.row.active != 0, remaining_after(declaration, epsilon),
-                      kept_of(promise), guarantee_of(promise)});
+                      kept_of(promise), guarantee_of(promise), unit,
+                      static_cast<std::int32_t>(declaration.row.measure.bins.size()),
+                      declaration.is_in_totals});
 }
 
 } // namespace dp_counter::pg

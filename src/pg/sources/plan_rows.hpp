@@ -1,6 +1,8 @@
 // The rows of dp_counter_plan, of a counter that is there and of one that is declared only.
 #pragma once
 
+#include "core/noise/privacy_unit.hpp"
+
 #include "pg/server/postgres_api.hpp"
 #include "pg/sources/declare_counter.hpp"
 
@@ -19,6 +21,9 @@ struct Planned {
     Numeric remaining;     ///< null for who may not read the budget
     const char* kept;      ///< null where there is no bound, or its source was dropped
     const char* guarantee; ///< null where its source was dropped
+    PrivacyUnit unit;
+    std::int32_t bins; ///< of a histogram; else 0
+    bool is_in_totals; ///< the same
 };
 
 /// Fills the result of the calling function, which sets the search path to pg_catalog.
