@@ -44,6 +44,8 @@ SELECT step, count FROM events ORDER BY 1;
 SELECT step, count FROM days ORDER BY 1;
 -- The budget says so, of what may be spent twice, and no epsilon.
 SELECT purpose, epsilon, since, until, role FROM budget ORDER BY spent_at;
+SELECT regexp_replace(line, '\d{4}-\d\d-\d\d by', 'TODAY by') FROM regexp_split_to_table(dp_promise('budget'), E'\n') AS line
+    WHERE line ~ '^(copies.)?d(ays|p_counter_resume)';
 SELECT dp_counter_resume('days'); -- is here already
 SELECT count(*) FROM budget;
 RESET ROLE;

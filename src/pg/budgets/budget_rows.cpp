@@ -158,6 +158,26 @@ void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric 
     delete_secret_rows(kBudgets, {number_key(row.number)});
 }
 
+List* dropped_budgets() {
+    List* dropped = NIL;
+    visit_secret_rows(kDroppedBudgets, {}, [&](const Datum* values, const bool* nulls) {
+        auto* row = static_cast<DroppedBudgetRow*>(palloc(sizeof(DroppedBudgetRow)));
+        *row = {DatumGetInt64(values[kDroppedNumber]),
+                nulls[kDroppedName] ? nullptr : TextDatumGetCString(values[kDroppedName]),
+                DatumGetNumericCopy(values[kDroppedSpent]),
+                nulls[kDroppedWithin] ? 0 : DatumGetInt64(values[kDroppedWithin]),
+                DatumGetTimestampTz(values[kDroppedAt]),
+                TextDatumGetCString(values[kDroppedBy])};
+        dropped = lappend(dropped, row);
+    });
+    list_sort(dropped, [](const ListCell* a, const ListCell* b) {
+        const std::int64_t left = static_cast<const DroppedBudgetRow*>(lfirst(a))->number;
+        const std::int64_t right = static_cast<const DroppedBudgetRow*>(lfirst(b))->number;
+        return left < right ? -1 : 1;
+    });
+    return dropped;
+}
+
 void lock_budget(std::int64_t number) {
     lock_number(kBudgets, number);
 }

@@ -54,6 +54,18 @@ void update_budget_types(const BudgetRow& row);
 /// `name` is null and the owner invalid.
 void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric spent);
 
+/// What is left of a dropped one.
+struct DroppedBudgetRow {
+    std::int64_t number;
+    const char* name; ///< its last one; null where its view was lost
+    Numeric spent;    ///< the most that a unit has lost
+    std::int64_t within;
+    TimestampTz dropped_at;
+    const char* dropped_by;
+};
+/// All, as a list of DroppedBudgetRow* in CurrentMemoryContext, by number.
+[[nodiscard]] List* dropped_budgets();
+
 /// Holds the lock to the end of the transaction. Reads after it see the last committed entries. Who
 /// locks two locks the lesser number first.
 void lock_budget(std::int64_t number);

@@ -3,27 +3,14 @@
 #include <cmath>
 
 #include "pg/server/decimal_epsilon.hpp"
+#include "pg/server/utc_day.hpp"
 #include "pg/tables/contributions_table.hpp"
 
 extern "C" {
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
-
-namespace {
-
-/// The day in UTC, whatever the session's zone is.
-const char* day_of_release(TimestampTz time) {
-    struct pg_tm parts {};
-    fsec_t fraction = 0;
-    if (timestamp2tm(time, nullptr, &parts, &fraction, nullptr, nullptr) != 0)
-        elog(ERROR, "timestamp out of range");
-    return psprintf("%04d-%02d-%02d", parts.tm_year, parts.tm_mon, parts.tm_mday);
-}
-
-} // namespace
 
 char* kept_of(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
@@ -37,7 +24,7 @@ char* kept_of(const Promise& promise) {
                         text_of(trimmed(product(promise.epsilon, decimal("0.1")))));
     const KeptShare& share = kept.share;
     const auto high = static_cast<int>(std::ceil(100 * share.high));
-    const char* day = day_of_release(kept.released_at);
+    const char* day = utc_day(kept.released_at);
     if (high == 100 && (std::isnan(share.share) || share.low <= 0))
         return psprintf("What was released on %s does not tell which share of the events the bound "
                         "keeps.",

@@ -9,8 +9,8 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// The OIDs of the relations that a view reads at any depth, itself among them: what their rules and
-/// policies name and, of tables, the partitions and children.
+/// The OIDs of the relations that a view reads at any depth, itself among them: what their rules
+/// and policies name and, of tables, the partitions and children.
 [[nodiscard]] List* relations_read(Oid view);
 
 /// One of these relations that the view reads; invalid if there is none.
