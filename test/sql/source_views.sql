@@ -71,6 +71,7 @@ BEGIN
     END LOOP;
 END $$;
 \set VERBOSITY terse
+SET client_min_messages = warning; -- the time zone is that of the session
 
 -- A simple view: columns of one table, and immutable functions, the owner's as well; of PostgreSQL's also those of dates, times and text.
 CALL say(false, 'FROM visits', 'FROM parts', 'FROM filtered WHERE cents < 100',
@@ -170,6 +171,7 @@ SELECT try($$SELECT person, at, table_to_xml('visits', true, false, '') IS NOT N
 
 -- The same holds at a tick, for what has become of a view.
 \set VERBOSITY default
+RESET client_min_messages;
 CREATE VIEW moved_dp AS SELECT person, at FROM visits;
 SELECT dp_source_create('moved_dp', budget => 'budget', person => 'person', at => 'at');
 SELECT dp_counter_create('moved', epsilon => 1, horizon => 1, source => 'moved_dp', every => '1 day', since => '2024-01-01',

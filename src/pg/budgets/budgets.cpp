@@ -60,7 +60,12 @@ void check_range(const BudgetRow& row, EntryRange range) {
                         text_of(row.range, row.time_type)),
                  errdetail("The charge is for rows from %s.", text_of(range, row.time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
-                         "are in the range of the budget, or use another budget.")));
+                         "are in the range of the budget, or use another budget.%s",
+                         row.time_type == TIMESTAMPTZOID && range.since < row.range.since
+                             ? psprintf(" since is local to the source's time zone: the first "
+                                        "that fits is the local time of %s UTC.",
+                                        text_of(row.range.since))
+                             : "")));
 }
 
 /// Locks the budget that the counter has charged; false if there is none.

@@ -168,7 +168,8 @@ void check_same_offsets(Oid source, const SourceRow& row, const char* renamed) {
                      errdetail("The periods of counter %s are those of the latter.",
                                quoted_name(lfirst_oid(cell))),
                      errhint("Give another name of the same zone, or install the time zone data "
-                             "that have the old name.")));
+                             "that have the old name. For another zone declare another view, whose "
+                             "counters may continue those of this one (continues => ...).")));
     }
 }
 
@@ -224,7 +225,14 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
          list_length(sum.never_fails) == list_length(existing.never_fails)))
         ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                         errmsg("\"%s\" is already a source", name_of_relation(source)),
-                        errhint("To change it, drop its counters and then use dp_source_drop.")));
+                        errdetail("It has the budget \"%s\", the time column \"%s\", the time zone "
+                                  "\"%s\" and persons of type %s.",
+                                  name_of_relation(existing.budget),
+                                  get_attname(source, existing.at, false), existing.time_zone,
+                                  format_type_be(column_type(source, existing.person))),
+                        errhint("For others declare another view, whose counters may continue "
+                                "those of this one (continues => ...). Or drop its counters, and "
+                                "then use dp_source_drop.")));
     if (moves && !are_same_persons)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -279,6 +287,10 @@ DP_FUNCTION(dp_source_create) {
                       column_type(source, row.at));
     insert_source(source, row);
     book_source(source, row);
+    if (PG_ARGISNULL(kTimeZone) && column_type(source, row.at) == TIMESTAMPTZOID)
+        ereport(NOTICE,
+                (errmsg("periods are those of time zone %s, which the session has", row.time_zone),
+                 errhint("To have others, drop the source and declare it with time_zone.")));
     forget_lost_sources();
     reattach_counters(source, row);
     restate_guarantees(source, row);
