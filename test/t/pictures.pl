@@ -306,6 +306,8 @@ is(-e "$folder/pwned", undef, 'nothing was executed');
 
 # --- the page of all that a role may see ------------------------------------------------------------------
 my $report = "$tree/tools/report";
+sql(q{SELECT dp_budget_create('<b>', 1); ALTER VIEW "<b>" OWNER TO reader; SET ROLE reader; CALL dp_budget_spend('"<b>"', 0.3, 'all');
+	SELECT dp_budget_drop('"<b>"')});
 sql(q{GRANT SELECT ON years TO reader; GRANT UPDATE ON cents TO reader; REVOKE SELECT ON cents FROM reader});
 sql(q{CALL dp_budget_spend('years', 1, E'<script>alert("x")</script> & \\x01', since => '2020-01-01', until => '2021-01-01')});
 ($is_well, $out, $err) = run_program($report, '-o', 'page.html');
@@ -343,6 +345,14 @@ is(join("\n", sort keys %section), join("\n", sort @shown), 'a section for each 
 my $promise = sql(q{SELECT dp_promise('years')}) =~ s/\nCharged so far[^\n]*\K.*//sr;
 like(text_of($section{'public.years'}), qr/\Q$promise\E/, 'the promise');
 like($section{'public.years'}, qr{<td align="left">&lt;script&gt;alert\(&quot;x&quot;\)&lt;/script&gt; &amp; }, 'a charge');
+like(text_of($section{'public.years'}), qr/What is left.*\s\Q$_\E\s/s, 'what is left of it')
+	for sql(q{SELECT remaining FROM dp_budgets WHERE budget = 'years'::regclass});
+like($section{'public.years'}, qr{>$_</th>}, "the ledger has $_")
+	for qw(begins_from begins_before cut_at cut_by cut_from refunded_at refunded_by);
+my ($dropped, $history) = map { text_of($_) } $page =~ m{<h2>(Budgets that were dropped.*?)<h2>(What was read.*?)<h2>Counters}s;
+like($dropped, qr/"<b>"\s+1\s.*0\.3.*reader/s, 'a budget that the role has dropped');
+like($history, qr/public\.by_at\s+public\.years\s.*SELECT.*visits\.person/s, 'what a source read');
+unlike($history, qr/by_local|by_day/, 'of the budgets that the role may read');
 my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release .*?</h4>.*?(<tr valign.*?</tr>)}s)[0]
 	=~ m{<td.*?</td>}gs;
 is(join('|', @cells[ 1, 2, 4, 6, 7 ]), sql(q{SELECT region, step, count, low, high FROM visits_by_region ORDER BY step DESC,
