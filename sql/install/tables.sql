@@ -421,7 +421,7 @@ REVOKE ALL ON TABLE dp_counter_private.contributions FROM PUBLIC;
 
 COMMENT ON TABLE dp_counter_private.contributions
 IS 'dp_counter: the share of a source''s events that each bound keeps, with the ends of its '
-   'interval, as a report last released them';
+   'interval, as reports released them';
 
 CREATE TABLE dp_counter_private.source_counters (
     number     pg_catalog.int8 PRIMARY KEY,
