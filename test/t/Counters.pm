@@ -26,7 +26,7 @@ sub safe_psql
 		return $answer =~ s/\n?end\n?\z//r if defined $answer; # of which some versions take the last newline
 		my $error = $session->{stderr};
 		$self->end_session;
-		next if $was_open && $error =~ /server closed the connection|terminating connection/; # long before this script
+		next if $was_open && $error !~ /ERROR:/; # its connection had gone, long before this script
 		die "error running SQL: '$error'\nwith sql '$sql'";
 	}
 }
