@@ -546,6 +546,7 @@ like(failure($node, 'CALL public.dp_tick()', user => 'clock', database => 'odd')
 }
 # A session that is open when its database is closed to others.
 {
+	$node->end_session;
 	sql(q{CREATE DATABASE shut TEMPLATE odd});
 	$node->safe_psql('shut', q{SET default_transaction_read_only = off; SET ROLE postgres;
 	SELECT public.dp_counter_resume(counter) FROM public.dp_counters});
