@@ -351,7 +351,7 @@ like($section{'public.years'}, qr{>$_</th>}, "the ledger has $_")
 	for qw(begins_from begins_before cut_at cut_by cut_from refunded_at refunded_by);
 my ($dropped, $history) = map { text_of($_) } $page =~ m{<h2>(Budgets that were dropped.*?)<h2>(What was read.*?)<h2>Counters}s;
 like($dropped, qr/"<b>"\s+1\s.*0\.3.*reader/s, 'a budget that the role has dropped');
-like($history, qr/public\.by_at\s+public\.years\s.*SELECT.*visits\.person/s, 'what a source read');
+like($history, qr/public\.by_at\s+public\.years\s.*SELECT\s.*\bperson,.*visits/s, 'what a source read');
 unlike($history, qr/by_local|by_day/, 'of the budgets that the role may read');
 my @cells = map { text_of($_) } ($section{'public.visits_by_region'} =~ m{Last release .*?</h4>.*?(<tr valign.*?</tr>)}s)[0]
 	=~ m{<td.*?</td>}gs;
