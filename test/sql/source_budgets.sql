@@ -144,6 +144,19 @@ SET ROLE source_reader;
 SELECT step, count FROM dp_counter_changes('fed', 1);
 RESET ROLE;
 
+-- beside a source whose budget went without the event trigger
+BEGIN;
+CREATE TABLE rows_of_lost AS SELECT person, at FROM visits;
+CREATE VIEW lost_dp AS TABLE rows_of_lost;
+CREATE VIEW beside_dp AS TABLE rows_of_lost;
+SELECT dp_budget_create('lost', 1), dp_budget_create('beside', 1);
+SELECT dp_source_create('lost_dp', 'lost', 'person', 'at');
+ALTER EVENT TRIGGER dp_counter_dropped DISABLE;
+DROP VIEW lost;
+SELECT dp_source_create('beside_dp', 'beside', 'person', 'at');
+SELECT dp_source_create('lost_dp', 'beside', 'person', 'at');
+ROLLBACK;
+
 SET client_min_messages = warning;
 SELECT dp_counter_drop('one'), dp_counter_drop('two'), dp_counter_drop('three'), dp_source_drop('few_dp'), dp_budget_drop('small');
 SELECT dp_counter_drop('exact'), dp_counter_drop('noisy'), dp_counter_drop('fed'), dp_source_drop('visits_dp'), dp_budget_drop('budget');

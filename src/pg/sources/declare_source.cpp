@@ -181,11 +181,12 @@ void tell_of_shared_tables(Oid source, const SourceRow& row) {
     foreach (cell, relations_read(source))
         if (!is_view(lfirst_oid(cell)))
             tables = lappend_oid(tables, lfirst_oid(cell));
+    const Oid root = root_of_budget(row.budget);
     foreach (cell, all_sources()) {
         const Oid other = lfirst_oid(cell);
         SourceRow others{};
-        if (other == source || !read_source(other, others) ||
-            root_of_budget(others.budget) == root_of_budget(row.budget))
+        if (other == source || !read_source(other, others) || !OidIsValid(others.budget) ||
+            root_of_budget(others.budget) == root)
             continue;
         const Oid shared = first_read(other, tables);
         if (!OidIsValid(shared))
@@ -223,16 +224,19 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
         (!moves && !renames && sum.person_wise == existing.person_wise &&
          sum.window_wise == existing.window_wise &&
          list_length(sum.never_fails) == list_length(existing.never_fails)))
-        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-                        errmsg("\"%s\" is already a source", name_of_relation(source)),
-                        errdetail("It has the budget \"%s\", the time column \"%s\", the time zone "
-                                  "\"%s\" and persons of type %s.",
-                                  name_of_relation(existing.budget),
-                                  get_attname(source, existing.at, false), existing.time_zone,
-                                  format_type_be(column_type(source, existing.person))),
-                        errhint("For others declare another view, whose counters may continue "
-                                "those of this one (continues => ...). Or drop its counters, and "
-                                "then use dp_source_drop.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_DUPLICATE_OBJECT),
+                 errmsg("\"%s\" is already a source", name_of_relation(source)),
+                 errdetail("It has %s, the time column \"%s\", the time zone \"%s\" and "
+                           "persons of type %s.",
+                           OidIsValid(existing.budget)
+                               ? psprintf("the budget \"%s\"", name_of_relation(existing.budget))
+                               : "a budget whose view is lost",
+                           get_attname(source, existing.at, false), existing.time_zone,
+                           format_type_be(column_type(source, existing.person))),
+                 errhint("For others declare another view, whose counters may continue "
+                         "those of this one (continues => ...). Or drop its counters, and "
+                         "then use dp_source_drop.")));
     if (moves && !are_same_persons)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
