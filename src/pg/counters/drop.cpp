@@ -17,7 +17,6 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
-#include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -119,9 +118,7 @@ DP_FUNCTION(dp_counter_drop) {
 /// Event trigger on sql_drop. It runs at every DROP in the database, by any role.
 DP_FUNCTION(dp_counter_dropped) {
     using namespace dp_counter::pg;
-    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-                        errmsg("dp_counter_dropped is an event trigger function")));
+    const Node* command = command_of_event(fcinfo, "dp_counter_dropped");
     SPI_connect();
     const List* dropped = dropped_relations();
     lock_budgets_of(dropped);
@@ -130,8 +127,7 @@ DP_FUNCTION(dp_counter_dropped) {
         const auto* relation = static_cast<const DroppedView*>(lfirst(cell));
         remove(relation->view, relation->name);
     }
-    const bool restricted =
-        is_restricted(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);
+    const bool restricted = is_restricted(command);
     foreach (cell, dropped)
         remove_source(*static_cast<const DroppedView*>(lfirst(cell)), restricted);
     delete_unspent_budgets(dropped); // after the counters, some of which refund their charge

@@ -1,9 +1,9 @@
 // The event trigger that keeps the extension from DROP OWNED, which would drop it with all budgets,
 // without CASCADE and without a word: the event trigger for what is dropped is gone by then.
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -32,10 +32,7 @@ Oid owner_of_extension() {
 /// Event trigger on ddl_command_start.
 DP_FUNCTION(dp_counter_drop_owned) {
     using namespace dp_counter::pg;
-    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-                        errmsg("dp_counter_drop_owned is an event trigger function")));
-    const Node* command = reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree;
+    const Node* command = command_of_event(fcinfo, "dp_counter_drop_owned");
     if (!IsA(command, DropOwnedStmt))
         PG_RETURN_NULL();
     const Oid owner = owner_of_extension();

@@ -4,11 +4,11 @@
 // transaction, when no event trigger runs: a budget would be forgotten that was spent from.
 #include "pg/tables/faces.hpp"
 
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
-#include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "utils/lsyscache.h"
 }
@@ -34,9 +34,7 @@ void check_is_kept(const FacedTable& table, Oid view, std::int64_t read) {
 /// Event trigger on ddl_command_end, for the commands that change or make a view.
 DP_FUNCTION(dp_counter_replaced) {
     using namespace dp_counter::pg;
-    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-                        errmsg("dp_counter_replaced is an event trigger function")));
+    (void)command_of_event(fcinfo, "dp_counter_replaced");
     SPI_connect();
     // All names are qualified: the role that runs the command may have any search path.
     const int result = SPI_execute(

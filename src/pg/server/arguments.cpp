@@ -6,6 +6,7 @@
 #include "pg/server/wall.hpp"
 
 extern "C" {
+#include "commands/event_trigger.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -63,6 +64,13 @@ void check_number(const char* parameter, std::int64_t number, std::int64_t most,
                         errmsg("%s must be between 1 and %lld, not %lld", parameter,
                                static_cast<long long>(most), static_cast<long long>(number)),
                         errhint("%s", hint)));
+}
+
+const Node* command_of_event(FunctionCallInfo fcinfo, const char* function) {
+    if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+                        errmsg("%s is an event trigger function", function)));
+    return reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree;
 }
 
 Oid read_relation(const Argument& argument, const char* parameter) {

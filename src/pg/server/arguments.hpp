@@ -32,6 +32,10 @@ void check_not_null(const Argument& argument, const char* parameter, const char*
 /// Raises invalid_parameter_value unless the number is 1 to `most`.
 void check_number(const char* parameter, std::int64_t number, std::int64_t most, const char* hint);
 
+/// The command for which an event trigger is called. Raises event_trigger_protocol_violated where
+/// the function, of this name, is called in another way.
+[[nodiscard]] const Node* command_of_event(FunctionCallInfo fcinfo, const char* function);
+
 /// The relation that a regclass argument names. Raises null_value_not_allowed.
 [[nodiscard]] Oid read_relation(const Argument& argument, const char* parameter);
 
