@@ -15,6 +15,7 @@ extern "C" {
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {
@@ -78,14 +79,13 @@ const char* statement(Oid budget, bool is_utc) {
                         is_utc ? " || ' UTC'" : "");
     };
     return psprintf(
-        "SELECT translate(purpose, chr(10) || chr(13), '  '), epsilon, "
+        "SELECT purpose, epsilon, "
         "regexp_replace(concat(', rows', ' from ' || %s, "
         "CASE WHEN since IS NOT NULL AND until IS NULL THEN ' on' END, ' to before ' || %s, "
         "CASE WHEN since IS NULL AND until IS NULL THEN ' of all times' END, "
         "', windows that begin from ' || %s || ' on', ', windows that begin before ' || %s), "
         "'(( 00:00)?:00)?[.]0{6}| AD', '', 'g'), "
-        "CASE WHEN epsilon = 0 THEN to_char(spent_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') END, "
-        "translate(role, chr(10) || chr(13), '  ') "
+        "spent_at, role "
         "FROM %s AS b (purpose, epsilon, since, until, begins_from, begins_before, role, "
         "session_role, spent_at, cut_at, cut_by, cut_from, refunded_at) "
         "WHERE refunded_at IS NULL AND (epsilon > 0 OR starts_with(purpose, 'dp_counter_resume of "
@@ -101,19 +101,21 @@ void append_charges(StringInfo text, Oid budget, bool is_utc) {
         elog(ERROR, "could not read budget %u", budget);
     for (uint64 i = 0; i < SPI_processed; ++i) {
         HeapTuple row = SPI_tuptable->vals[i];
-        bool is_null = false;
-        if (const char* day = SPI_getvalue(row, SPI_tuptable->tupdesc, 4)) {
+        const auto value = [row](int column) {
+            bool is_null = false;
+            return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
+        };
+        const char* purpose = in_one_line(SPI_getvalue(row, SPI_tuptable->tupdesc, 1));
+        Numeric epsilon = DatumGetNumeric(value(2));
+        if (is_less(zero_epsilon(), epsilon))
+            appendStringInfo(text, "\n%s: %s, a factor of %s%s", purpose, text_of(epsilon),
+                             factor_of(epsilon), SPI_getvalue(row, SPI_tuptable->tupdesc, 3));
+        else
             appendStringInfo(text,
                              "\n%s: 0, resumed in a copy of the database on %s by %s: steps that "
                              "were seen before may have been released twice",
-                             SPI_getvalue(row, SPI_tuptable->tupdesc, 1), day,
-                             SPI_getvalue(row, SPI_tuptable->tupdesc, 5));
-            continue;
-        }
-        Numeric epsilon = DatumGetNumeric(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &is_null));
-        appendStringInfo(text, "\n%s: %s, a factor of %s%s",
-                         SPI_getvalue(row, SPI_tuptable->tupdesc, 1), text_of(epsilon),
-                         factor_of(epsilon), SPI_getvalue(row, SPI_tuptable->tupdesc, 3));
+                             purpose, utc_day(DatumGetTimestampTz(value(4))),
+                             in_one_line(SPI_getvalue(row, SPI_tuptable->tupdesc, 5)));
     }
     SPI_finish();
 }
