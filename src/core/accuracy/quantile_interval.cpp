@@ -78,7 +78,8 @@ bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
 
 /// Chernoff's, of E exp(r X) <= exp(-V log(1 - u^2) / w^2): V is the sum of the squared widths of
 /// all variables, w the greatest width, u = r w; and -log(1 - u^2) / u^2 rises with u. From bin to
-/// bin of noises by themselves V grows by the same: so the bound is greatest at an end.
+/// bin of noises by themselves V changes by the same, and the best such bound rises with V: it is
+/// greatest at an end, where this one, of few u, is not below it.
 double QuantileTest::bound(std::int32_t bin) const {
     const NoiseSum sum = noise(bin);
     double widest = 0;
