@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "core/base/checkpoint.hpp"
 
@@ -6,6 +7,7 @@
 
 #include "pg/persons/columns.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/groups_table.hpp"
@@ -13,6 +15,7 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
@@ -24,10 +27,6 @@ namespace dp_counter::pg {
 namespace {
 
 constexpr int kGroupColumn = 2; // of a counter's view, after the period
-
-bool is_less(const Groups::Entry& a, const Groups::Entry& b) {
-    return compare_plain(a.value, b.value) < 0;
-}
 
 /// Of an enum.
 Datum array_of(const Groups& groups) {
@@ -42,33 +41,35 @@ char* text_of(Datum value, Oid type) {
     return OidOutputFunctionCall(output, value);
 }
 
+/// Where the value's number is, or where it would be.
+std::int32_t* place_of(const Groups& groups, Datum value) {
+    PlainValue wanted{};
+    read_plain(groups.type, value, wanted);
+    std::uint32_t place = hash_bytes(wanted.bytes(), wanted.size) & groups.last;
+    for (; groups.numbers[place] != 0; place = (place + 1) & groups.last) {
+        PlainValue found{};
+        read_plain(groups.type, groups.declared[groups.numbers[place] - 1], found);
+        if (compare_plain(found, wanted) == 0)
+            break;
+    }
+    return &groups.numbers[place];
+}
+
 /// Takes `declared` over. Raises invalid_parameter_value where one comes twice.
 Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
-    Groups groups{type, count,
-                  static_cast<Groups::Entry*>(MemoryContextAllocHuge(
-                      CurrentMemoryContext, static_cast<Size>(count) * sizeof(Groups::Entry))),
-                  declared, nullptr};
+    const std::uint32_t places = std::bit_ceil(2 * static_cast<std::uint32_t>(count));
+    Groups groups{type,       count,
+                  declared,   static_cast<std::int32_t*>(palloc0(places * sizeof(std::int32_t))),
+                  places - 1, nullptr};
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        read_plain(type, declared[i], groups.sorted[i].value);
-        groups.sorted[i].number = i + 1;
-    }
-    const auto is_before = [](const Groups::Entry& a, const Groups::Entry& b) {
-        checkpoint(); // may throw
-        return is_less(a, b);
-    };
-    run([&] {
-        if (!std::is_sorted(groups.sorted, groups.sorted + count, is_before))
-            std::sort(groups.sorted, groups.sorted + count, is_before);
-    });
-    for (std::int32_t i = 1; i < count; ++i) {
-        CHECK_FOR_INTERRUPTS();
-        if (!is_less(groups.sorted[i - 1], groups.sorted[i]))
+        std::int32_t* number = place_of(groups, declared[i]);
+        if (*number != 0)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                            errmsg("group \"%s\" is declared twice",
-                                   text_of(declared[groups.sorted[i].number - 1], type)),
+                            errmsg("group \"%s\" is declared twice", text_of(declared[i], type)),
                             errhint("Each group is one element of groups, or one row of "
                                     "groups_from.")));
+        *number = i + 1;
     }
     return groups;
 }
@@ -120,16 +121,6 @@ Groups groups_in(const Const* constant, Oid type) {
     deconstruct_array(DatumGetArrayTypeP(constant->constvalue), type, sizeof(Oid), true,
                       TYPALIGN_INT, &declared, nullptr, &count);
     return groups_of(declared, count, type);
-}
-
-/// The number of the value's group, dropped or not, or 0.
-std::int32_t number_of(const Groups& groups, Datum value) {
-    Groups::Entry wanted{};
-    read_plain(groups.type, value, wanted.value);
-    const Groups::Entry* end = groups.sorted + groups.count;
-    const Groups::Entry* found =
-        std::lower_bound(static_cast<const Groups::Entry*>(groups.sorted), end, wanted, is_less);
-    return found != end && !is_less(wanted, *found) ? found->number : 0;
 }
 
 } // namespace
@@ -192,7 +183,7 @@ Groups join_groups(const Groups& before, const Groups& added, bool is_known_skip
     std::copy_n(before.declared, count, declared);
     for (std::int32_t i = 0; i < added.count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        if (number_of(before, added.declared[i]) == 0)
+        if (*place_of(before, added.declared[i]) == 0)
             declared[count++] = added.declared[i];
         else if (!is_known_skipped)
             ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
@@ -200,6 +191,22 @@ Groups join_groups(const Groups& before, const Groups& added, bool is_known_skip
                                    text_of(added.declared[i], added.type))));
     }
     return groups_of(declared, count, before.type);
+}
+
+void sort_groups(Groups& groups) {
+    const auto is_before = [&groups](Datum a, Datum b) {
+        checkpoint(); // may throw
+        PlainValue first{};
+        PlainValue second{};
+        read_plain(groups.type, a, first);
+        read_plain(groups.type, b, second);
+        return compare_plain(first, second) < 0;
+    };
+    Datum* end = groups.declared + groups.count;
+    if (run([&] { return std::is_sorted(groups.declared, end, is_before); }))
+        return;
+    run([&] { std::sort(groups.declared, end, is_before); });
+    groups = groups_of(groups.declared, groups.count, groups.type);
 }
 
 Datum* names_of(const Groups& groups) {
@@ -220,7 +227,7 @@ const char* sql_of_group(const Groups& groups) {
 }
 
 std::int32_t find_group(const Groups& groups, Datum value) {
-    const std::int32_t number = number_of(groups, value);
+    const std::int32_t number = *place_of(groups, value);
     return number != 0 && groups.is_dropped(number) ? 0 : number;
 }
 

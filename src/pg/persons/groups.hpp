@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "pg/server/plain_value.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/open_counter.hpp"
 
@@ -18,15 +17,12 @@ inline constexpr std::int32_t kMostGroups = 1000000;
 
 /// Declared groups, numbered 1, 2, ... as they were declared. Trivial.
 struct Groups {
-    struct Entry {
-        PlainValue value;
-        std::int32_t number;
-    };
-
     Oid type;
     std::int32_t count;
-    Entry* sorted;
-    Datum* declared;     ///< values of the type
+    Datum* declared; ///< values of the type
+    std::int32_t*
+        numbers;         ///< a hash table with linear probing, by plain bytes; 0 is an empty place
+    std::uint32_t last;  ///< place of it; the number of places is a power of 2
     const bool* dropped; ///< by their numbers less 1; null: none is
 
     [[nodiscard]] bool is_dropped(std::int32_t number) const {
@@ -48,6 +44,9 @@ struct Groups {
 /// database, by their current names in a dump. Raises object_not_in_prerequisite_state if the view
 /// was replaced and no longer has the constant.
 [[nodiscard]] Groups groups_of_counter(const OpenCounter& counter);
+
+/// Renumbers them in the order of their plain bytes.
+void sort_groups(Groups& groups);
 
 /// Both, `before` first. A group that both have comes once if `is_known_skipped`; else it raises
 /// duplicate_object.

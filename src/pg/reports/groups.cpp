@@ -52,7 +52,7 @@ bool is_integer(Oid type) {
 struct Dictionary {
     Oid type;
     uint128 size;
-    Groups listed; ///< sorted[i] has the number i + 1; none for all values of an integer type
+    Groups listed; ///< numbered in that order; none for all values of an integer type
 };
 
 Dictionary read_dictionary(const Report& report) {
@@ -60,14 +60,8 @@ Dictionary read_dictionary(const Report& report) {
     if (report.list == nullptr)
         return {type, uint128{1} << (8 * get_typlen(type)), {}};
     Groups groups = read_groups(report.list, type);
-    const auto count = static_cast<std::size_t>(groups.count);
-    auto* in_order = static_cast<Datum*>(palloc(count * sizeof(Datum)));
-    for (std::size_t i = 0; i < count; ++i) {
-        in_order[i] = groups.declared[groups.sorted[i].number - 1];
-        groups.sorted[i].number = static_cast<std::int32_t>(i + 1);
-    }
-    groups.declared = in_order;
-    return {type, count, groups};
+    sort_groups(groups);
+    return {type, static_cast<uint128>(groups.count), groups};
 }
 
 /// The size of the dictionary for a value that is not in it.

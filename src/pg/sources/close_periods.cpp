@@ -264,7 +264,8 @@ void add_event(const SourceEvent& event, void* context) {
 void prepare(Collector& collector, const OpenCounter& counter) {
     const SourceCounterRow& declared = *counter.declared;
     take_tally_key(collector.tallies, declared.key);
-    collector.groups = Groups{InvalidOid, 1, nullptr, nullptr, nullptr};
+    collector.groups = Groups{};
+    collector.groups.count = 1;
     if (declared.by != InvalidAttrNumber)
         collector.groups = groups_of_counter(counter);
     if (declared.measure.column != InvalidAttrNumber)
