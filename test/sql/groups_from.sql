@@ -55,6 +55,13 @@ SELECT is_odd, count FROM by_is_odd ORDER BY 1;
 SELECT convert_from(bytes, 'UTF8'), count FROM by_bytes ORDER BY 1;
 SELECT ward, count FROM by_ward ORDER BY 1;
 
+-- integers as groups of another type
+CREATE TABLE large AS SELECT * FROM unnest('{3,5000000000}'::bigint[]) AS number;
+SELECT declare('by_text_of_number', 'name', NULL, 'large', 'number');
+SELECT counter, groups FROM dp_counters WHERE counter = 'by_text_of_number'::regclass;
+SELECT attempt($$declare('by_place_of_large', 'place', NULL, 'large', 'number')$$);
+SELECT dp_counter_drop('by_text_of_number');
+
 -- groups are added from a table: the new ones alone; another call adds none. Written out, one that is there is an error
 ALTER VIEW by_ward RENAME COLUMN count TO visits;
 SELECT dp_counter_add_groups('by_place', groups_from => 'places', groups_column => 'number'),

@@ -86,7 +86,7 @@ DP_FUNCTION(dp_counter_add_groups) {
     const Oid view = read_own_counter(fcinfo, "dp_counter_add_groups()");
     const WrittenGroups added =
         read_written_groups(fcinfo->args[1], fcinfo->args[2], fcinfo->args[3]);
-    check_not_null(added.texts, "groups", "Name the groups to add.");
+    check_not_null(added.array, "groups", "Name the groups to add.");
     add_groups(open_source_counter(view), added);
     PG_RETURN_VOID();
 }

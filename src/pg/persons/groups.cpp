@@ -97,8 +97,8 @@ Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_
     pg_unreachable();
 }
 
-/// Reads texts; a null `nulls` means that none is null.
-Groups parse_groups(const Datum* texts, const bool* nulls, std::int32_t count, Oid type) {
+/// Reads texts.
+Groups parse_groups(const Datum* texts, std::int32_t count, Oid type) {
     Oid input = InvalidOid;
     Oid parameter = InvalidOid;
     getTypeInputInfo(type, &input, &parameter);
@@ -107,8 +107,6 @@ Groups parse_groups(const Datum* texts, const bool* nulls, std::int32_t count, O
     auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        check_not_null({texts[i], nulls != nullptr && nulls[i]}, "groups",
-                       "Rows without a group are not counted.");
         declared[i] = InputFunctionCall(&function, TextDatumGetCString(texts[i]), parameter, -1);
     }
     return groups_of(declared, count, type);
@@ -126,20 +124,31 @@ Groups groups_in(const Const* constant, Oid type) {
 } // namespace
 
 Groups read_groups(ArrayType* written, Oid type) {
-    Datum* texts = nullptr;
+    const Oid element = ARR_ELEMTYPE(written);
+    std::int16_t length = 0;
+    bool is_by_value = false;
+    char alignment = 0;
+    get_typlenbyvalalign(element, &length, &is_by_value, &alignment);
+    Datum* values = nullptr;
     bool* nulls = nullptr;
     int count = 0;
-    deconstruct_array(written, TEXTOID, -1, false, TYPALIGN_INT, &texts, &nulls, &count);
+    deconstruct_array(written, element, length, is_by_value, alignment, &values, &nulls, &count);
     if (count == 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups must not be empty"),
                  errhint("Name at least one. A counter without groups is declared without by.")));
     check_number_of_groups(count);
-    return parse_groups(texts, nulls, count, type);
+    for (std::int32_t i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
+        check_not_null({values[i], nulls[i]}, "groups", "Rows without a group are not counted.");
+        if (element != type && element != TEXTOID)
+            values[i] = CStringGetTextDatum(text_of(values[i], element));
+    }
+    return element == type ? groups_of(values, count, type) : parse_groups(values, count, type);
 }
 
 Groups with_others(const Groups& groups, Datum name) {
-    const Groups others = parse_groups(&name, nullptr, 1, groups.type);
+    const Groups others = parse_groups(&name, 1, groups.type);
     if (find_group(groups, others.declared[0]) != 0)
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("others must not be \"%s\"", TextDatumGetCString(name)),
@@ -164,7 +173,7 @@ Groups groups_of_counter(const OpenCounter& counter) {
         type_is_enum(type)
             ? groups_in(constant_of_groups(counter.view, query_of_view(counter.view), type, count),
                         type)
-            : parse_groups(stored.names, nullptr, count, type);
+            : parse_groups(stored.names, count, type);
     groups.dropped = stored.dropped;
     return groups;
 }

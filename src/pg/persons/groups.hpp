@@ -30,7 +30,8 @@ struct Groups {
     }
 };
 
-/// Reads groups written as text, in CurrentMemoryContext. Raises what the type's input raises,
+/// Reads groups written as text or as an integer, in CurrentMemoryContext; keeps pointers to those
+/// that are written as the type itself. Raises what the type's input raises,
 /// null_value_not_allowed, and invalid_parameter_value if there is none, if there are too many or
 /// if one comes twice.
 [[nodiscard]] Groups read_groups(ArrayType* written, Oid type);

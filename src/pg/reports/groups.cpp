@@ -192,13 +192,13 @@ DP_FUNCTION(dp_source_groups) {
         read_written_groups({0, true}, fcinfo->args[kGroupsFrom], fcinfo->args[kGroupsColumn]);
     check_not_read(list, request.source);
     const Oid type = column_type(request.source, request.by);
-    if (list.texts.isnull && !is_integer(type))
+    if (list.array.isnull && !is_integer(type))
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
                         errmsg("by of type %s requires groups_from", format_type_be(type)),
                         errhint("Store all groups that there can be in a table. Without one they "
                                 "are all values of smallint, integer or bigint.")));
     ask_for_report(fcinfo, kCall, request,
-                   list.texts.isnull ? nullptr : DatumGetArrayTypeP(list.texts.value));
+                   list.array.isnull ? nullptr : DatumGetArrayTypeP(list.array.value));
     PG_RETURN_VOID();
 }
 

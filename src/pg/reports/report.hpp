@@ -51,14 +51,14 @@ struct ReportRequest {
 /// for what can be refused before anything is read.
 [[nodiscard]] ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
 
-/// Asks the worker, and raises its error. `list` is an array of text, or null.
+/// Asks the worker, and raises its error. `list` is an array of groups, or null.
 void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportRequest request,
                     const ArrayType* list = nullptr);
 
 /// In the worker. Trivially destructible.
 struct Report {
     const ReportRequest* request;
-    ArrayType* list;     ///< an array of text, or null
+    ArrayType* list;     ///< of groups, or null
     PrivacyUnit privacy; ///< of sensitivity 1
     Numeric epsilon;     ///< as declared
     SourceRow row;

@@ -84,7 +84,7 @@ void add_groups(const OpenCounter& counter, const WrittenGroups& added) {
     const CounterRow& row = counter.row;
     const SourceCounterRow& declared = *counter.declared;
     check_not_read(added, declared.source);
-    const Groups written = read_groups(DatumGetArrayTypeP(added.texts.value), before.type);
+    const Groups written = read_groups(DatumGetArrayTypeP(added.array.value), before.type);
     check_not_others(declared, before, written);
     const Groups groups = join_groups(before, written, OidIsValid(added.table));
     const std::int32_t count = groups.count - before.count;

@@ -138,7 +138,7 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
     declaration.streams = 1;
     if (arguments.by.isnull) {
-        if (!arguments.groups.texts.isnull)
+        if (!arguments.groups.array.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
                             errhint("Name the column that contains the groups.")));
         if (!arguments.others.isnull)
@@ -152,7 +152,7 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("by must not be of temporary type %s", format_type_be(type)),
                         errhint("Cast the column to text in the view, or use a permanent type.")));
-    if (arguments.groups.texts.isnull)
+    if (arguments.groups.array.isnull)
         ereport(
             ERROR,
             (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
@@ -161,7 +161,7 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
                  "read them from a public table with groups_from. dp_source_groups finds groups "
                  "in private.")));
     check_not_read(arguments.groups, row.source);
-    Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.texts.value), type);
+    Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.array.value), type);
     if (!arguments.others.isnull) {
         groups = with_others(groups, arguments.others.value);
         row.others = groups.count;

@@ -1,6 +1,7 @@
 #include "pg/sources/groups_from.hpp"
 
 #include "pg/persons/groups.hpp"
+#include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/relations_read.hpp"
 
@@ -29,16 +30,18 @@ void check_table(Oid table) {
                         errhint("It is read once. Store the groups in a table.")));
 }
 
-/// The column's values as an array of text.
+/// The column's values as an array of text, or of integers.
 Datum read_table(Oid table, const char* column) {
-    if (get_attnum(table, column) <= InvalidAttrNumber)
+    const AttrNumber number = get_attnum(table, column);
+    if (number <= InvalidAttrNumber)
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("groups_column: column \"%s\" of \"%s\" does not exist", column,
                                name_of_relation(table))));
     SPI_connect();
     const char* sql =
-        psprintf("SELECT pg_catalog.array_agg(g.name::pg_catalog.text ORDER BY g.name) FROM "
+        psprintf("SELECT pg_catalog.array_agg(g.name%s ORDER BY g.name) FROM "
                  "(SELECT %s FROM %s LIMIT %d) AS g (name)",
+                 plain_type(get_atttype(table, number)) == INT8OID ? "" : "::pg_catalog.text",
                  quote_identifier(column), quoted_name(table), kMostGroups + 1);
     // Not read-only: by a snapshot of its own, after it has waited for the table.
     if (SPI_execute(sql, false, 1) != SPI_OK_SELECT)

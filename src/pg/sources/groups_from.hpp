@@ -8,7 +8,7 @@ namespace dp_counter::pg {
 
 /// Trivial.
 struct WrittenGroups {
-    Argument texts; ///< an array of text; NULL where no groups are named
+    Argument array; ///< of text or an integer type; NULL where no groups are named
     Oid table;      ///< from which they come; invalid where they were written as an array
 };
 
