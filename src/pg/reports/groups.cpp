@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include <sodium.h>
 
@@ -84,7 +85,8 @@ struct Collector {
     std::int32_t most;
     MemoryContext context; ///< for as long as the rows come
     UnitGroups unit;       ///< whose events come
-    GroupWeight* weights;  ///< secret, of one group several times
+    std::int64_t* listed;  ///< secret: the weight of each listed group; null without a list
+    GroupWeight* weights;  ///< secret; without a list of one group several times
     std::size_t count, capacity;
     unsigned char key[crypto_generichash_KEYBYTES]; ///< of the report
     unsigned char persons_key[crypto_shorthash_KEYBYTES];
@@ -99,12 +101,30 @@ void reserve(Collector& collector, std::size_t capacity) {
 }
 
 void add_weight(Collector& collector, const GroupWeight& added) {
+    if (collector.listed != nullptr) {
+        collector.listed[added.group] += static_cast<std::int64_t>(added.weight);
+        return;
+    }
     if (collector.count == collector.capacity) {
         collector.count = add_up({collector.weights, collector.count});
         if (collector.count > collector.capacity / 2)
             reserve(collector, 2 * collector.capacity);
     }
     collector.weights[collector.count++] = added;
+}
+
+/// All weights, once all rows have come: in the order of the dictionary, one of each group.
+std::span<GroupWeight> finish(Collector& collector) {
+    if (collector.listed == nullptr)
+        return {collector.weights, add_up({collector.weights, collector.count})};
+    std::int64_t* end = collector.listed + collector.dictionary->size;
+    reserve(collector, static_cast<std::size_t>(end - collector.listed -
+                                                std::count(collector.listed, end, 0)));
+    for (const std::int64_t* weight = collector.listed; weight != end; ++weight)
+        if (*weight != 0)
+            collector.weights[collector.count++] = {static_cast<uint128>(weight - collector.listed),
+                                                    *weight};
+    return {collector.weights, collector.count};
 }
 
 /// The rank of a group is a digest by the person and a key of the report: it depends on no other
@@ -145,7 +165,11 @@ bool release_groups(const Report& report) {
     collector.most = report.request->most;
     collector.context = CurrentMemoryContext;
     make_secret_key(collector.key, sizeof collector.key);
-    reserve(collector, 1 << 16);
+    if (dictionary.listed.count == 0)
+        reserve(collector, 1 << 16);
+    else
+        collector.listed = static_cast<std::int64_t*>(allocate_secret(
+            collector.context, static_cast<Size>(dictionary.size) * sizeof(std::int64_t)));
     read_events_of_units(report, InvalidAttrNumber, {add_event, end_unit, &collector});
     const Oid types[] = {dictionary.type, FLOAT8OID};
     const Oid table =
@@ -155,15 +179,15 @@ bool release_groups(const Report& report) {
                             types, lengthof(types));
 
     show_phase("drawing noise");
-    collector.count = add_up({collector.weights, collector.count});
+    const std::span<GroupWeight> weights = finish(collector);
     const Release release = begin_release(privacy);
     const std::uint64_t candidates = run([&] { return release.draw_reaching(sampler); });
-    auto* shown = static_cast<GroupWeight*>(allocate_secret(
-        collector.context,
-        (collector.count + static_cast<std::size_t>(candidates)) * sizeof(GroupWeight)));
+    auto* shown = static_cast<GroupWeight*>(
+        allocate_secret(collector.context, (weights.size() + static_cast<std::size_t>(candidates)) *
+                                               sizeof(GroupWeight)));
     const std::size_t count = run([&] {
-        return show_groups({collector.weights, collector.count}, dictionary.size, candidates,
-                           SparseRelease{&sampler, release}, shown);
+        return show_groups(weights, dictionary.size, candidates, SparseRelease{&sampler, release},
+                           shown);
     });
     // In the order of the dictionary: another one would show which of them have data.
     for (std::size_t i = 0; i < count; ++i) {
