@@ -212,6 +212,8 @@ void evaluate(const SourceQuery& query, const PersonConsumer& consumer, MemoryCo
 
 // --- who runs it
 
+bool has_read = false; // for the process's life
+
 /// Raises what roles other than the owner may know of an error in the view: that there is one.
 [[noreturn]] void raise_to_others(Oid source) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -256,10 +258,15 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
                  errhint("Make the view simple again to continue its counters. Or its owner can "
                          "vouch for it, by calling dp_source_create again with person_wise => "
                          "true or, where the budget renews, window_wise => true.")));
+    has_read = true;
     with_hidden_errors(query.source, is_own, [&] {
         as_owner(owner, query.row->time_zone, is_own,
                  [&] { evaluate(query, consumer, CurrentMemoryContext); });
     });
+}
+
+bool has_read_persons() {
+    return has_read;
 }
 
 } // namespace dp_counter::pg

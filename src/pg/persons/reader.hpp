@@ -53,4 +53,8 @@ struct PersonConsumer {
 /// error in the view.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
+/// Whether a view was evaluated in this session: from then on its owner's functions may have left
+/// something there, and nobody else's run.
+[[nodiscard]] bool has_read_persons();
+
 } // namespace dp_counter::pg

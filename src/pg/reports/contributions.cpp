@@ -83,8 +83,7 @@ constexpr Oid kTypes[] = {INT4OID, INT8OID,   FLOAT8OID, INT8OID,
                           INT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
 /// Whether the bounds' shares are known, and stored.
-bool store(const Report& report, const ClosedRelease* releases, std::int32_t cells) {
-    const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
+bool store(const Report& report, Oid table, const ClosedRelease* releases, std::int32_t cells) {
     const bool is_kept_known = !is_open_cell_large(releases, cells);
     const KeptBound* bounds = is_kept_known ? kept_bounds(report, releases, cells - 1) : nullptr;
     for (std::int32_t i = 0; i < cells; ++i) {
@@ -111,12 +110,13 @@ bool store(const Report& report, const ClosedRelease* releases, std::int32_t cel
 
 bool release_histogram(const Report& report) {
     const std::int32_t cells = report.request->most + 1;
+    const Oid table = create_report_table(report, kColumns, kTypes, lengthof(kTypes));
     Histogram histogram{
         cells, static_cast<int128*>(allocate_secret(CurrentMemoryContext, sizeof(int128) * cells))};
     read_units(report, InvalidAttrNumber, count_unit, &histogram);
     auto* releases = static_cast<ClosedRelease*>(palloc0(sizeof(ClosedRelease) * cells));
     release_cells(report.privacy, 1, histogram.persons, cells, releases);
-    return store(report, releases, cells);
+    return store(report, table, releases, cells);
 }
 
 } // namespace

@@ -170,13 +170,13 @@ bool release_groups(const Report& report) {
     else
         collector.listed = static_cast<std::int64_t*>(allocate_secret(
             collector.context, static_cast<Size>(dictionary.size) * sizeof(std::int64_t)));
-    read_events_of_units(report, InvalidAttrNumber, {add_event, end_unit, &collector});
     const Oid types[] = {dictionary.type, FLOAT8OID};
     const Oid table =
         create_report_table(report,
                             psprintf("value %s NOT NULL, weight pg_catalog.float8 NOT NULL",
                                      format_type_be_qualified(dictionary.type)),
                             types, lengthof(types));
+    read_events_of_units(report, InvalidAttrNumber, {add_event, end_unit, &collector});
 
     show_phase("drawing noise");
     const std::span<GroupWeight> weights = finish(collector);

@@ -303,6 +303,8 @@ void read_events_of_units(const Report& report, AttrNumber column, const UnitCon
 Oid create_report_table(const Report& report, const char* columns, const Oid* types, int count) {
     const char* name = NameStr(report.request->name);
     const Oid schema = report.request->schema;
+    if (has_read_persons())
+        elog(ERROR, "table %s would be made after the view was read", report.table);
     check_new(name, schema);
     int created = 0;
     // Restricted: event triggers run, in a session that a superuser began.

@@ -98,7 +98,9 @@ struct UnitConsumer {
 /// Reads the rows in the range, as read_units does.
 void read_events_of_units(const Report& report, AttrNumber column, const UnitConsumer& consumer);
 
-/// Makes the table, now that no function of the view can add a trigger to it any more.
+/// Makes the table, before the rows are read: it runs the event triggers of others, as who calls,
+/// and what functions of the view's owner leave in this session must not reach them. The view is
+/// evaluated read only, so these functions cannot change the table.
 /// Raises object_not_in_prerequisite_state if an event trigger changes its columns.
 [[nodiscard]] Oid create_report_table(const Report& report, const char* columns, const Oid* types,
                                       int count);

@@ -155,22 +155,27 @@ KeptShare kept_by(const SuggestedBound& suggested) {
     return kept_share(parts, suggested.scale);
 }
 
-void store(const Report& report, bool is_upper, const SuggestedBound& suggested) {
-    const Oid types[] = {is_upper ? Oid{INT8OID} : Oid{INT4OID},
-                         FLOAT8OID,
-                         FLOAT8OID,
-                         FLOAT8OID,
-                         INT8OID,
-                         NUMERICOID,
-                         FLOAT8OID,
-                         INTERVALOID};
+constexpr int kColumns = 8;
+
+Oid create_table(const Report& report, bool is_upper) {
+    const Oid types[kColumns] = {is_upper ? Oid{INT8OID} : Oid{INT4OID},
+                                 FLOAT8OID,
+                                 FLOAT8OID,
+                                 FLOAT8OID,
+                                 INT8OID,
+                                 NUMERICOID,
+                                 FLOAT8OID,
+                                 INTERVALOID};
     const char* columns = psprintf(
         "%s NOT NULL, kept_at_most pg_catalog.float8, kept_low pg_catalog.float8 NOT NULL, "
         "kept_high pg_catalog.float8 NOT NULL, most pg_catalog.int8 NOT NULL, epsilon "
         "pg_catalog.numeric NOT NULL, plan_epsilon pg_catalog.float8 NOT NULL, every "
         "pg_catalog.interval NOT NULL",
         is_upper ? "upper pg_catalog.int8" : "per_person pg_catalog.int4");
-    const Oid table = create_report_table(report, columns, types, lengthof(types));
+    return create_report_table(report, columns, types, kColumns);
+}
+
+void store(const Report& report, Oid table, bool is_upper, const SuggestedBound& suggested) {
     const KeptShare kept = kept_by(suggested);
     Datum values[] = {is_upper ? Int64GetDatum(suggested.bound)
                                : Int32GetDatum(static_cast<std::int32_t>(suggested.bound)),
@@ -181,7 +186,7 @@ void store(const Report& report, bool is_upper, const SuggestedBound& suggested)
                       NumericGetDatum(report.epsilon),
                       Float8GetDatum(report.request->plan_epsilon),
                       IntervalPGetDatum(&report.request->every)};
-    bool nulls[lengthof(types)] = {false, std::isnan(kept.share)};
+    bool nulls[kColumns] = {false, std::isnan(kept.share)};
     insert_report_row(table, values, nulls);
     if (is_upper)
         return;
@@ -193,6 +198,7 @@ void store(const Report& report, bool is_upper, const SuggestedBound& suggested)
 bool suggest(const Report& report) {
     const bool is_upper = report.request->column != InvalidAttrNumber;
     const std::int64_t enough = enough_units(report);
+    const Oid table = create_table(report, is_upper);
     auto* units =
         static_cast<UnitsAbove*>(allocate_secret(CurrentMemoryContext, sizeof(UnitsAbove)));
     read_units(
@@ -202,7 +208,7 @@ bool suggest(const Report& report) {
     const SuggestedBound suggested = run([&] {
         return suggest_bound(*units, is_upper ? kMostValue : kMostPerPerson, enough, release);
     });
-    store(report, is_upper, suggested);
+    store(report, table, is_upper, suggested);
     return !is_upper;
 }
 
