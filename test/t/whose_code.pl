@@ -486,6 +486,64 @@ is(join(' ', session('steward', q{CALL dp_tick('hospital.talks_too')}) =~ /(\w+)
 	'they reach the owner who calls');
 is(join(' ', sort(logged() =~ /(\w+) flu/g)), 'log warning', 'and the log, as by any statement of the owner\'s');
 
+# --- reports: event triggers run as who calls, before the view's functions leave anything in the session
+sql(q{
+	CREATE SCHEMA traps AUTHORIZATION steward; GRANT USAGE ON SCHEMA traps TO PUBLIC;
+	CREATE TABLE public.ddl (line pg_catalog.text); GRANT INSERT ON ddl TO PUBLIC;
+	CREATE FUNCTION public.log_line(words pg_catalog.text) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE line text := words; BEGIN INSERT INTO public.ddl VALUES (line); END $$;
+	CREATE FUNCTION public.log_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM public.log_line(tg_tag); END $$;
+	CREATE EVENT TRIGGER log_ddl ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION public.log_ddl();
+});
+sql(marking('own', 'traps.run() RETURNS boolean', 'true', 'STABLE') . q{
+	CREATE DOMAIN traps.text AS pg_catalog.text CHECK (traps.run());
+	CREATE FUNCTION traps.prepare() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+	BEGIN
+		PERFORM pg_catalog.set_config('search_path', 'traps, pg_catalog', true);
+		PERFORM public.log_line('x'); -- compiles it
+		RETURN true;
+	EXCEPTION WHEN OTHERS THEN RETURN true;
+	END $$;
+	CREATE VIEW hospital.trapped AS SELECT person, at, traps.prepare() AS event, 'a'::pg_catalog.text AS code FROM hospital.visits;
+	SELECT dp_source_create('hospital.trapped', 'hospital.b', 'person', 'at', 'UTC', person_wise => true);
+	CREATE TABLE hospital.codes AS SELECT 'a'::pg_catalog.text AS code;
+}, 'steward');
+logged();
+for my $report (q{contributions('hospital.trapped', 'public.r1', 1, event => 'event')},
+	q{suggest('hospital.trapped', 'public.r2', 1, 1, '1 day', event => 'event', since => '2024-01-01', until => '2024-02-01')},
+	q{groups('hospital.trapped', 'public.r3', 1, 'code', event => 'event', groups_from => 'hospital.codes', groups_column => 'code')})
+{
+	is(session('chief', "CALL dp_source_$report"), '', 'a report by a superuser');
+	is(marks(), '', 'whose event trigger runs nothing of the view\'s owner');
+}
+is(sql('SELECT count(*) FROM public.ddl'), 3, 'it has run of each report');
+sql('DROP EVENT TRIGGER log_ddl');
+
+# --- groups of a type: who reads them runs no cast that its owner has made
+sql(q{CREATE TYPE traps.mood AS ENUM ('sad', 'ok');} . marking('own', 'traps.told(mood traps.mood) RETURNS pg_catalog.text', q{'x'}) . q{
+	CREATE CAST (traps.mood AS pg_catalog.text) WITH FUNCTION traps.told(traps.mood);
+	CREATE VIEW hospital.moods AS SELECT person, at, 'sad'::traps.mood AS mood, 1 AS cents FROM hospital.visits;
+	SELECT dp_source_create('hospital.moods', 'hospital.b', 'person', 'at', 'UTC');
+	CREATE TABLE hospital.mood_list AS SELECT unnest(enum_range(NULL::traps.mood)) AS mood;
+	SELECT dp_counter_create('hospital.by_mood', 'hospital.moods', 1e9, '1 day', '2024-01-01', 1, per_person => 1, by => 'mood',
+		groups_from => 'hospital.mood_list', groups_column => 'mood', cumulative => false, histogram => 'cents', bins => '{0,2}');
+}, 'steward');
+session('chief', q{CALL dp_tick('hospital.by_mood')});
+is(sql(q{SELECT string_agg(concat_ws(' ', group_value, bin, count), ', ' ORDER BY group_value, bin)
+	FROM dp_counter_changes('hospital.by_mood', 1)}, 'chief'), 'ok 0 0, ok 2 0, sad 0 1, sad 2 0', 'changes by group');
+is(sql(q{SELECT count(*) FROM dp_counter_quantiles('hospital.by_mood', '{0.5}')}, 'chief'), 2, 'quantiles');
+is(session('chief', q{CALL dp_source_groups('hospital.moods', 'public.r4', 1e9, 'mood', groups_from => 'hospital.mood_list',
+	groups_column => 'mood')}), '', 'which groups there are');
+is(sql('SELECT value FROM public.r4', 'chief'), 'sad', 'are found');
+SKIP: {
+	skip 'no gnuplot', 1 if system('command -v gnuplot >/dev/null') != 0;
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	my @plot = ("$FindBin::RealBin/../tools/plot", '-U', 'chief', '-d', 'postgres');
+	command_like([ @plot, '-q', '0.5', 'hospital.by_mood' ], qr/sad/, 'a chart');
+}
+is(marks(), '', 'no cast of its owner has run');
+
 # --- foreign tables
 my ($host, $port) = ($node->host, $node->port);
 sql(qq{

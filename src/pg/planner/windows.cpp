@@ -6,6 +6,7 @@
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/kept_in_context.hpp"
+#include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/tables/counter_privileges.hpp"
@@ -51,11 +52,15 @@ SPIPlanPtr prepare_read(const Asked& asked) {
     // An average is followed by its interval and the count, and then by its numbers.
     const char* one = name(asked.is_average() ? measure + 4 : measure);
     const char* other = asked.is_average() ? name(measure + 5) : "0::pg_catalog.int8";
+    const char* group_text =
+        asked.has_group()
+            ? sql_of_text(name(group), get_atttype(asked.view, static_cast<AttrNumber>(group)))
+            : "NULL::pg_catalog.text";
     Oid types[] = {INT8OID, INT8OID};
     SPIPlanPtr plan =
-        SPI_prepare(psprintf("SELECT %s, %s, %s, (%s)::pg_catalog.text, %s FROM %s WHERE %s "
+        SPI_prepare(psprintf("SELECT %s, %s, %s, %s, %s FROM %s WHERE %s "
                              "OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<=) $2",
-                             name(step), one, other, asked.has_group() ? name(group) : "NULL",
+                             name(step), one, other, group_text,
                              asked.has_bins() ? name(bin) : "0::pg_catalog.int8",
                              quoted_name(asked.view), name(step), name(step)),
                     lengthof(types), types);

@@ -4,6 +4,7 @@
 #include "pg/server/plain_value.hpp"
 
 extern "C" {
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "port/pg_bswap.h"
 #include "utils/lsyscache.h"
@@ -84,6 +85,12 @@ void read_plain(Oid type, Datum value, PlainValue& plain) {
     default: // an enum
         put_number(plain, DatumGetObjectId(value));
     }
+}
+
+const char* sql_of_text(const char* value, Oid type) {
+    if (getBaseType(type) < FirstNormalObjectId)
+        return psprintf("(%s)::pg_catalog.text", value);
+    return psprintf("CASE WHEN %s IS NOT NULL THEN pg_catalog.format('%%s', %s) END", value, value);
 }
 
 int compare_plain(const PlainValue& a, const PlainValue& b) {

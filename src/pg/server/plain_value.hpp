@@ -28,6 +28,10 @@ struct PlainValue {
 /// The bytes of a datum of such a type: integers of all widths have one form. May detoast.
 void read_plain(Oid type, Datum value, PlainValue& plain);
 
+/// An SQL expression of a value's text. A cast of a type that somebody has made could be a function
+/// of that role, run by whoever reads the value, so such a type is written by its output function.
+[[nodiscard]] const char* sql_of_text(const char* value, Oid type);
+
 /// Byte by byte, the shorter one first.
 [[nodiscard]] int compare_plain(const PlainValue& a, const PlainValue& b);
 

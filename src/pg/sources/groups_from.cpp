@@ -37,12 +37,12 @@ Datum read_table(Oid table, const char* column) {
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("groups_column: column \"%s\" of \"%s\" does not exist", column,
                                name_of_relation(table))));
+    const Oid type = get_atttype(table, number);
     SPI_connect();
-    const char* sql =
-        psprintf("SELECT pg_catalog.array_agg(g.name%s ORDER BY g.name) FROM "
-                 "(SELECT %s FROM %s LIMIT %d) AS g (name)",
-                 plain_type(get_atttype(table, number)) == INT8OID ? "" : "::pg_catalog.text",
-                 quote_identifier(column), quoted_name(table), kMostGroups + 1);
+    const char* sql = psprintf("SELECT pg_catalog.array_agg(%s ORDER BY g.name) FROM "
+                               "(SELECT %s FROM %s LIMIT %d) AS g (name)",
+                               plain_type(type) == INT8OID ? "g.name" : sql_of_text("g.name", type),
+                               quote_identifier(column), quoted_name(table), kMostGroups + 1);
     // Not read-only: by a snapshot of its own, after it has waited for the table.
     if (SPI_execute(sql, false, 1) != SPI_OK_SELECT)
         elog(ERROR, "could not read \"%s\"", name_of_relation(table));
