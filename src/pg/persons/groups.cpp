@@ -7,6 +7,7 @@
 
 #include "pg/persons/columns.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/backend_random.hpp"
 #include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/wall.hpp"
@@ -15,7 +16,6 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
@@ -45,7 +45,11 @@ char* text_of(Datum value, Oid type) {
 std::int32_t* place_of(const Groups& groups, Datum value) {
     PlainValue wanted{};
     read_plain(groups.type, value, wanted);
-    std::uint32_t place = hash_bytes(wanted.bytes(), wanted.size) & groups.last;
+    std::uint64_t hash = 0;
+    static_assert(sizeof hash == crypto_shorthash_BYTES);
+    (void)crypto_shorthash(reinterpret_cast<unsigned char*>(&hash), wanted.bytes(),
+                           static_cast<unsigned long long>(wanted.size), groups.key);
+    std::uint32_t place = static_cast<std::uint32_t>(hash) & groups.last;
     for (; groups.numbers[place] != 0; place = (place + 1) & groups.last) {
         PlainValue found{};
         read_plain(groups.type, groups.declared[groups.numbers[place] - 1], found);
@@ -58,9 +62,13 @@ std::int32_t* place_of(const Groups& groups, Datum value) {
 /// Takes `declared` over. Raises invalid_parameter_value where one comes twice.
 Groups groups_of(Datum* declared, std::int32_t count, Oid type) {
     const std::uint32_t places = std::bit_ceil(2 * static_cast<std::uint32_t>(count));
-    Groups groups{type,       count,
-                  declared,   static_cast<std::int32_t*>(palloc0(places * sizeof(std::int32_t))),
-                  places - 1, nullptr};
+    Groups groups{};
+    groups.type = type;
+    groups.count = count;
+    groups.declared = declared;
+    groups.numbers = static_cast<std::int32_t*>(palloc0(places * sizeof(std::int32_t)));
+    groups.last = places - 1;
+    make_secret_key(groups.key, sizeof groups.key);
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
         std::int32_t* number = place_of(groups, declared[i]);

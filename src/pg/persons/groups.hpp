@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <sodium.h>
+
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/open_counter.hpp"
 
@@ -21,9 +23,10 @@ struct Groups {
     std::int32_t count;
     Datum* declared; ///< values of the type
     std::int32_t*
-        numbers;         ///< a hash table with linear probing, by plain bytes; 0 is an empty place
-    std::uint32_t last;  ///< place of it; the number of places is a power of 2
-    const bool* dropped; ///< by their numbers less 1; null: none is
+        numbers;        ///< a hash table with linear probing, by plain bytes; 0 is an empty place
+    std::uint32_t last; ///< place of it; the number of places is a power of 2
+    unsigned char key[crypto_shorthash_KEYBYTES]; ///< of the hash: no list can be made to collide
+    const bool* dropped;                          ///< by their numbers less 1; null: none is
 
     [[nodiscard]] bool is_dropped(std::int32_t number) const {
         return dropped != nullptr && dropped[number - 1];
