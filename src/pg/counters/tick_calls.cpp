@@ -74,7 +74,6 @@ List* counters_to_tick() {
     List* of_sources = NIL;
     PushActiveSnapshot(GetTransactionSnapshot());
     forget_lost_sources();
-    hide_number_of_tallies();
     ListCell* cell = nullptr;
     foreach (cell, all_counters()) {
         const Oid view = lfirst_oid(cell);
@@ -149,6 +148,9 @@ DP_FUNCTION(dp_tick) {
     PreventCommandIfReadOnly("dp_tick()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     const Call call{fcinfo->flinfo->fn_oid, GetCurrentTimestamp()};
+    PushActiveSnapshot(GetTransactionSnapshot());
+    hide_number_of_tallies();
+    PopActiveSnapshot();
     if (PG_ARGISNULL(0))
         tick_all(call);
     else if (!tick_source(call, PG_GETARG_OID(0)))
