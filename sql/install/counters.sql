@@ -299,7 +299,7 @@ COMMENT ON FUNCTION dp_counter_private.dp_counter_replaced()
 IS 'Internal event trigger function: keeps the queries of the views of counters and budgets.';
 
 CREATE EVENT TRIGGER dp_counter_replaced ON ddl_command_end
-WHEN TAG IN ('ALTER TABLE', 'ALTER VIEW', 'CREATE RULE', 'CREATE VIEW')
+WHEN TAG IN ('ALTER EXTENSION', 'ALTER TABLE', 'ALTER VIEW', 'CREATE RULE', 'CREATE VIEW')
 EXECUTE FUNCTION dp_counter_private.dp_counter_replaced();
 
 ALTER EVENT TRIGGER dp_counter_replaced ENABLE ALWAYS;

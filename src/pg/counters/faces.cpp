@@ -10,22 +10,49 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {
 namespace {
 
-/// `read` is the number whose rows the view reads now.
-void check_is_kept(const FacedTable& table, Oid view, std::int64_t read) {
+/// `read` is the number whose rows the view reads now. A query that still reads them may do more:
+/// whoever may use the schema of the secret tables, as pg_read_all_data may, could write one.
+void check_is_kept(const FacedTable& table, Oid view, std::int64_t read, bool is_query_new) {
     const std::int64_t number = number_kept_with(table, view);
-    if (number != 0 && number != read)
+    if (number != 0 && (number != read || (is_query_new && !superuser())))
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                  errmsg("cannot replace the query of view \"%s\"", get_rel_name(view)),
                  errdetail("It is the view of a counter or a budget, which is found by its query. "
                            "It stays a security barrier, too."),
                  errhint("Create another view over it.")));
+}
+
+/// pg_dump leaves out the members of extensions: a restored database would have forgotten a budget.
+void check_is_no_member(Oid view) {
+    for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets})
+        if (number_kept_with(table, view) != 0)
+            ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                            errmsg("cannot add view \"%s\" to an extension", get_rel_name(view)),
+                            errdetail("It is the view of a counter or a budget, and pg_dump would "
+                                      "leave it out.")));
+}
+
+/// Runs a query, and calls see(view, flag) for each of its rows.
+template <class See>
+void for_each_view(const char* sql, const See& see) {
+    const int result = SPI_execute(sql, false, 0); // after the command
+    if (result != SPI_OK_SELECT)
+        elog(ERROR, "could not read the commands: %s", SPI_result_code_string(result));
+    const SPITupleTable* rows = SPI_tuptable;
+    for (uint64 i = 0; i < rows->numvals; ++i) {
+        bool is_null = false;
+        const Datum view = SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null);
+        const Datum flag = SPI_getbinval(rows->vals[i], rows->tupdesc, 2, &is_null);
+        see(DatumGetObjectId(view), DatumGetBool(flag));
+    }
 }
 
 } // namespace
@@ -37,27 +64,29 @@ DP_FUNCTION(dp_counter_replaced) {
     (void)command_of_event(fcinfo, "dp_counter_replaced");
     SPI_connect();
     // All names are qualified: the role that runs the command may have any search path.
-    const int result = SPI_execute(
-        "SELECT COALESCE(r.ev_class, c.objid) "
+    for_each_view(
+        "SELECT COALESCE(r.ev_class, c.objid), c.command_tag OPERATOR(pg_catalog.=) "
+        "ANY ('{CREATE VIEW,CREATE RULE}'::pg_catalog.text[]) "
         "FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
         "LEFT JOIN pg_catalog.pg_rewrite AS r ON r.oid OPERATOR(pg_catalog.=) c.objid "
         "AND c.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass "
         "WHERE c.classid OPERATOR(pg_catalog.=) "
         "ANY ('{pg_catalog.pg_class,pg_catalog.pg_rewrite}'::pg_catalog.regclass[])",
-        true, 0);
-    if (result != SPI_OK_SELECT)
-        elog(ERROR, "could not read the commands: %s", SPI_result_code_string(result));
-    for (uint64 i = 0; i < SPI_processed; ++i) {
-        bool is_null = false;
-        const Oid view = DatumGetObjectId(
-            SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null));
-        const std::int64_t read = number_of_face(view);
-        for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
-            check_is_kept(table, view, read);
-            if (read != 0)
-                keep_face(table, view);
-        }
-    }
+        [](Oid view, bool is_query_new) {
+            const std::int64_t read = number_of_face(view);
+            for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
+                check_is_kept(table, view, read, is_query_new);
+                if (read != 0)
+                    keep_face(table, view);
+            }
+        });
+    for_each_view("SELECT d.objid, true FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
+                  "JOIN pg_catalog.pg_depend AS d ON d.refclassid OPERATOR(pg_catalog.=) c.classid "
+                  "AND d.refobjid OPERATOR(pg_catalog.=) c.objid "
+                  "WHERE c.command_tag OPERATOR(pg_catalog.=) 'ALTER EXTENSION' "
+                  "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
+                  "AND d.deptype OPERATOR(pg_catalog.=) 'e'",
+                  [](Oid relation, bool /*flag*/) { check_is_no_member(relation); });
     SPI_finish();
     PG_RETURN_NULL();
 }
