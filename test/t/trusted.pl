@@ -115,6 +115,10 @@ for my $roles ('curator', 'stranger, CURRENT_USER CASCADE')
 	like(failure($node, "DROP OWNED BY $roles", user => 'curator', database => 'hospital'),
 		qr/cannot drop what role "curator" owns: it owns extension dp_counter.*HINT: /s, "DROP OWNED BY $roles drops no extension");
 }
+$node->safe_psql('postgres', 'CREATE DATABASE ward; CREATE ROLE landlord');
+$node->safe_psql('ward', 'CREATE SCHEMA house AUTHORIZATION landlord; CREATE EXTENSION dp_counter SCHEMA house');
+like(failure($node, 'DROP OWNED BY landlord CASCADE', database => 'ward'), qr/cannot drop what role "landlord" owns/,
+	'nor does that of who owns its schema');
 $node->safe_psql('hospital', 'BEGIN; REASSIGN OWNED BY curator TO CURRENT_USER; DROP OWNED BY curator, stranger; ROLLBACK');
 is(as('curator', q{ALTER EXTENSION dp_counter UPDATE; SELECT count(*) FROM er_flu}), 1, 'the owner updates it');
 refused('stranger', 'DROP EXTENSION dp_counter CASCADE');

@@ -4,6 +4,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -12,18 +13,22 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-Oid owner_of_extension() {
+/// Of the extension or, under CASCADE, of its schema.
+bool owns_extension(Oid role, bool cascades) {
     SPI_connect();
-    const int result = SPI_execute("SELECT extowner FROM pg_catalog.pg_extension "
-                                   "WHERE extname OPERATOR(pg_catalog.=) 'dp_counter'",
-                                   true, 1);
-    if (result != SPI_OK_SELECT || SPI_processed != 1)
+    Oid types[] = {OIDOID, BOOLOID};
+    Datum values[] = {ObjectIdGetDatum(role), BoolGetDatum(cascades)};
+    const int result = SPI_execute_with_args(
+        "SELECT FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n "
+        "ON n.oid OPERATOR(pg_catalog.=) e.extnamespace "
+        "WHERE e.extname OPERATOR(pg_catalog.=) 'dp_counter' "
+        "AND (e.extowner OPERATOR(pg_catalog.=) $1 OR n.nspowner OPERATOR(pg_catalog.=) $1 AND $2)",
+        lengthof(types), types, values, nullptr, true, 1);
+    if (result != SPI_OK_SELECT)
         elog(ERROR, "could not find extension dp_counter");
-    bool is_null = false;
-    const Oid owner =
-        DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+    const bool owns = SPI_processed > 0;
     SPI_finish();
-    return owner;
+    return owns;
 }
 
 } // namespace
@@ -35,15 +40,19 @@ DP_FUNCTION(dp_counter_drop_owned) {
     const Node* command = command_of_event(fcinfo, "dp_counter_drop_owned");
     if (!IsA(command, DropOwnedStmt))
         PG_RETURN_NULL();
-    const Oid owner = owner_of_extension();
+    const auto* drop = reinterpret_cast<const DropOwnedStmt*>(command);
     const ListCell* cell = nullptr;
-    foreach (cell, reinterpret_cast<const DropOwnedStmt*>(command)->roles)
-        if (get_rolespec_oid(static_cast<const RoleSpec*>(lfirst(cell)), true) == owner)
-            ereport(ERROR,
-                    (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-                     errmsg("cannot drop what role \"%s\" owns: it owns extension dp_counter",
-                            GetUserNameFromId(owner, false)),
-                     errdetail("All budgets and counters would go with the extension."),
-                     errhint("Use REASSIGN OWNED first, or DROP EXTENSION dp_counter CASCADE.")));
+    foreach (cell, drop->roles) {
+        const Oid role = get_rolespec_oid(static_cast<const RoleSpec*>(lfirst(cell)), true);
+        if (owns_extension(role, drop->behavior == DROP_CASCADE))
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                 errmsg("cannot drop what role \"%s\" owns: it owns extension dp_counter or its "
+                        "schema",
+                        GetUserNameFromId(role, false)),
+                 errdetail("All budgets and counters would go with the extension."),
+                 errhint("Use REASSIGN OWNED first, or DROP EXTENSION dp_counter CASCADE.")));
+    }
     PG_RETURN_NULL();
 }
