@@ -13,6 +13,8 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS answer = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
     RETURN concat(SQLSTATE, ': ', answer, E'\n    HINT: ', hint);
 END $$;
+CREATE TYPE pg_temp.two AS (a bigint, b bigint);
+CREATE FUNCTION pg_temp.pair(n bigint) RETURNS pg_temp.two LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(n, n); END $$;
 \pset format unaligned
 \pset tuples_only on
 
@@ -41,7 +43,10 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT sum(dp_laplace(n, 1e9, 1)) FROM dp_days GROUP BY GROUPING SETS ((day), (n))',
     'SELECT day FROM dp_days GROUP BY ROLLUP (day) HAVING max(1 + dp_laplace(n, 1e9, 1)) > 0',
     'SELECT dp_running_count(true, 1e9) OVER (ORDER BY day) BETWEEN 2 AND 3 FROM dp_days',
-    'SELECT dp_running_sum(n, 1e9, 1) OVER (ORDER BY day) IN (30, n) FROM dp_days']) query;
+    'SELECT dp_running_sum(n, 1e9, 1) OVER (ORDER BY day) IN (30, n) FROM dp_days',
+    'SELECT (dp_running_sum(n, 1e9, 1) OVER (ORDER BY day), day) IN ((30, n), (60, n)) FROM dp_days',
+    'SELECT 5 BETWEEN SYMMETRIC day AND dp_running_count(true, 1e9) OVER (ORDER BY day) FROM dp_days',
+    'SELECT (pg_temp.pair(1 + dp_running_sum(n, 1e9, 1) OVER (ORDER BY day))).* FROM dp_days ORDER BY 1']) query;
 -- in a function that is inlined, too
 CREATE FUNCTION pg_temp.number(n bigint) RETURNS bigint LANGUAGE sql AS 'SELECT dp_laplace(n, 1e9, 1)';
 SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[

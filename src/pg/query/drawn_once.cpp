@@ -14,6 +14,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
+constexpr const char* kManyTimes = "one call of %s would be evaluated more than once";
+
 /// What a walk looks for.
 struct Search {
     const Query* query;
@@ -85,13 +87,33 @@ bool find_copy(Node* node, void* context) {
             if (place(one) >= 0 && place(one) == place(next) &&
                 list_intersection(calls_in(one, search->function, true),
                                   calls_in(next, search->function, true)) != NIL)
-                refuse(search, "one call of %s would be evaluated more than once",
+                refuse(search, kManyTimes,
                        "BETWEEN, IN and row comparisons evaluate their operand more than once, "
                        "with fresh noise each time. Call the function in a subquery and compare "
                        "its column, or write = ANY (ARRAY[...]) instead of IN.");
         }
     }
     return expression_tree_walker(node, tree_walker(find_copy), context);
+}
+
+/// Counts the copies of a call of a window function. The planner asks about it when it has copied
+/// and simplified what it stands in, but all copies have its place in the text; and no two calls
+/// that were written have one, since a function with windows is not inlined.
+struct Copies {
+    const WindowFunc* call;
+    int found;
+};
+
+bool count_copies(Node* node, void* context) {
+    auto* copies = static_cast<Copies*>(context);
+    if (node == nullptr || IsA(node, Query))
+        return false;
+    if (IsA(node, WindowFunc)) {
+        const auto* other = reinterpret_cast<const WindowFunc*>(node);
+        if (other->winfnoid == copies->call->winfnoid && other->location == copies->call->location)
+            ++copies->found;
+    }
+    return expression_tree_walker(node, tree_walker(count_copies), context);
 }
 
 /// An aggregate over a frame that grows reads each row once; other window functions may read a row
@@ -163,6 +185,17 @@ void check_not_copied(const Query* query, Oid function) {
     (void)query_tree_walker(const_cast<Query*>(query), tree_walker(find_copy), &search,
                             QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES |
                                 QTW_IGNORE_JOINALIASES);
+}
+
+void check_written_for_each(const Query* query, const WindowFunc* call) {
+    Search search{query, call->winfnoid};
+    Copies copies{call, 0};
+    if (call->location >= 0)
+        (void)count_copies(reinterpret_cast<Node*>(query->targetList), &copies);
+    if (copies.found > 1)
+        refuse(&search, kManyTimes,
+               "What stands around it repeats it, such as IN, BETWEEN or (function(...)).*, with "
+               "fresh noise each time. Call it in a subquery and use its column.");
 }
 
 void check_not_repeated(const Query* query, Oid function) {

@@ -70,8 +70,10 @@ void answer_cost(const SupportRequestCost* question, Oid support) {
     const Query* query = question->root->parse;
     const auto* call = reinterpret_cast<const WindowFunc*>(question->node);
     const bool draws = draws_noise(call->winfnoid);
-    if (draws)
+    if (draws) {
         check_not_copied(query, call->winfnoid);
+        check_written_for_each(query, call);
+    }
     ListCell* cell = nullptr;
     foreach (cell, query->windowClause) {
         auto* window = lfirst_node(WindowClause, cell);
