@@ -129,7 +129,7 @@ SELECT set_eq($$ SELECT evtname::text, evtevent::text, evtenabled::text, evtfoid
                   ('dp_counter_drop_owned', 'ddl_command_start', 'A', 'dp_counter_private.dp_counter_drop_owned'),
                   ('dp_counter_replaced', 'ddl_command_end', 'A', 'dp_counter_private.dp_counter_replaced') $$,
               'the event triggers, which fire in a replica''s session too');
-SELECT is(evttags, '{ALTER TABLE,ALTER VIEW,CREATE RULE,CREATE VIEW}', 'one of them for the commands that change a view')
+SELECT is(evttags, '{ALTER EXTENSION,ALTER TABLE,ALTER VIEW,CREATE RULE,CREATE VIEW}', 'one of them for the commands that change a view, or add members to an extension')
     FROM pg_event_trigger WHERE evtname = 'dp_counter_replaced';
 
 SELECT * FROM finish();
