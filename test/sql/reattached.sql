@@ -81,6 +81,9 @@ SELECT load('patient, at, 1 AS flu, cents, ward'); SELECT dp_source_create('visi
 SELECT load('patient, at, flu, cents::bigint, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
 SELECT load('patient, at, flu, cents, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'Asia/Tokyo');
 SELECT load('patient::text, at, flu, cents, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC');
+SELECT load('patient, at, flu, cents, ward, cents AS other, at + interval ''1 day'' AS later');
+SELECT dp_source_create('visits_dp', 'budget', 'other', 'at', 'UTC');
+SELECT dp_source_create('visits_dp', 'budget', 'patient', 'later', 'UTC', same_persons => true);
 SELECT load('patient, at, flu, cents, ward'); SELECT dp_budget_create('other', 1e12, per => '365 days');
 SELECT dp_source_create('visits_dp', 'other', 'patient', 'at', 'UTC');
 SELECT counter, source FROM dp_counters WHERE ended_at IS NULL ORDER BY counter::text;
@@ -113,8 +116,9 @@ SELECT counter, source, event, steps FROM dp_counters WHERE counter = 'flu'::reg
 ALTER VIEW elsewhere.visits_dp RENAME COLUMN fever TO flu; ALTER VIEW elsewhere.visits_dp SET SCHEMA reattached;
 CALL until(32); CALL dp_tick();
 DROP SCHEMA elsewhere;
--- integer may become bigint; and the zone may have another name
-SELECT load('patient::bigint, at, flu, cents, ward'); SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'Etc/UTC');
+-- integer may become bigint; the zone may have another name, and the person, if the owner vouches for it
+SELECT load('patient::bigint AS person, at, flu, cents, ward');
+SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', 'Etc/UTC', same_persons => true);
 SELECT count(source) AS back FROM dp_counters;
 CALL until(33);
 CALL dp_tick();

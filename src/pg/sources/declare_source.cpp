@@ -282,9 +282,9 @@ DP_FUNCTION(dp_source_create) {
     row.never_fails = read_columns(source, fcinfo->args[kNeverFails]);
     check_source_calls(source, row); // first: there the other check's hint would not help
     read_words(fcinfo, source, charged.per_days != 0, row);
+    const bool are_same_persons = !PG_ARGISNULL(kSamePersons) && PG_GETARG_BOOL(kSamePersons);
     if (is_source) {
-        declare_again(source, existing, row,
-                      !PG_ARGISNULL(kSamePersons) && PG_GETARG_BOOL(kSamePersons));
+        declare_again(source, existing, row, are_same_persons);
         PG_RETURN_VOID();
     }
     take_source_types(budget, plain_type(column_type(source, row.person)),
@@ -296,7 +296,7 @@ DP_FUNCTION(dp_source_create) {
                 (errmsg("periods are those of time zone %s, which the session has", row.time_zone),
                  errhint("To have others, drop the source and declare it with time_zone.")));
     forget_lost_sources();
-    reattach_counters(source, row);
+    reattach_counters(source, row, are_same_persons);
     restate_guarantees(source, row);
     if (GetComment(source, RelationRelationId, 0) == nullptr) // else its owner has said it
         comment_on_source(source, row);

@@ -27,8 +27,8 @@ namespace {
 enum Part {
     kView,
     kPerson,
-    kTime,
-    kEvent,
+    kTime = kPerson + 2,
+    kEvent = kTime + 2,
     kValue = kEvent + 2,
     kBy = kValue + 2,
     kParts = kBy + 2
@@ -71,18 +71,28 @@ AttrNumber column_named(Oid counter, Oid source, const char* name) {
 
 /// Raises an error where the view is not what the counter remembers.
 void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& source,
-                const char* const* before) {
+                bool are_same_persons, const char* const* before) {
     const char* now[kParts];
     (void)parts_of(remembered_of(row, source), now);
-    for (int i = kPerson; i < kParts; ++i) {
-        if (before[i] == nullptr || std::strcmp(before[i], now[i]) == 0)
+    for (int i = kPerson; i < kParts; i += 2) {
+        const int type = i + 1;
+        if (before[i] == nullptr)
             continue;
-        const char* what = i == kPerson ? "The person"
-                           : i == kTime ? "The time"
-                                        : psprintf("Column \"%s\"", before[i - 1]);
-        raise_cannot_go_on(
-            counter, row.source, ERRCODE_DATATYPE_MISMATCH,
-            psprintf("%s is of type %s, and was of type %s.", what, now[i], before[i]));
+        if (std::strcmp(before[type], now[type]) != 0)
+            raise_cannot_go_on(counter, row.source, ERRCODE_DATATYPE_MISMATCH,
+                               psprintf("%s is of type %s, and was of type %s.",
+                                        i == kPerson ? "The person"
+                                        : i == kTime ? "The time"
+                                                     : psprintf("Column \"%s\"", before[i]),
+                                        now[type], before[type]));
+        if (std::strcmp(before[i], now[i]) != 0 && !(i == kPerson && are_same_persons))
+            raise_cannot_go_on(counter, row.source, ERRCODE_INVALID_PARAMETER_VALUE,
+                               psprintf(R"(%s is in column "%s", and was in column "%s".%s)",
+                                        i == kPerson ? "The person" : "The time", now[i], before[i],
+                                        i == kPerson
+                                            ? " If each person has the same value in both, say so: "
+                                              "same_persons => true."
+                                            : ""));
     }
     const std::int32_t days = unit_of_source(source).per_days;
     if (digest_of_offsets(source.time_zone, row.since, days) != row.offsets)
@@ -101,7 +111,7 @@ bool is_of(const OpenCounter& counter, Oid source, const SourceRow& declared, co
            OidIsValid(budget) && is_within(budget, declared.budget_number);
 }
 
-void reattach(Oid counter, Oid source, const SourceRow& declared) {
+void reattach(Oid counter, Oid source, const SourceRow& declared, bool are_same_persons) {
     LockRelationOid(counter, AccessShareLock); // against DROP
     if (!is_view(counter))
         return;
@@ -115,7 +125,7 @@ void reattach(Oid counter, Oid source, const SourceRow& declared) {
     row.event = column_named(counter, source, parts[kEvent]);
     row.measure.column = column_named(counter, source, parts[kValue]);
     row.by = column_named(counter, source, parts[kBy]);
-    check_same(counter, row, declared, parts);
+    check_same(counter, row, declared, are_same_persons, parts);
     attach_counter(found->row.number, row);
     ereport(NOTICE, (errmsg("counter \"%s\" goes on with source \"%s\"", name_of_relation(counter),
                             name_of_relation(source))));
@@ -136,9 +146,10 @@ Datum remembered_of(const SourceCounterRow& counter, const SourceRow& source) {
     };
     with_plain_names([&] {
         parts[kView] = quoted_name(counter.source);
-        parts[kPerson] =
+        add(kPerson, source.person);
+        parts[kPerson + 1] =
             format_type_be_qualified(plain_type(column_type(counter.source, source.person)));
-        parts[kTime] = type(source.at);
+        add(kTime, source.at);
         add(kEvent, counter.event);
         add(kValue, counter.measure.column);
         add(kBy, counter.by);
@@ -160,10 +171,10 @@ bool have_same_types(Datum remembered, Datum other) {
     const char* others[kParts];
     (void)parts_of(remembered, parts);
     (void)parts_of(other, others);
-    const auto is_same = [&](Part part) {
-        return parts[part] != nullptr && std::strcmp(parts[part], others[part]) == 0;
+    const auto is_same = [&](int type) {
+        return parts[type] != nullptr && std::strcmp(parts[type], others[type]) == 0;
     };
-    return is_same(kPerson) && is_same(kTime);
+    return is_same(kPerson + 1) && is_same(kTime + 1);
 }
 
 void raise_source_dropped(Oid counter) {
@@ -174,10 +185,10 @@ void raise_source_dropped(Oid counter) {
     pg_unreachable();
 }
 
-void reattach_counters(Oid source, const SourceRow& row) {
+void reattach_counters(Oid source, const SourceRow& row, bool are_same_persons) {
     const ListCell* cell = nullptr;
     foreach (cell, counters_of_source(InvalidOid))
-        reattach(lfirst_oid(cell), source, row);
+        reattach(lfirst_oid(cell), source, row, are_same_persons);
 }
 
 } // namespace dp_counter::pg

@@ -25,7 +25,8 @@ namespace dp_counter::pg {
 
 /// Lets the counters of the view's owner that remember a source of its name and budget, now
 /// dropped, go on with it, but for those of analysts. Raises undefined_column, datatype_mismatch
-/// and invalid_parameter_value where one of them cannot. The caller has locked the source.
-void reattach_counters(Oid source, const SourceRow& row);
+/// and invalid_parameter_value where one of them cannot: where a column has another type, the time
+/// another name or, unless the owner vouches for it, the person. The caller has locked the source.
+void reattach_counters(Oid source, const SourceRow& row, bool are_same_persons);
 
 } // namespace dp_counter::pg
