@@ -101,7 +101,7 @@ sub make_source
 	my @all = ("who::$type AS $source->{who}", 'at', "flag AS $source->{flag}", "value AS $source->{value}", 'h AS further');
 	my $name = source_name($source, $history, $v);
 	sql("CREATE VIEW $name AS SELECT " . join(', ', @all[@columns]) . " FROM rows WHERE h = $history->{h}$without;
-	SELECT dp_source_create('$name', 'b_$history->{h}_$v', '$source->{who}', 'at', 'UTC')");
+	SELECT dp_source_create('$name', 'b_$history->{h}_$v', '$source->{who}', 'at', 'UTC', same_persons => true)");
 }
 sub all_units { my ($history) = @_; return 0 .. $#{ $history->{units} }; }
 sub for_all_units { my ($history, $code) = @_; return sql(join "\n", map { $code->($_) . ';' } all_units($history)); }
