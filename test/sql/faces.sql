@@ -56,12 +56,12 @@ FROM (VALUES (1, 'x', 'x'), (2, 'WHERE', 'WHERE NOT'), (3, '=', '<='), (4, ';', 
 -- nor can one who may use the schema of the secret tables, and so write such a query, by itself or with more
 GRANT pg_read_all_data TO faces_owner;
 SET ROLE faces_owner;
-SELECT more, attempt(format('CREATE OR REPLACE VIEW recorded WITH (security_barrier) AS %s',
+SELECT more, attempt(format('CREATE OR REPLACE VIEW faces.recorded WITH (security_barrier) AS %s',
     regexp_replace(pg_get_viewdef('recorded'::regclass), '(\n +FROM)', more || '\1'))) FROM unnest('{"",", NULL::pg_temp.gone AS gone"}'::text[]) AS more;
 RESET ROLE;
 REVOKE pg_read_all_data FROM faces_owner;
 -- pg_dump would leave out a member of an extension
-SELECT view, attempt(format('ALTER EXTENSION plpgsql ADD VIEW %I', view)) FROM unnest('{recorded,budget}'::text[]) AS view;
+SELECT view, attempt(format('ALTER EXTENSION plpgsql ADD VIEW faces.%I', view)) FROM unnest('{recorded,budget}'::text[]) AS view;
 SET ROLE faces_owner;
 
 -- the whole attack: nothing goes
