@@ -16,7 +16,7 @@ void check_not_copied(const Query* query, Oid function);
 
 /// Raises feature_not_supported if the query holds a call of a window function more often than it
 /// was written. (Not in a view, as above.)
-void check_written_for_each(const Query* query, const WindowFunc* call);
+void check_has_no_copy(const Query* query, const WindowFunc* call);
 
 /// Raises feature_not_supported if the query holds a call of the plain function `function` where it
 /// is drawn again: among the arguments of a window function that may read a row's arguments more

@@ -72,7 +72,7 @@ void answer_cost(const SupportRequestCost* question, Oid support) {
     const bool draws = draws_noise(call->winfnoid);
     if (draws) {
         check_not_copied(query, call->winfnoid);
-        check_written_for_each(query, call);
+        check_has_no_copy(query, call);
     }
     ListCell* cell = nullptr;
     foreach (cell, query->windowClause) {
