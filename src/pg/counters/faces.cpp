@@ -40,19 +40,18 @@ void check_is_no_member(Oid view) {
                                       "leave it out.")));
 }
 
-/// Runs a query, and calls see(view, flag) for each of its rows.
+/// Runs a query, and calls see(value) for each of its rows, whose columns are value(1), value(2).
 template <class See>
-void for_each_view(const char* sql, const See& see) {
+void for_each_row(const char* sql, const See& see) {
     const int result = SPI_execute(sql, false, 0); // after the command
     if (result != SPI_OK_SELECT)
         elog(ERROR, "could not read the commands: %s", SPI_result_code_string(result));
     const SPITupleTable* rows = SPI_tuptable;
-    for (uint64 i = 0; i < rows->numvals; ++i) {
-        bool is_null = false;
-        const Datum view = SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null);
-        const Datum flag = SPI_getbinval(rows->vals[i], rows->tupdesc, 2, &is_null);
-        see(DatumGetObjectId(view), DatumGetBool(flag));
-    }
+    for (uint64 i = 0; i < rows->numvals; ++i)
+        see([rows, i](int column) {
+            bool is_null = false;
+            return SPI_getbinval(rows->vals[i], rows->tupdesc, column, &is_null);
+        });
 }
 
 } // namespace
@@ -61,10 +60,10 @@ void for_each_view(const char* sql, const See& see) {
 /// Event trigger on ddl_command_end, for the commands that change or make a view.
 DP_FUNCTION(dp_counter_replaced) {
     using namespace dp_counter::pg;
-    (void)command_of_event(fcinfo, "dp_counter_replaced");
+    const Node* command = command_of_event(fcinfo, "dp_counter_replaced");
     SPI_connect();
     // All names are qualified: the role that runs the command may have any search path.
-    for_each_view(
+    for_each_row(
         "SELECT COALESCE(r.ev_class, c.objid), c.command_tag OPERATOR(pg_catalog.=) "
         "ANY ('{CREATE VIEW,CREATE RULE}'::pg_catalog.text[]) "
         "FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
@@ -72,21 +71,24 @@ DP_FUNCTION(dp_counter_replaced) {
         "AND c.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass "
         "WHERE c.classid OPERATOR(pg_catalog.=) "
         "ANY ('{pg_catalog.pg_class,pg_catalog.pg_rewrite}'::pg_catalog.regclass[])",
-        [](Oid view, bool is_query_new) {
+        [](const auto& value) {
+            const Oid view = DatumGetObjectId(value(1));
             const std::int64_t read = number_of_face(view);
             for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
-                check_is_kept(table, view, read, is_query_new);
+                check_is_kept(table, view, read, DatumGetBool(value(2)));
                 if (read != 0)
                     keep_face(table, view);
             }
         });
-    for_each_view("SELECT d.objid, true FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
-                  "JOIN pg_catalog.pg_depend AS d ON d.refclassid OPERATOR(pg_catalog.=) c.classid "
-                  "AND d.refobjid OPERATOR(pg_catalog.=) c.objid "
-                  "WHERE c.command_tag OPERATOR(pg_catalog.=) 'ALTER EXTENSION' "
-                  "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
-                  "AND d.deptype OPERATOR(pg_catalog.=) 'e'",
-                  [](Oid relation, bool /*flag*/) { check_is_no_member(relation); });
+    if (IsA(command, AlterExtensionStmt) || IsA(command, AlterExtensionContentsStmt))
+        for_each_row(
+            "SELECT d.objid FROM pg_catalog.pg_event_trigger_ddl_commands() AS c "
+            "JOIN pg_catalog.pg_depend AS d ON d.refclassid OPERATOR(pg_catalog.=) c.classid "
+            "AND d.refobjid OPERATOR(pg_catalog.=) c.objid "
+            "WHERE c.command_tag OPERATOR(pg_catalog.=) 'ALTER EXTENSION' "
+            "AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass "
+            "AND d.deptype OPERATOR(pg_catalog.=) 'e'",
+            [](const auto& value) { check_is_no_member(DatumGetObjectId(value(1))); });
     SPI_finish();
     PG_RETURN_NULL();
 }

@@ -21,10 +21,9 @@ inline constexpr std::int32_t kMostGroups = 1000000;
 struct Groups {
     Oid type;
     std::int32_t count;
-    Datum* declared; ///< values of the type
-    std::int32_t*
-        numbers;        ///< a hash table with linear probing, by plain bytes; 0 is an empty place
-    std::uint32_t last; ///< place of it; the number of places is a power of 2
+    Datum* declared;       ///< values of the type
+    std::int32_t* numbers; ///< a hash table of plain bytes, by linear probing; 0: an empty place
+    std::uint32_t last;    ///< place of it; the number of places is a power of 2
     unsigned char key[crypto_shorthash_KEYBYTES]; ///< of the hash: no list can be made to collide
     const bool* dropped;                          ///< by their numbers less 1; null: none is
 

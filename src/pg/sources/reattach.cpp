@@ -78,17 +78,17 @@ void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& sourc
         const int type = i + 1;
         if (before[i] == nullptr)
             continue;
+        const char* what = i == kPerson ? "The person"
+                           : i == kTime ? "The time"
+                                        : psprintf("Column \"%s\"", before[i]);
         if (std::strcmp(before[type], now[type]) != 0)
-            raise_cannot_go_on(counter, row.source, ERRCODE_DATATYPE_MISMATCH,
-                               psprintf("%s is of type %s, and was of type %s.",
-                                        i == kPerson ? "The person"
-                                        : i == kTime ? "The time"
-                                                     : psprintf("Column \"%s\"", before[i]),
-                                        now[type], before[type]));
+            raise_cannot_go_on(
+                counter, row.source, ERRCODE_DATATYPE_MISMATCH,
+                psprintf("%s is of type %s, and was of type %s.", what, now[type], before[type]));
         if (std::strcmp(before[i], now[i]) != 0 && !(i == kPerson && are_same_persons))
             raise_cannot_go_on(counter, row.source, ERRCODE_INVALID_PARAMETER_VALUE,
-                               psprintf(R"(%s is in column "%s", and was in column "%s".%s)",
-                                        i == kPerson ? "The person" : "The time", now[i], before[i],
+                               psprintf(R"(%s is in column "%s", and was in column "%s".%s)", what,
+                                        now[i], before[i],
                                         i == kPerson
                                             ? " If each person has the same value in both, say so: "
                                               "same_persons => true."
