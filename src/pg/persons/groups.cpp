@@ -45,11 +45,7 @@ char* text_of(Datum value, Oid type) {
 std::int32_t* place_of(const Groups& groups, Datum value) {
     PlainValue wanted{};
     read_plain(groups.type, value, wanted);
-    std::uint64_t hash = 0;
-    static_assert(sizeof hash == crypto_shorthash_BYTES);
-    (void)crypto_shorthash(reinterpret_cast<unsigned char*>(&hash), wanted.bytes(),
-                           static_cast<unsigned long long>(wanted.size), groups.key);
-    std::uint32_t place = static_cast<std::uint32_t>(hash) & groups.last;
+    std::uint32_t place = static_cast<std::uint32_t>(hash_plain(wanted, groups.key)) & groups.last;
     for (; groups.numbers[place] != 0; place = (place + 1) & groups.last) {
         PlainValue found{};
         read_plain(groups.type, groups.declared[groups.numbers[place] - 1], found);

@@ -1,6 +1,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <sodium.h>
+
 #include "pg/server/plain_value.hpp"
 
 extern "C" {
@@ -85,6 +87,14 @@ void read_plain(Oid type, Datum value, PlainValue& plain) {
     default: // an enum
         put_number(plain, DatumGetObjectId(value));
     }
+}
+
+std::uint64_t hash_plain(const PlainValue& plain, const unsigned char* key) {
+    std::uint64_t hash = 0;
+    static_assert(sizeof hash == crypto_shorthash_BYTES);
+    (void)crypto_shorthash(reinterpret_cast<unsigned char*>(&hash), plain.bytes(),
+                           static_cast<unsigned long long>(plain.size), key);
+    return hash;
 }
 
 const char* sql_of_text(const char* value, Oid type) {

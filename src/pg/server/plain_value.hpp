@@ -1,6 +1,8 @@
 // Persons and groups as bytes: two values of a column are equal if and only if their bytes are.
 #pragma once
 
+#include <cstdint>
+
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {
@@ -27,6 +29,10 @@ struct PlainValue {
 
 /// The bytes of a datum of such a type: integers of all widths have one form. May detoast.
 void read_plain(Oid type, Datum value, PlainValue& plain);
+
+/// A hash of the bytes, by a key of crypto_shorthash_KEYBYTES bytes: nobody else can make two
+/// collide.
+[[nodiscard]] std::uint64_t hash_plain(const PlainValue& plain, const unsigned char* key);
 
 /// An SQL expression of a value's text. A cast of a type that somebody has made could be a function
 /// of that role, run by whoever reads the value, so such a type is written by its output function.

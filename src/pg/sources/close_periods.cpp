@@ -184,7 +184,7 @@ std::int64_t step_of(const Collector& collector, Timestamp time) {
 /// below 0: the order of events of one time is by their values, and not by the group in which they
 /// count. 0 if it does not count.
 std::int64_t group_of(const Collector& collector, Datum value) {
-    static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES <= kTallyKeyBytes);
+    static_assert(crypto_shorthash_KEYBYTES <= kTallyKeyBytes);
     if (!OidIsValid(collector.groups.type))
         return 1;
     const std::int32_t group = find_group(collector.groups, value);
@@ -192,9 +192,7 @@ std::int64_t group_of(const Collector& collector, Datum value) {
         return group;
     PlainValue plain{};
     read_plain(collector.groups.type, value, plain);
-    std::int64_t digest = 0;
-    (void)crypto_shorthash(reinterpret_cast<unsigned char*>(&digest), plain.bytes(),
-                           static_cast<unsigned long long>(plain.size), collector.tallies.key);
+    const auto digest = static_cast<std::int64_t>(hash_plain(plain, collector.tallies.key));
     return digest | std::numeric_limits<std::int64_t>::min();
 }
 
