@@ -93,8 +93,10 @@ for my $phase (sort keys %{ $meta->{prereqs} // {} }) {
 }
 
 # --- the archive ---------------------------------------------------------------------------------
+my $top = 'CHANGELOG.md CONTRIBUTING.md LICENSE META.json Makefile README.md SECURITY.md bench debian demo docs dp_counter.control '
+    . 'expected quickstart sql src test tools';
 SKIP: {
-    skip 'not in a git repository', 4 if system('git rev-parse --verify -q HEAD >/dev/null 2>&1') != 0;
+    skip 'not in a git repository', 5 if system('git rev-parse --verify -q HEAD >/dev/null 2>&1') != 0;
     my $dir = tempdir(CLEANUP => 1);
     my @archives = map {
         local $ENV{TZ} = $_;
@@ -114,6 +116,8 @@ SKIP: {
     is(join(' ', grep { !$has{$_} } qw(META.json Makefile dp_counter.control sql/install/queries.sql README.md LICENSE
         CHANGELOG.md)), '', 'what PGXN and a build need is in it');
     is(join(' ', grep { /\.(?:o|so|d|zip)$|^build/ } sort keys %has), '', 'and nothing that was built');
+    my %top = map { s{/.*}{}r => 1 } keys %has;
+    is(join(' ', sort grep { length && !/^\./ } keys %top), $top, 'nor a file that was left at the top by mistake');
 }
 
 done_testing();
