@@ -148,4 +148,18 @@ like(failure($node, q{SELECT dp_counter_resume('counted.begun')}, %in), qr/must 
 $node->safe_psql('restored', q{SELECT dp_counter_resume('counted.begun')});
 is(failure($node, q{CALL dp_tick('counted.begun')}, database => 'restored', user => 'clock'), '', 'the clock goes on');
 is($node->safe_psql('restored', 'SELECT count FROM counted.begun'), 10, 'with the counter that has begun');
+
+# --- one whose first tick failed is not refunded, for the tick may have read all until now; but it is not charged for ever
+sql(q{
+	CREATE VIEW clinic.yearly_dp AS SELECT * FROM clinic.visits;
+	SELECT dp_budget_create('clinic.yearly', 1e9, per => '365 days');
+	SELECT dp_source_create('clinic.yearly_dp', 'clinic.yearly', 'patient', 'at', 'UTC');
+	GRANT REFERENCES (flu) ON clinic.yearly_dp TO ana; GRANT INSERT ON clinic.yearly TO ana;
+}, 'steward');
+sql(q{SELECT dp_counter_create('counted.yearly', 'clinic.yearly_dp', 1e9, '1 day', '2025-01-01', event => 'flu', per_person => 1)}, 'ana');
+sql('REVOKE SELECT ON clinic.visits FROM steward', 'steward');
+like(failure($node, q{CALL dp_tick('counted.yearly')}, user => 'clock'), qr/could not evaluate source/, 'a tick that fails');
+sql(q{SELECT dp_counter_drop('counted.yearly')}, 'steward');
+is(sql(q{SELECT dp_budget_left('clinic.yearly', CURRENT_DATE, CURRENT_DATE + 1), dp_budget_left('clinic.yearly', CURRENT_DATE + 400)},
+	'steward'), '0|1000000000', 'the budget is free again when the windows of today are over');
 done_testing();

@@ -49,7 +49,7 @@ void end_charge(const OpenCounter& counter) {
     if (!OidIsValid(time_type))
         return;
     Timestamp end = row.steps == 0 ? DT_NOBEGIN : end_of_last_step(counter, time_type);
-    if (!is_here(row.place)) // a day from now is enough in every zone
+    if (row.steps == 0 || !is_here(row.place)) // a day from now is enough in every zone
         end = std::max<Timestamp>(end, GetCurrentTimestamp() + USECS_PER_DAY);
     end_charge_of_counter(row.number, end);
 }
@@ -111,10 +111,9 @@ void end_source_counter(const OpenCounter& counter) {
 
 void drop_source_counter(const OpenCounter& counter, const char* name) {
     const CounterRow& row = counter.row;
-    if (row.steps != 0 || !is_here(row.place))
+    if (row.steps != 0 || counter.declared->begun || !is_here(row.place))
         end_charge(counter);
-    else if (!counter.declared
-                  ->begun) // nothing was released, and no failure has told an analyst anything
+    else // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);
     close_charge_of_counter(row.number, name);
     delete_source_counter(row.number);

@@ -37,7 +37,7 @@ void lock_source_of(Oid counter);
                                     OpenPeriod& period);
 
 /// Ends the charge of a counter that closes no further step, where its budget renews, with the last
-/// one or, in a copy, which may lack steps, tomorrow.
+/// one or, where a tick may have read more, in a copy or before the first step, tomorrow.
 void end_charge(const OpenCounter& counter);
 
 /// Deletes its tallies, and their key.
