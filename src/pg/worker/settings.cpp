@@ -19,6 +19,7 @@ constexpr Setting kSettings[] = {
     {"gin_fuzzy_search_limit", "0"},
     {"row_security", "on"},
     {"default_transaction_read_only", "off"},
+    {"transaction_read_only", "on"}, // for a view: what RESET, which asks nobody, puts it to
     {"default_transaction_isolation", "read committed"},
     {"transaction_timeout", "0"}, // the caller's statement_timeout ends it
     // What counts or logs the rows.
