@@ -245,6 +245,9 @@ my @refused = (
 	[ q{SELECT set_config('transaction_read_only', 'off', true)}, '25001' ], [ 'COMMIT', '0A000' ],
 	[ q{SELECT public.dp_counter_record('hospital.recorded')},   '25006' ], [ q{SELECT public.dp_counter_end('hospital.c_tried')}, '25006' ],
 	[ q{SELECT public.dp_source_drop('hospital.tried')},         '25006' ], [ q{CALL public.dp_tick('hospital.c_tried')}, '2D000' ],
+	(map { [ "$_; INSERT INTO hospital.visits VALUES (2)", $major >= 16 ? '0A000' : '25006' ] } 'RESET transaction_read_only',
+		q{SELECT set_config('transaction_read_only', NULL, false)}),
+	[ 'RESET ALL; INSERT INTO hospital.visits VALUES (2)', '25006' ],
 );
 my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)',
 	'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
@@ -449,6 +452,31 @@ SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params
 is($out, 1, 'a check that calls only PostgreSQL\'s functions tells a stranger nothing');
 like($errors, qr/ERROR:  could not evaluate source/, 'as the source is refused that gets such a domain later');
 is(session('clock', q{CALL dp_tick('hospital.c_tinies_dp')}), '', 'values that are stored in a table are checked no more');
+
+# What a stranger's view or policy says with a function of the owner's that runs a text as a query. What the owner says with it goes
+# on, and the stranger's with an immutable one.
+sql(q{
+	CREATE TABLE odd.rows AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at;
+	CREATE VIEW odd.feed AS SELECT * FROM odd.rows WHERE hospital.helper('x') = 'x';
+	CREATE TABLE odd.guarded AS TABLE odd.rows; ALTER TABLE odd.guarded ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY all_of_it ON odd.guarded USING (hospital.helper('x') = 'x');
+	GRANT SELECT ON odd.feed, odd.guarded TO steward;
+}, 'stranger');
+my %read = (fed => 'odd.feed', guarded => 'odd.guarded');
+sql(q{CREATE FUNCTION hospital.count_of(text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ DECLARE n bigint;
+	BEGIN EXECUTE 'SELECT count(*) FROM ' || $1 INTO n; RETURN n; END $$;}
+	. join('', map { source($_, "SELECT person, at, true AS event FROM $read{$_}") . counter("before_$_", $_) } sort keys %read)
+	. source('asks', q{SELECT person, at, hospital.count_of('odd.rows') = 1 AS event FROM odd.feed}), 'steward');
+sql('GRANT SELECT ON odd.rows TO steward', 'stranger');
+is(session('clock', "CALL dp_tick('hospital.$_')"), '', "$_ is ticked") for 'c_asks', 'before_fed', 'before_guarded';
+my $loot = q{hospital.count_of('(SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts) AS x') >= 0};
+sql("CREATE OR REPLACE VIEW odd.feed AS SELECT * FROM odd.rows WHERE $loot; ALTER POLICY all_of_it ON odd.guarded USING ($loot)", 'stranger');
+$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.c_fed'); CALL dp_tick('hospital.c_guarded');
+DO 'BEGIN PERFORM pg_sleep(0.3); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0,
+	extra_params => [ '-U', 'clock' ]);
+is($out, 1, 'the owner\'s function tells a stranger nothing');
+like(session('steward', "CALL dp_tick('hospital.c_$_')"),
+	qr/not an immutable function, in the query or a policy of \Q$read{$_}\E, which belongs to another role/, "$_: refused") for sort keys %read;
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{

@@ -3,6 +3,7 @@
 #include "pg/vetting/view_calls.hpp"
 
 #include "pg/server/function_owners.hpp"
+#include "pg/server/relations.hpp"
 #include "pg/server/tree_walker.hpp"
 #include "pg/vetting/column_origin.hpp"
 
@@ -33,7 +34,8 @@ namespace {
 
 /// What find_call looks for, and what it has found: a function or a domain.
 struct Search {
-    Oid owner; ///< of the view
+    Oid owner;    ///< of the view
+    Oid stranger; ///< another role's view or table with policies, in whose text it looks
     Oid function;
     Oid domain;
 };
@@ -112,16 +114,55 @@ bool reads_by_name(Oid function) {
            std::strstr(get_func_name(function), "_to_xml") != nullptr;
 }
 
+/// Whether it may do with the owner's rights what its arguments say, such as run a text as a query:
+/// PostgreSQL's own do not, nor do immutable ones.
+bool obeys(Oid function) {
+    return function >= FirstNormalObjectId && (func_volatile(function) != PROVOLATILE_IMMUTABLE ||
+                                               get_func_prokind(function) != PROKIND_FUNCTION);
+}
+
 /// For check_functions_in_node, which stops at the first one.
 bool is_refused(Oid function, void* context) {
     auto* search = static_cast<Search*>(context);
     search->function = function;
     return func_volatile(function) == PROVOLATILE_VOLATILE || reads_by_name(function) ||
-           !is_trusted_by(search->owner, function);
+           !is_trusted_by(search->owner, function) ||
+           (OidIsValid(search->stranger) && obeys(function));
 }
 bool is_mutable(Oid function, void* found) {
     *static_cast<Oid*>(found) = function;
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+/// The view whose query this entry is, or the table whose policies are in it.
+Oid writer_of(const RangeTblEntry* entry) {
+#if PG_VERSION_NUM < 160000
+    if (entry->rtekind == RTE_SUBQUERY) { // that of a view begins with its OLD
+        const auto* first = static_cast<const RangeTblEntry*>(
+            entry->subquery->rtable == NIL ? nullptr : linitial(entry->subquery->rtable));
+        return first != nullptr && first->rtekind == RTE_RELATION && first->relkind == RELKIND_VIEW
+                   ? first->relid
+                   : InvalidOid;
+    }
+#endif
+    return entry->relid;
+}
+
+bool find_call(Node* node, void* context);
+
+/// What another role's view or policy says, it says with the owner's rights.
+bool find_call_in(RangeTblEntry* entry, Search* search) {
+    search->domain = strangers_domain(reinterpret_cast<Node*>(entry), search->owner);
+    if (OidIsValid(search->domain))
+        return true;
+    const Oid around = search->stranger;
+    const Oid writer = writer_of(entry);
+    if (OidIsValid(writer))
+        search->stranger = has_privs_of_role(owner_of(writer), search->owner) ? InvalidOid : writer;
+    if (range_table_entry_walker(entry, tree_walker(find_call), search, 0))
+        return true;
+    search->stranger = around;
+    return false;
 }
 
 /// A walker that stops, with the function or the domain, at the first one that is refused.
@@ -134,11 +175,26 @@ bool find_call(Node* node, void* context) {
     search->domain = strangers_domain(node, search->owner);
     if (OidIsValid(search->domain))
         return true;
-    if (IsA(node, Query))
-        return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
-                                 QTW_EXAMINE_RTES_BEFORE);
-    return !IsA(node, RangeTblEntry) &&
-           expression_tree_walker(node, tree_walker(find_call), context);
+    if (!IsA(node, Query))
+        return expression_tree_walker(node, tree_walker(find_call), context);
+    auto* query = reinterpret_cast<Query*>(node);
+    ListCell* cell = nullptr;
+    foreach (cell, query->rtable)
+        if (find_call_in(lfirst_node(RangeTblEntry, cell), search))
+            return true;
+    return query_tree_walker(query, tree_walker(find_call), context, QTW_IGNORE_RANGE_TABLE);
+}
+
+const char* why_refused(const Search& found) {
+    if (!is_trusted_by(found.owner, found.function))
+        return "belongs to another role than the view";
+    if (func_volatile(found.function) == PROVOLATILE_VOLATILE)
+        return "is volatile";
+    return reads_by_name(found.function)
+               ? "reads by name"
+               : psprintf("is not an immutable function, in the query or a policy of %s, which "
+                          "belongs to another role than the view",
+                          quoted_name(found.stranger));
 }
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
@@ -253,7 +309,7 @@ bool find_casts(Node* node, void* context) {
 } // namespace
 
 const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    Search search{owner, InvalidOid, InvalidOid};
+    Search search{owner, InvalidOid, InvalidOid, InvalidOid};
     const bool is_found = find_call(reinterpret_cast<Node*>(query), &search);
     if (OidIsValid(search.domain))
         return psprintf("It makes values of domain %s, which belongs to another role than the "
@@ -261,10 +317,7 @@ const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNum
                         format_type_be(search.domain));
     if (is_found)
         return psprintf("It calls %s, which %s.", format_procedure(search.function),
-                        reads_by_name(search.function) ? "reads by name"
-                        : is_trusted_by(owner, search.function)
-                            ? "is volatile"
-                            : "belongs to another role than the view");
+                        why_refused(search));
     if (find_casts(reinterpret_cast<Node*>(query), nullptr))
         return "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
                "casts.";
