@@ -199,6 +199,8 @@ SELECT purpose, epsilon, (SELECT count(*) FROM stays) FROM life WHERE purpose ~ 
 CREATE FUNCTION widen() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN ALTER TABLE suggestions.wide ADD COLUMN made_by text; END $$;
 CREATE EVENT TRIGGER suggestions_widen ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION widen();
 CALL dp_source_suggest('life_few', 'wide', 0.25, 1, '1 day', since => '2023-01-01', until => '2025-01-01');
+CREATE OR REPLACE FUNCTION widen() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN CREATE INDEX ON suggestions.wide ((1 + 1)); END $$;
+CALL dp_source_suggest('life_few', 'wide', 0.25, 1, '1 day', since => '2023-01-01', until => '2025-01-01');
 SELECT to_regclass('wide'), count(*) AS charged FROM life WHERE purpose ~ 'wide';
 DROP EVENT TRIGGER suggestions_widen;
 CREATE SCHEMA suggestions_own;

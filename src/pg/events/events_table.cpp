@@ -87,23 +87,26 @@ void insert_slot(Relation table, std::int64_t number, std::int32_t slot, std::in
     bool nulls[kColumns] = {};
     Total{false, static_cast<uint128>(events)}.put(values);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-    CatalogTupleInsert(table, tuple);
+    CatalogIndexState indexes = open_indexes(table);
+    CatalogTupleInsertWithInfo(table, tuple, indexes);
+    CatalogCloseIndexes(indexes);
     sodium_memzero(tuple->t_data, tuple->t_len);
     heap_freetuple(tuple);
 }
 
 /// Inserts the index entries of a slot's new version; needed if that is on another page. There are
-/// two indexes while REINDEX CONCURRENTLY makes one, with the same columns.
+/// two indexes while REINDEX CONCURRENTLY makes one.
 void insert_index_entries(Relation table, HeapTuple tuple) {
-    Datum values[2];
-    bool nulls[2];
-    values[0] = heap_getattr(tuple, kNumber + 1, RelationGetDescr(table), &nulls[0]);
-    values[1] = heap_getattr(tuple, kSlot + 1, RelationGetDescr(table), &nulls[1]);
-    CatalogIndexState indexes = CatalogOpenIndexes(table);
+    Datum values[INDEX_MAX_KEYS];
+    bool nulls[INDEX_MAX_KEYS];
+    CatalogIndexState indexes = open_indexes(table);
     for (int i = 0; i < indexes->ri_NumIndices; ++i) {
         IndexInfo* info = indexes->ri_IndexRelationInfo[i];
         if (!info->ii_ReadyForInserts)
             continue;
+        for (int column = 0; column < info->ii_NumIndexAttrs; ++column)
+            values[column] = heap_getattr(tuple, info->ii_IndexAttrNumbers[column],
+                                          RelationGetDescr(table), &nulls[column]);
         Relation index = indexes->ri_IndexRelationDescs[i];
         index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_NO, false, info);
     }

@@ -101,7 +101,7 @@ void open_tallies(Tallies& tallies, std::int64_t number, std::int32_t first_wind
 #else
     tallies.scan = index_beginscan(tallies.table, tallies.index, SnapshotSelf, 2, 0);
 #endif
-    tallies.indexes = CatalogOpenIndexes(tallies.table);
+    tallies.indexes = open_indexes(tallies.table);
     tallies.kept = static_cast<NewTally*>(palloc(kMostKept * sizeof(NewTally)));
     tallies.kept_count = 0;
 }

@@ -76,7 +76,7 @@ bool is_open_cell_large(const ClosedRelease* releases, std::int32_t cells) {
 }
 
 constexpr const char* kColumns =
-    "events pg_catalog.int4 PRIMARY KEY, persons pg_catalog.int8 NOT NULL, stddev "
+    "events pg_catalog.int4 NOT NULL, persons pg_catalog.int8 NOT NULL, stddev "
     "pg_catalog.float8 NOT NULL, low pg_catalog.int8 NOT NULL, high pg_catalog.int8 NOT NULL, "
     "kept_at_most pg_catalog.float8, kept_low pg_catalog.float8, kept_high pg_catalog.float8";
 constexpr Oid kTypes[] = {INT4OID, INT8OID,   FLOAT8OID, INT8OID,

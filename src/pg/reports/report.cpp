@@ -317,15 +317,15 @@ Oid create_report_table(const Report& report, const char* columns, const Oid* ty
     const Oid table = new_relation(name, schema);
     Relation relation = table_open(table, NoLock);
     TupleDesc type = RelationGetDescr(relation);
-    bool is_same = type->natts == count;
+    bool is_same = type->natts == count && RelationGetIndexList(relation) == NIL;
     for (int i = 0; is_same && i < count; ++i)
         is_same = TupleDescAttr(type, i)->atttypid == types[i];
     table_close(relation, NoLock);
     if (!is_same)
-        ereport(ERROR,
-                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                 errmsg("the columns of table %s were changed when it was created", report.table),
-                 errhint("Disable event triggers that change new tables.")));
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("columns or indexes of table %s were changed when it was created",
+                               report.table),
+                        errhint("Disable event triggers that change new tables.")));
     return table;
 }
 

@@ -164,9 +164,26 @@ void wipe(HeapTuple row) {
 
 } // namespace
 
+CatalogIndexState open_indexes(Relation table) {
+    CatalogIndexState indexes = CatalogOpenIndexes(table);
+    for (int i = 0; i < indexes->ri_NumIndices; ++i) {
+        const IndexInfo* info = indexes->ri_IndexRelationInfo[i];
+        Relation index = indexes->ri_IndexRelationDescs[i];
+        if (info->ii_Expressions != NIL || info->ii_Predicate != NIL ||
+            info->ii_ExclusionOps != nullptr || !index->rd_index->indimmediate)
+            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                            errmsg("index \"%s\" on table dp_counter_private.%s is not supported",
+                                   RelationGetRelationName(index), RelationGetRelationName(table)),
+                            errdetail("It has an expression or a condition, or is of a constraint "
+                                      "that excludes or is deferrable."),
+                            errhint("Drop it. An index of plain columns can stay.")));
+    }
+    return indexes;
+}
+
 NewSecretRows begin_secret_rows(const SecretTable& names) {
     Relation table = open_secret(names);
-    return {table, CatalogOpenIndexes(table)};
+    return {table, open_indexes(table)};
 }
 
 void add_secret_row(const NewSecretRows& rows, SecretColumns columns) {
@@ -196,17 +213,19 @@ void insert_secret_row(const SecretTable& names, SecretColumns columns) {
 
 bool replace_in_secret_row(const SecretTable& names, SecretKeys keys, SecretColumns columns) {
     Relation table = open_secret(names);
+    CatalogIndexState indexes = open_indexes(table);
     SysScanDesc scan = begin_secret_scan(table, names, keys);
     bool found = false;
     HeapTuple old = nullptr;
     while (HeapTupleIsValid(old = systable_getnext(scan))) {
         CHECK_FOR_INTERRUPTS();
         HeapTuple row = replaced(old, RelationGetDescr(table), columns);
-        CatalogTupleUpdate(table, &old->t_self, row);
+        CatalogTupleUpdateWithInfo(table, &old->t_self, row, indexes);
         wipe(row);
         found = true;
     }
     systable_endscan(scan);
+    CatalogCloseIndexes(indexes);
     close_secret(table);
     CommandCounterIncrement();
     return found;
@@ -220,7 +239,7 @@ SecretRowsInOrder begin_rows_in_order(const SecretTable& names, SecretKeys keys)
     return {table,
             index,
             systable_beginscan_ordered(table, index, nullptr, count, scan_keys),
-            CatalogOpenIndexes(table),
+            open_indexes(table),
             nullptr,
             CurrentMemoryContext};
 }

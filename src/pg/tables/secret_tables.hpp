@@ -134,6 +134,11 @@ using SecretColumns = std::initializer_list<SecretColumn>;
 /// Stores a row, whose other columns are NULL.
 void insert_secret_row(const SecretTable& names, SecretColumns columns);
 
+/// The indexes of one of the extension's tables, for CatalogTupleInsertWithInfo and its like, which
+/// evaluate nothing: raises object_not_in_prerequisite_state where a DBA has made one with an
+/// expression or a condition.
+[[nodiscard]] CatalogIndexState open_indexes(Relation table);
+
 /// The same for many rows of one table. Trivial.
 struct NewSecretRows {
     Relation table;
