@@ -190,6 +190,8 @@ for my $report ('contributions', 'suggest', 'groups')
 		"CALL public.dp_source_$report('hospital.seen', 'public.$report', 1e9, $every event => 'event')"), '', "dp_source_$report");
 	is(differences($hostile, seen()), '', 'shows it the same');
 }
+is(sql(q{SELECT role, session_role, count(*) FROM hospital.b WHERE purpose ~ ' in public' GROUP BY 1, 2}), 'steward|postgres|3',
+	'the budget says who was behind the steward');
 # A report creates a table, for which event triggers run: as the owner, like the rest, and without a way to another role.
 sql(q{
 	CREATE FUNCTION hospital.on_table() RETURNS event_trigger LANGUAGE plpgsql AS $$

@@ -1,6 +1,7 @@
 #include "pg/budgets/entries.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/server/session_role.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
@@ -122,7 +123,7 @@ void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                                  {kBeginsFrom, TimestampGetDatum(entry.begins.since)},
                                  {kBeginsBefore, TimestampGetDatum(entry.begins.until)},
                                  current_user_in(kRole),
-                                 role_in(kSessionRole, GetSessionUserId()),
+                                 role_in(kSessionRole, session_role()),
                                  now_in(kSpentAt),
                                  {kClosed, BoolGetDatum(false)}});
 }

@@ -4,6 +4,7 @@
 
 #include "pg/server/as_role.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/server/session_role.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
@@ -132,7 +133,7 @@ void book_source(Oid source, const SourceRow& row) {
                                        text(6),
                                        text(7),
                                        role(kRole, GetUserId()),
-                                       role(kSessionRole, GetSessionUserId()),
+                                       role(kSessionRole, session_role()),
                                        {kBookedAt, TimestampTzGetDatum(GetCurrentTimestamp())}});
 }
 

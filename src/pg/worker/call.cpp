@@ -96,6 +96,7 @@ void create_segment(const WorkerCall& call, Worker& worker) {
             static_cast<std::uint32_t>(call.size),
             MyDatabaseId,
             GetUserId(),
+            GetSessionUserId(),
             call.owner,
             LockTimeout};
     std::memcpy(request_of(job), call.request, call.size);

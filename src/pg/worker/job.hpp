@@ -14,8 +14,9 @@ struct Job {
     std::uint32_t queue;   ///< where it begins. These two come first in every version
     std::uint32_t size;    ///< of the request, in bytes
     Oid database;
-    Oid caller; ///< the role that called, by which privileges are checked
-    Oid owner;  ///< of the sources: the session's user
+    Oid caller;  ///< the role that called, by which privileges are checked
+    Oid session; ///< the user of its session
+    Oid owner;   ///< of the sources: the user of the worker's
     int lock_timeout;
 };
 

@@ -1,6 +1,7 @@
 #include "pg/worker/serve.hpp"
 
 #include "pg/server/function_owners.hpp"
+#include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
 #include "pg/worker/progress.hpp"
@@ -76,6 +77,7 @@ void connect(const Job& job) {
     const bool is_superuser = superuser_arg(job.owner);
     SetSessionAuthorization(job.owner, is_superuser);
     SetCurrentRoleId(job.caller, is_superuser);
+    callers_session_role = job.session;
     CommitTransactionCommand();
 }
 
