@@ -87,7 +87,6 @@ SELECT dp_source_create('visits_dp', 'budget', 'patient', 'later', 'UTC', same_p
 SELECT load('patient, at, flu, cents, ward'); SELECT dp_budget_create('other', 1e12, per => '365 days');
 SELECT dp_source_create('visits_dp', 'other', 'patient', 'at', 'UTC');
 SELECT counter, source FROM dp_counters WHERE ended_at IS NULL ORDER BY counter::text;
-SELECT dp_source_drop('visits_dp');
 ALTER VIEW visits_dp OWNER TO reattached_ana; ALTER VIEW budget OWNER TO reattached_ana; GRANT SELECT ON visits TO reattached_ana;
 SET ROLE reattached_ana; SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'UTC'); RESET ROLE;
 SELECT count(source) AS taken FROM dp_counters;

@@ -102,13 +102,19 @@ void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& sourc
                                     source.time_zone));
 }
 
-/// Whether the counter, which has no source, may go on with this one.
+/// Whether the counter, which has no source, waits for this one. Raises an error where it does, and
+/// is charged to another budget.
 bool is_of(const OpenCounter& counter, Oid source, const SourceRow& declared, const char** parts) {
     const char* view = parts_of(counter.declared->remembered, parts);
     const Oid budget = budget_of_counter(counter.row.number);
-    return view != nullptr && std::strcmp(view, quoted_name(source)) == 0 &&
-           !counter.declared->analyst && owner_of(counter.view) == owner_of(source) &&
-           OidIsValid(budget) && is_within(budget, declared.budget_number);
+    if (view == nullptr || std::strcmp(view, quoted_name(source)) != 0 ||
+        counter.declared->analyst || owner_of(counter.view) != owner_of(source) ||
+        !OidIsValid(budget))
+        return false;
+    if (!is_within(budget, declared.budget_number))
+        raise_cannot_go_on(counter.view, source, ERRCODE_INVALID_PARAMETER_VALUE,
+                           psprintf("It is charged to budget \"%s\".", shown_name(budget)));
+    return true;
 }
 
 void reattach(Oid counter, Oid source, const SourceRow& declared, bool are_same_persons) {
