@@ -38,4 +38,45 @@ CREATE FUNCTION most_blocks(c calendars, block integer) RETURNS bigint LANGUAGE 
 SELECT mechanism, count(*), count(*) FILTER (WHERE mechanism = 'box' AND sensitivity = most_blocks(c, d.k)) AS as_brute_force,
        bool_and(sensitivity >= most_blocks(c, coalesce(d.k, 1))) AS enough
 FROM calendars AS c JOIN dp_counters AS d ON d.counter::text = c.counter GROUP BY mechanism ORDER BY mechanism;
+-- an offset that the zone had for less than a week, from 2000-10-08 to 10-15
+SELECT dp_budget_create('week', 1e9, per => '7 days');
+CREATE VIEW boa_vista AS SELECT * FROM visits;
+SELECT dp_source_create('boa_vista', 'week', 'patient', 'at', 'America/Boa_Vista');
+SELECT dp_counter_create('short', 'boa_vista', 1e6, '12:01:12', '2000-03-04 23:30', horizon => 600, persons => true);
+SELECT k, sensitivity FROM dp_counters WHERE counter = 'short'::regclass;
+-- more periods in an own window than there is noise for
+SELECT dp_counter_create('many', '"365_UTC"', 1, '1 second', '2000-01-01', persons => true);
+SELECT dp_counter_create('many', '"365_UTC"', 1, '1 second', '2000-01-01', horizon => 10000000, persons => true);
+
+-- The zone's data change after the declaration: other offsets, which the digest shows, and noise for one period less than they take.
+SET timezone = 'UTC';
+CREATE TABLE visits_since AS SELECT 1 AS patient, timestamptz '2024-01-01 12:00' AS at, 'north' AS ward;
+CREATE VIEW since AS SELECT * FROM visits_since;
+SELECT dp_source_create('since', 'week', 'patient', 'at', 'Europe/Berlin');
+SELECT dp_counter_create('boxes', 'since', 1, '1 day', '2024-01-01', persons => true, horizon => 600),
+    dp_counter_create('wards', 'since', 1, '1 day', '2024-01-01', persons => true, by => 'ward', groups => '{north}', horizon => 600),
+    dp_counter_create('anchored', 'since', 1, '1 day', '2024-01-01', active => '28 days'),
+    dp_counter_create('ends', 'since', 1, '3 days', '2024-01-01', active => '7 days'),
+    dp_counter_create('bounded', 'since', 1, '1 day', '2024-01-01', per_person => 1, horizon => 600);
+SELECT counter, sensitivity, k, mechanism FROM dp_counters WHERE source = 'since'::regclass ORDER BY counter::text;
+UPDATE dp_counter_private.source_counters SET offsets = offsets + 1;
+CALL dp_tick('boxes'); CALL dp_tick('wards'); CALL dp_tick('anchored'); CALL dp_tick('ends'); CALL dp_tick('bounded');
+SELECT counter, steps > 0 AS released FROM dp_counters WHERE source = 'since'::regclass ORDER BY counter::text;
+SELECT dp_counter_drop('boxes'), dp_counter_drop('wards'), dp_counter_drop('anchored'), dp_counter_drop('ends'), dp_counter_drop('bounded');
+SELECT dp_budget_create('another_week', 1000, per => '7 days');
+CREATE VIEW again AS SELECT * FROM visits_since;
+SELECT dp_source_create('again', 'another_week', 'patient', 'at', 'Europe/Berlin');
+SELECT dp_counter_create('boxes', 'again', 1, '1 day', '2024-01-01', persons => true, horizon => 600),
+    dp_counter_create('wards', 'again', 1, '1 day', '2024-01-01', persons => true, by => 'ward', groups => '{north}', horizon => 600),
+    dp_counter_create('anchored', 'again', 1, '1 day', '2024-01-01', active => '28 days'),
+    dp_counter_create('ends', 'again', 1, '3 days', '2024-01-01', active => '7 days'),
+    dp_counter_create('bounded', 'again', 1, '1 day', '2024-01-01', per_person => 2, horizon => 600);
+UPDATE dp_counter_private.counters SET sensitivity = sensitivity - 1, k = CASE WHEN mechanism = 'anchored' THEN k - 1 ELSE k END
+    WHERE number IN (SELECT s.number FROM dp_counter_private.source_counters AS s WHERE s.source::oid = 'again'::regclass);
+UPDATE dp_counter_private.source_counters SET offsets = offsets + 1;
+CALL dp_tick('boxes'); CALL dp_tick('wards'); CALL dp_tick('anchored'); CALL dp_tick('ends'); CALL dp_tick('bounded');
+SELECT counter, steps > 0 AS released FROM dp_counters WHERE source = 'again'::regclass ORDER BY counter::text;
+SELECT dp_counter_drop(counter::regclass) FROM unnest('{boxes,wards,anchored,ends,bounded,short}'::text[]) AS counter;
+SELECT dp_source_drop(source::regclass) FROM unnest('{since,again,boa_vista}'::text[]) AS source;
+SELECT dp_budget_drop('week'), dp_budget_drop('another_week');
 DROP SCHEMA box_calendars CASCADE;

@@ -137,14 +137,16 @@ Offsets offsets_of(const Schedule& schedule) {
         return {0, 0};
     pg_tz* zone = find_zone(schedule.time_zone);
     const TimestampTz since = instant(schedule.since, zone);
-    constexpr std::int64_t kWeek = 7 * USECS_PER_DAY;
-    const TimestampTz last =
-        std::max(since, GetCurrentTransactionStartTimestamp()) + std::int64_t{60} * 53 * kWeek;
+    const TimestampTz last = std::max(since, GetCurrentTransactionStartTimestamp()) +
+                             std::int64_t{60} * 366 * USECS_PER_DAY;
     Offsets offsets{schedule.since - since, schedule.since - since};
-    for (TimestampTz time = since; time <= last && IS_VALID_TIMESTAMP(time); time += kWeek) {
+    TimestampTz before = since - 1;
+    for (TimestampTz time = since; time > before && time <= last && IS_VALID_TIMESTAMP(time);) {
         CHECK_FOR_INTERRUPTS();
         const std::int64_t offset = local_of(time, zone) - time;
         offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
+        before = time;
+        time = next_change(time, zone);
     }
     return offsets;
 }

@@ -28,6 +28,7 @@
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/source_history.hpp"
+#include "pg/sources/touched_periods.hpp"
 #include "pg/steps/closing.hpp"
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -354,8 +355,7 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
     SourceRow source;
     if (!read_source(declared.source, source))
         raise_source_dropped(counter.view);
-    const Schedule schedule{column_type(declared.source, source.at), source.time_zone,
-                            declared.since, declared.every, declared.grace};
+    const Schedule schedule = schedule_of(declared, source);
     std::int64_t last = row.steps + std::max<std::int64_t>(1, kMostCells / streams_of(declared));
     if (row.horizon != kUnbounded)
         last = std::min(last, row.horizon);
@@ -382,6 +382,10 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
     collector.schedule = &schedule;
     collector.due = &due;
     collector.unit = unit_of_source(source);
+    const std::int64_t offsets =
+        digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days);
+    if (offsets != declared.offsets)
+        check_noise_suffices(counter, source, collector.unit.per_days);
     collector.bound = declared.active != 0
                           ? PersonBound({1, false})
                           : PersonBound({declared.per_person, collector.counts_persons()});
@@ -403,9 +407,7 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
                                collector.cells, least_of(declared.measure), due.shown, called,
                                collector.groups.dropped,
                                declared.measure.kind == MeasureKind::histogram});
-    mark_ended(row.number, due.ended,
-               digest_of_offsets(source.time_zone, declared.since, collector.unit.per_days),
-               remembered_of(declared, source));
+    mark_ended(row.number, due.ended, offsets, remembered_of(declared, source));
     if (type_is_enum(collector.groups.type))
         rename_groups(row.number, names_of(collector.groups), collector.groups.count);
     return row.steps == last && last != row.horizon ? Closed::part : Closed::all;

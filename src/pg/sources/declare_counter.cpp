@@ -18,6 +18,7 @@
 #include "pg/sources/continues.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
+#include "pg/sources/touched_periods.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -35,7 +36,6 @@ namespace dp_counter::pg {
 namespace {
 
 constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
-constexpr std::int64_t kMostPeriods = 10000000;
 
 constexpr const char* kRequired =
     "It is how many events of each person count. dp_source_suggest chooses it in private. Without "
@@ -182,16 +182,10 @@ ViewColumn period_column(Oid type) {
 }
 
 /// The most blocks of so many periods that one unit can change.
-std::int64_t touched_blocks(const SourceDeclaration& declaration, std::int64_t horizon,
+std::int64_t blocks_of_unit(const SourceDeclaration& declaration, std::int64_t horizon,
                             std::int32_t block) {
-    const SourceCounterRow& row = declaration.row;
-    const std::int64_t all = horizon == kUnbounded ? kMostPeriods : (horizon + block - 1) / block;
-    if (declaration.unit.per_days == 0)
-        return all;
-    return std::min(all,
-                    most_periods({column_type(row.source, declaration.source.at),
-                                  declaration.source.time_zone, row.since, row.every, row.grace},
-                                 declaration.unit.per_days, block));
+    return touched_blocks(declaration.row, declaration.source, declaration.unit.per_days, horizon,
+                          block);
 }
 
 /// The box noise of least variance.
@@ -203,7 +197,7 @@ BoxLaw choose_box(const SourceDeclaration& declaration, std::int64_t horizon, do
     std::int64_t blocks[BoxLaw::kMostSize];
     std::int32_t sizes = 0; // longer blocks than the first that meets the fewest have no less noise
     do {
-        blocks[sizes] = touched_blocks(declaration, horizon, sizes + 1);
+        blocks[sizes] = blocks_of_unit(declaration, horizon, sizes + 1);
         ++sizes;
     } while (sizes < BoxLaw::kMostSize && blocks[sizes - 1] > fewest);
     return run([&] {
@@ -231,11 +225,7 @@ void set_noise_of_stocks(SourceDeclaration& declaration, double epsilon) {
                                per, row.active),
                         errdetail("In one own window a person could become active more than once."),
                         errhint("Use a budget whose per is at most active.")));
-    const std::int64_t most =
-        most_periods({column_type(row.source, declaration.source.at), declaration.source.time_zone,
-                      row.since, row.every, row.grace},
-                     per + row.active) -
-        1;
+    const std::int64_t most = touched_ends(row, declaration.source, per);
     if (most > AnchoredLaw::kMostSteps)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -284,10 +274,20 @@ void set_noise(SourceDeclaration& declaration, std::int64_t horizon, double epsi
         declaration.block = law.size;
         return;
     }
-    // In the last period that a window touches, the person may count by an event of the next window
-    // instead, in another group.
-    const bool moves = row.by != InvalidAttrNumber && declaration.unit.per_days != 0;
-    declaration.sensitivity = touched_blocks(declaration, horizon, 1) + (moves ? 1 : 0);
+    declaration.sensitivity =
+        blocks_of_unit(declaration, horizon, 1) + moved_periods(row, declaration.unit.per_days);
+}
+
+/// Without a horizon nothing else ends them.
+void check_few_periods(const SourceDeclaration& declaration, std::int64_t horizon) {
+    if (horizon == kUnbounded && declaration.unit.per_days != 0 &&
+        blocks_of_unit(declaration, horizon, 1) > kMostPeriods)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("an own window must have at most %lld periods where persons are counted "
+                        "without per_person or a horizon",
+                        static_cast<long long>(kMostPeriods)),
+                 errhint("Choose a longer every.")));
 }
 
 /// The variance of a period's noise; of totals something that rises with it.
@@ -377,6 +377,8 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
     declaration.cumulative = read_cumulative(arguments.cumulative, declaration);
     const double epsilon = mechanism_epsilon(read_decimal_epsilon(arguments.epsilon));
+    if (row.measure.kind == MeasureKind::persons && row.per_person == 0)
+        check_few_periods(declaration, periods);
     set_noise(declaration, periods, epsilon);
     if (row.measure.kind == MeasureKind::persons && row.per_person != 0)
         notice_useless_bound(declaration, periods, epsilon);
