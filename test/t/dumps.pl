@@ -189,7 +189,7 @@ for my $database (qw(labels labels_restored))
 		'{north,south,elsewhere,west}|elsewhere', 'with that of all others, and one that was added');
 	is($node->safe_psql($database, q{SELECT DISTINCT regexp_replace(p.kept, '\d{4}-.*\d\).*', 'a day'),
 		obj_description(c.counter, 'pg_class') = p.guarantee || ' ' || p.kept FROM dp_counters AS c, dp_counter_plan(c.counter) AS p}),
-		'The bound keeps at most about 100 % of the events (with 95 % confidence at most 100 %, released on a day|t',
+		'The bound keeps at most about 100 % of the events that a report has read (with 95 % confidence at most 100 %, released on a day|t',
 			"$database: what the bound keeps is known, and in the COMMENT");
 	is($node->safe_psql($database, q{
 		SELECT step, a.above - t.sum - 20 * t.count, 10 * t.count - t.sum - a.below, n.sum - t.sum, n.sum < 0, a.count - t.count,

@@ -12,6 +12,22 @@ extern "C" {
 
 namespace dp_counter::pg {
 
+namespace {
+
+/// A report reads all events; of those that a counter does not count, none uses up its bound.
+const char* of_fewer(const SourceCounterRow& row) {
+    const bool is_of_groups = row.by != InvalidAttrNumber && row.others == 0;
+    const bool is_of_values = row.measure.column != InvalidAttrNumber;
+    if (!is_of_groups && !is_of_values)
+        return "";
+    return psprintf(" Events %s%s%s use up none of it, so it may keep more of those that count.",
+                    is_of_groups ? "of other groups" : "",
+                    is_of_groups && is_of_values ? " or " : "",
+                    is_of_values ? "without a value" : "");
+}
+
+} // namespace
+
 char* kept_of(const Promise& promise) {
     const SourceCounterRow& row = *promise.row;
     if (row.measure.kind == MeasureKind::persons || row.active != 0)
@@ -30,14 +46,16 @@ char* kept_of(const Promise& promise) {
                         "keeps.",
                         day);
     const char* besides =
-        row.measure.kind == MeasureKind::sum || row.measure.kind == MeasureKind::avg
-            ? " What is beyond lower and upper is cut off besides."
-            : "";
+        psprintf("%s%s", of_fewer(row),
+                 row.measure.kind == MeasureKind::sum || row.measure.kind == MeasureKind::avg
+                     ? " What is beyond lower and upper is cut off besides."
+                     : "");
     if (std::isnan(share.share))
-        return psprintf("The bound keeps at most %d %% of the events (released on %s).%s", high,
-                        day, besides);
-    return psprintf("The bound keeps at most about %d %% of the events (with 95 %% confidence at "
-                    "most %d %%, released on %s).%s",
+        return psprintf("The bound keeps at most %d %% of the events that a report has read "
+                        "(released on %s).%s",
+                        high, day, besides);
+    return psprintf("The bound keeps at most about %d %% of the events that a report has read "
+                    "(with 95 %% confidence at most %d %%, released on %s).%s",
                     static_cast<int>(std::lround(100 * share.share)), high, day, besides);
 }
 
