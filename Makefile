@@ -38,7 +38,7 @@ $(shlib): src/pg/exports.map
 -include $(OBJS:.o=.d) $(wildcard build/*/*.d build/sanitized/*/*/*.d build/sanitized/*/*/*/*.d)
 
 $(DATA_built): $(SQL_PARTS) dp_counter.control
-	cat $(SQL_PARTS) >$@
+	@cat $(SQL_PARTS) >$@
 
 include test/evidence.mk # the privacy audit, sanitizers, fuzzing, faults, all majors
 

@@ -101,6 +101,10 @@ Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_
     pg_unreachable();
 }
 
+void name_group(void* written) {
+    errcontext("group \"%s\"", *static_cast<const char* const*>(written));
+}
+
 /// Reads texts.
 Groups parse_groups(const Datum* texts, std::int32_t count, Oid type) {
     Oid input = InvalidOid;
@@ -109,10 +113,15 @@ Groups parse_groups(const Datum* texts, std::int32_t count, Oid type) {
     FmgrInfo function;
     fmgr_info(input, &function);
     auto* declared = static_cast<Datum*>(palloc(static_cast<Size>(count) * sizeof(Datum)));
+    char* written = nullptr;
+    ErrorContextCallback naming{error_context_stack, name_group, static_cast<void*>(&written)};
+    error_context_stack = &naming;
     for (std::int32_t i = 0; i < count; ++i) {
         CHECK_FOR_INTERRUPTS();
-        declared[i] = InputFunctionCall(&function, TextDatumGetCString(texts[i]), parameter, -1);
+        written = TextDatumGetCString(texts[i]);
+        declared[i] = InputFunctionCall(&function, written, parameter, -1);
     }
+    error_context_stack = naming.previous;
     return groups_of(declared, count, type);
 }
 

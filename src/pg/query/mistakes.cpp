@@ -20,7 +20,7 @@ namespace {
 DP_FUNCTION(dp_running_count_number) {
     (void)fcinfo;
     dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not numbers",
-                          "To count by period, write dp_running_sum(count(*), epsilon, "
+                          "To count by period, write dp_running_sum(count(id), epsilon, "
                           "sensitivity). sensitivity is the most that one protected unit can "
                           "change, over all rows together: 1 if each unit is counted once.");
 }

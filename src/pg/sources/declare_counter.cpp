@@ -75,7 +75,8 @@ void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
          "A person counts at most once at the end of a period: there is nothing to bound."},
         {"cumulative", is_cumulative, "Each release is the number at the end of its period."},
         {"horizon", !horizon.isnull,
-         "Its error does not grow. dp_counter_end ends the counter when it is no longer wanted."},
+         "The error of active persons does not grow with time: leave horizon out. dp_counter_end "
+         "ends the counter when it is no longer wanted."},
         {"continues", !arguments.continues.isnull,
          "End the other counter with dp_counter_end, and begin anew."},
     };
@@ -123,6 +124,10 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     if (row.active != 0)
         check_range_of_stocks(declaration);
     check_begins_later(declaration);
+    if (face_of_local(TIMESTAMPTZOID, schedule.time_zone, row.since) > GetCurrentTimestamp())
+        ereport(NOTICE, (errmsg("the first period begins on %s, which is still to come",
+                                DatumGetCString(DirectFunctionCall1(
+                                    timestamp_out, TimestampGetDatum(row.since))))));
 }
 
 bool is_temporary(Oid type) {

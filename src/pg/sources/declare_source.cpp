@@ -291,9 +291,12 @@ DP_FUNCTION(dp_source_create) {
                       column_type(source, row.at));
     insert_source(source, row);
     book_source(source, row);
-    if (PG_ARGISNULL(kTimeZone) && column_type(source, row.at) == TIMESTAMPTZOID)
+    if (PG_ARGISNULL(kTimeZone))
         ereport(NOTICE,
-                (errmsg("periods are those of time zone %s, which the session has", row.time_zone),
+                (errmsg(column_type(source, row.at) == TIMESTAMPTZOID
+                            ? "periods are those of time zone %s, which the session has"
+                            : "periods end by the clock of time zone %s, which the session has",
+                        row.time_zone),
                  errhint("To have others, drop the source and declare it with time_zone.")));
     forget_lost_sources();
     reattach_counters(source, row, are_same_persons);

@@ -9,6 +9,7 @@ extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "commands/extension.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -26,7 +27,9 @@ Oid secret_relation(const char* name) {
     if (!OidIsValid(relation))
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                         errmsg("table dp_counter_private.%s does not exist", name),
-                        errhint("CREATE EXTENSION dp_counter creates it.")));
+                        OidIsValid(get_extension_oid("dp_counter", true))
+                            ? errhint("It was renamed, or its schema: rename it back.")
+                            : errhint("CREATE EXTENSION dp_counter creates it.")));
     if (!superuser_arg(owner_of(relation)))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("table dp_counter_private.%s must be owned by a superuser", name),

@@ -112,8 +112,10 @@ void create_segment(const WorkerCall& call, Worker& worker) {
                         errdetail("They are read by a background worker.")));
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_RESOURCES),
                     errmsg("no background worker is free to read the source"),
-                    errdetail("All %d of max_worker_processes were busy for %ld seconds.",
-                              max_worker_processes, kSlotTurns * kSlotTurn / 1000),
+                    max_worker_processes == 0
+                        ? errdetail("max_worker_processes is 0.")
+                        : errdetail("All %d of max_worker_processes were busy for %ld seconds.",
+                                    max_worker_processes, kSlotTurns * kSlotTurn / 1000),
                     errhint("Call again later. Set max_worker_processes to at least "
                             "max_parallel_workers + 2, so that parallel queries leave a worker.")));
     pg_unreachable();
@@ -132,7 +134,7 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
     registration.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(worker.segment));
     registration.bgw_notify_pid = MyProcPid;
     for (int turn = 0; !RegisterDynamicBackgroundWorker(&registration, &worker.handle); ++turn) {
-        if (!IsUnderPostmaster || turn == kSlotTurns)
+        if (!IsUnderPostmaster || max_worker_processes == 0 || turn == kSlotTurns)
             raise_no_slot();
         (void)wait_for(kSlotTurn);
     }
