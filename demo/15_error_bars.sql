@@ -6,7 +6,8 @@ SELECT round(rmse::numeric, 1) AS paper_rmse FROM dp_compare(:flights_count, :ep
 \echo
 \echo
 \echo '   That was known beforehand, at no privacy cost. dp_plan: mechanism' :plan_mechanism'; root mean square error' :plan_rmse'.'
-\echo '   (The paper''s mechanism with k = 19:' :paper_rmse'.) And each released number has its own error bar:'
+\echo '   (The paper''s mechanism with k = 19:' :paper_rmse'.) That is over many runs: within one, errors of neighbors are alike, so'
+\echo '   that a run can have more, or less. And each released number has its own error bar:'
 \echo
 \echo '   SELECT late, dp_interval(late, flights, total, epsilon) FROM late_flights'
 \echo
