@@ -124,7 +124,8 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     if (row.active != 0)
         check_range_of_stocks(declaration);
     check_begins_later(declaration);
-    if (face_of_local(TIMESTAMPTZOID, schedule.time_zone, row.since) > GetCurrentTimestamp())
+    if (row.old.number == 0 &&
+        face_of_local(TIMESTAMPTZOID, schedule.time_zone, row.since) > GetCurrentTimestamp())
         ereport(NOTICE, (errmsg("the first period begins on %s, which is still to come",
                                 DatumGetCString(DirectFunctionCall1(
                                     timestamp_out, TimestampGetDatum(row.since))))));
