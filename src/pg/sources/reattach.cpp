@@ -187,7 +187,8 @@ void raise_source_dropped(Oid counter) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the source of counter \"%s\" was dropped", name_of_relation(counter)),
                     errhint("Its releases remain. It goes on when its owner declares a view of the "
-                            "same name as a source again. Or end it with dp_counter_end.")));
+                            "same name as a source of the same budget again. Or end it with "
+                            "dp_counter_end.")));
     pg_unreachable();
 }
 
