@@ -124,8 +124,7 @@ const char* why_not_simple(Query* query) {
         return "It has aggregates, window functions, GROUP BY or DISTINCT.";
     if (query->limitCount != nullptr || query->limitOffset != nullptr || query->rowMarks != NIL)
         return "It has LIMIT, OFFSET or FOR UPDATE. With LIMIT, rows of one person decide which "
-               "rows "
-               "of others are left: take it out.";
+               "rows of others are left: take it out.";
     if (query->hasSubLinks || query->hasTargetSRFs)
         return "It has a subquery or a set-returning function.";
     if (query->jointree == nullptr || list_length(query->jointree->fromlist) != 1 ||
