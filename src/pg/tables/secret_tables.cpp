@@ -11,6 +11,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/fmgroids.h"
