@@ -74,7 +74,7 @@ CASSERT_STATEMENTS ?= 20000
 # Every SQL suite and the SQL fuzzer against PostgreSQL with assertions and freed memory overwritten: root or sudo for
 # what it takes to build it, half an hour the first time.
 cassert-server:
-	test/cassert_server bash -ec '$(MAKE) PG_CONFIG="$$SERVER_BIN/server_config" installcheck pgtap tap; \
+	test/cassert_server bash -ec '$(MAKE) PG_CONFIG="$$SERVER_BIN/pg_config" installcheck pgtap tap; \
 	  prove test/readme/examples.pl; \
 	  test/fuzz/sql $(CASSERT_STATEMENTS) $(FUZZ_SEED)'
 
