@@ -471,14 +471,41 @@ sql(q{CREATE FUNCTION hospital.count_of(text) RETURNS bigint LANGUAGE plpgsql ST
 	. source('asks', q{SELECT person, at, hospital.count_of('odd.rows') = 1 AS event FROM odd.feed}), 'steward');
 sql('GRANT SELECT ON odd.rows TO steward', 'stranger');
 is(session('clock', "CALL dp_tick('hospital.$_')"), '', "$_ is ticked") for 'c_asks', 'before_fed', 'before_guarded';
-my $loot = q{hospital.count_of('(SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts) AS x') >= 0};
-sql("CREATE OR REPLACE VIEW odd.feed AS SELECT * FROM odd.rows WHERE $loot; ALTER POLICY all_of_it ON odd.guarded USING ($loot)", 'stranger');
-$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.c_fed'); CALL dp_tick('hospital.c_guarded');
-DO 'BEGIN PERFORM pg_sleep(0.3); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0,
-	extra_params => [ '-U', 'clock' ]);
-is($out, 1, 'the owner\'s function tells a stranger nothing');
-like(session('steward', "CALL dp_tick('hospital.c_$_')"),
-	qr/not an immutable function, in the query or a policy of \Q$read{$_}\E, which belongs to another role/, "$_: refused") for sort keys %read;
+my $text = q{'(SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts) AS x'};
+my $loot = "hospital.count_of($text) >= 0";
+my $query = q{'SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts'};
+# What makes a value of the domain by no type that the query shows, and how a table is sampled.
+sql(q{
+	CREATE DOMAIN odd.runs AS text CHECK (query_to_xml(VALUE, true, true, '') IS NOT NULL);
+	CREATE TYPE odd.run AS (a odd.runs); CREATE DOMAIN odd.word AS text; CREATE TABLE odd.held (a odd.word); INSERT INTO odd.held VALUES ('x');
+	GRANT SELECT ON odd.held TO steward;
+}, 'stranger');
+my %looting = (
+	(map { $_ => qr/is no immutable function/ } "pg_typeof(domain_in(${query}::cstring, 'odd.runs'::regtype::oid, -1)) IS NOT NULL",
+		"record_in(('(' || quote_ident($query) || ')')::cstring, 'odd.run'::regtype::oid, -1) IS NOT NULL",
+		"(SELECT jsonb_populate_record(ROW(a), '{}') IS NOT NULL FROM odd.held)",
+		$major >= 16 ? "pg_input_is_valid($query, 'odd.runs')" : (), $loot, "EXISTS (SELECT FROM pg_am TABLESAMPLE bernoulli (hospital.count_of($text)))",
+		"EXISTS (SELECT FROM hospital.visits TABLESAMPLE system (1) REPEATABLE (hospital.count_of($text)))",
+		"EXISTS (WITH q AS (SELECT hospital.count_of($text) AS n) SELECT FROM q)", "EXISTS (SELECT FROM to_jsonb(1) AS q)",
+		"EXISTS (SELECT FROM ROWS FROM (generate_series(1, 2), hospital.count_of($text)) AS q)"),
+	q{EXISTS (SELECT FROM odd.held WHERE 'sad'::odd.mood || a = 'x')} => qr/needs a cast of a type that is not PostgreSQL's own/,
+);
+sql(join('', map { counter("fed_$_", 'fed') } 1 .. keys %looting), 'steward');
+sql('GRANT SELECT ON hospital.visits TO stranger', 'steward');
+sql("ALTER POLICY all_of_it ON odd.guarded USING ($loot)", 'stranger');
+my $tried = 0;
+for my $condition (sort keys %looting)
+{
+	sql("CREATE OR REPLACE VIEW odd.feed AS SELECT * FROM odd.rows WHERE $condition", 'stranger');
+	my $counter = 'hospital.fed_' . ++$tried;
+	$node->psql('postgres', "LISTEN loot; CALL dp_tick('$counter'); CALL dp_tick('hospital.c_guarded');
+	DO 'BEGIN PERFORM pg_sleep(0.1); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0,
+		extra_params => [ '-U', 'clock' ]);
+	is($out, 1, "tells a stranger nothing: $condition");
+	like(session('steward', "CALL dp_tick('$counter')"), $looting{$condition}, 'and is refused');
+}
+like(session('steward', "CALL dp_tick('hospital.c_guarded')"),
+	qr/in the query or a policy of odd\.guarded, which belongs to another role/, 'a policy is refused too');
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{

@@ -59,24 +59,15 @@ bool reads_no_data(const FormData_pg_proc& function) {
 }
 
 /// For check_functions_in_node.
-bool may_read_data(Oid function, void* found) {
-    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(tuple))
-        return false;
-    const auto& row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
-    const bool reads = row.provolatile != PROVOLATILE_IMMUTABLE &&
-                       !(function < FirstNormalObjectId && row.provolatile == PROVOLATILE_STABLE &&
-                         reads_no_data(row));
-    ReleaseSysCache(tuple);
-    if (reads)
-        *static_cast<Oid*>(found) = function;
-    return reads;
+bool reads(Oid function, void* found) {
+    *static_cast<Oid*>(found) = function;
+    return may_read_data(function);
 }
 
 /// A walker that stops, with the function, at the first that depends on more than its arguments and
 /// the time.
 bool find_reader(Node* node, void* found) {
-    return node != nullptr && (check_functions_in_node(node, may_read_data, found) ||
+    return node != nullptr && (check_functions_in_node(node, reads, found) ||
                                expression_tree_walker(node, tree_walker(find_reader), found));
 }
 
@@ -146,6 +137,18 @@ const char* why_not_simple(Query* query) {
 }
 
 } // namespace
+
+bool may_read_data(Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto& row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
+    const bool reads = row.provolatile != PROVOLATILE_IMMUTABLE &&
+                       !(function < FirstNormalObjectId && row.provolatile == PROVOLATILE_STABLE &&
+                         reads_no_data(row));
+    ReleaseSysCache(tuple);
+    return reads;
+}
 
 const char* why_not_person_wise(Oid relation) {
     check_stack_depth();

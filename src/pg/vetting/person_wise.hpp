@@ -13,4 +13,8 @@ namespace dp_counter::pg {
 /// The relation is locked.
 [[nodiscard]] const char* why_not_person_wise(Oid relation);
 
+/// Whether a function is neither declared immutable nor one of PostgreSQL's own stable ones of
+/// dates, times and texts, which read no data.
+[[nodiscard]] bool may_read_data(Oid function);
+
 } // namespace dp_counter::pg

@@ -6,6 +6,7 @@
 #include "pg/server/relations.hpp"
 #include "pg/server/tree_walker.hpp"
 #include "pg/vetting/column_origin.hpp"
+#include "pg/vetting/person_wise.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -32,12 +33,11 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// What find_call looks for, and what it has found: a function or a domain.
+/// What find_call looks for, and why it has refused what it has found.
 struct Search {
     Oid owner;    ///< of the view
     Oid stranger; ///< another role's view or table with policies, in whose text it looks
-    Oid function;
-    Oid domain;
+    const char* reason;
 };
 
 /// The first domain of a role that could not act as `owner` whose checks run where a value of this
@@ -114,21 +114,78 @@ bool reads_by_name(Oid function) {
            std::strstr(get_func_name(function), "_to_xml") != nullptr;
 }
 
-/// Whether it may do with the owner's rights what its arguments say, such as run a text as a query:
-/// PostgreSQL's own do not, nor do immutable ones.
+/// Whether it may do with the owner's rights what its arguments say, such as run a text as a query.
+/// Immutable functions do not, nor do PostgreSQL's own of times and texts.
 bool obeys(Oid function) {
-    return function >= FirstNormalObjectId && (func_volatile(function) != PROVOLATILE_IMMUTABLE ||
-                                               get_func_prokind(function) != PROKIND_FUNCTION);
+    return may_read_data(function) ||
+           (function >= FirstNormalObjectId && get_func_prokind(function) != PROKIND_FUNCTION);
+}
+
+const char* why_refused(Oid function, const Search& search) {
+    if (!is_trusted_by(search.owner, function))
+        return "belongs to another role than the view";
+    if (func_volatile(function) == PROVOLATILE_VOLATILE)
+        return "is volatile";
+    if (reads_by_name(function))
+        return "reads by name";
+    return OidIsValid(search.stranger) && obeys(function)
+               ? psprintf("is no immutable function, nor PostgreSQL's own of times or texts, in "
+                          "the query or a policy of %s, which belongs to another role than the "
+                          "view",
+                          quoted_name(search.stranger))
+               : nullptr;
 }
 
 /// For check_functions_in_node, which stops at the first one.
 bool is_refused(Oid function, void* context) {
     auto* search = static_cast<Search*>(context);
-    search->function = function;
-    return func_volatile(function) == PROVOLATILE_VOLATILE || reads_by_name(function) ||
-           !is_trusted_by(search->owner, function) ||
-           (OidIsValid(search->stranger) && obeys(function));
+    const char* reason = why_refused(function, *search);
+    if (reason != nullptr)
+        search->reason = psprintf("It calls %s, which %s.", format_procedure(function), reason);
+    return reason != nullptr;
 }
+
+/// Whether PostgreSQL looks up casts of types that are not its own, for what the node calls.
+bool looks_up_casts(const Node* node) {
+    const List* arguments = NIL;
+    Oid function = InvalidOid;
+    if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<const FuncExpr*>(node)->funcid;
+        arguments = reinterpret_cast<const FuncExpr*>(node)->args;
+    } else if (IsA(node, OpExpr)) {
+        function = get_opcode(reinterpret_cast<const OpExpr*>(node)->opno);
+        arguments = reinterpret_cast<const OpExpr*>(node)->args;
+    }
+    bool looks_up = function == F_TEXTANYCAT || function == F_ANYTEXTCAT;
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr)) {
+        arguments = reinterpret_cast<const JsonConstructorExpr*>(node)->args;
+        looks_up = true;
+    }
+#endif
+    if (!looks_up)
+        return false;
+    ListCell* cell = nullptr;
+    foreach (cell, arguments)
+        if (exprType(static_cast<Node*>(lfirst(cell))) >= FirstNormalObjectId)
+            return true;
+    return false;
+}
+
+/// The reason to refuse the node itself, not what is below it.
+const char* why_refused(const Node* node, const Search& search) {
+    const Oid domain = strangers_domain(node, search.owner);
+    if (OidIsValid(domain))
+        return psprintf("It makes values of domain %s, which belongs to another role than the "
+                        "view.",
+                        format_type_be(domain));
+    return OidIsValid(search.stranger) && looks_up_casts(node)
+               ? psprintf("It needs a cast of a type that is not PostgreSQL's own, in the query or "
+                          "a policy of %s, which belongs to another role than the view.",
+                          quoted_name(search.stranger))
+               : nullptr;
+}
+
 bool is_mutable(Oid function, void* found) {
     *static_cast<Oid*>(found) = function;
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
@@ -150,30 +207,35 @@ Oid writer_of(const RangeTblEntry* entry) {
 
 bool find_call(Node* node, void* context);
 
-/// What another role's view or policy says, it says with the owner's rights.
+/// What another role's view or policy says, it says with the owner's rights. How a table is sampled
+/// says who names it.
 bool find_call_in(RangeTblEntry* entry, Search* search) {
-    search->domain = strangers_domain(reinterpret_cast<Node*>(entry), search->owner);
-    if (OidIsValid(search->domain))
+    search->reason = why_refused(reinterpret_cast<Node*>(entry), *search);
+    if (search->reason != nullptr)
+        return true;
+    const bool is_table = entry->rtekind == RTE_RELATION;
+    if (is_table && find_call(reinterpret_cast<Node*>(entry->tablesample), search))
         return true;
     const Oid around = search->stranger;
     const Oid writer = writer_of(entry);
     if (OidIsValid(writer))
         search->stranger = has_privs_of_role(owner_of(writer), search->owner) ? InvalidOid : writer;
-    if (range_table_entry_walker(entry, tree_walker(find_call), search, 0))
+    if (is_table ? find_call(reinterpret_cast<Node*>(entry->securityQuals), search)
+                 : range_table_entry_walker(entry, tree_walker(find_call), search, 0))
         return true;
     search->stranger = around;
     return false;
 }
 
-/// A walker that stops, with the function or the domain, at the first one that is refused.
+/// A walker that stops, with the reason, at the first call or value that is refused.
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
     auto* search = static_cast<Search*>(context);
     if (check_functions_in_node(node, is_refused, context))
         return true;
-    search->domain = strangers_domain(node, search->owner);
-    if (OidIsValid(search->domain))
+    search->reason = why_refused(node, *search);
+    if (search->reason != nullptr)
         return true;
     if (!IsA(node, Query))
         return expression_tree_walker(node, tree_walker(find_call), context);
@@ -183,18 +245,6 @@ bool find_call(Node* node, void* context) {
         if (find_call_in(lfirst_node(RangeTblEntry, cell), search))
             return true;
     return query_tree_walker(query, tree_walker(find_call), context, QTW_IGNORE_RANGE_TABLE);
-}
-
-const char* why_refused(const Search& found) {
-    if (!is_trusted_by(found.owner, found.function))
-        return "belongs to another role than the view";
-    if (func_volatile(found.function) == PROVOLATILE_VOLATILE)
-        return "is volatile";
-    return reads_by_name(found.function)
-               ? "reads by name"
-               : psprintf("is not an immutable function, in the query or a policy of %s, which "
-                          "belongs to another role than the view",
-                          quoted_name(found.stranger));
 }
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
@@ -309,15 +359,9 @@ bool find_casts(Node* node, void* context) {
 } // namespace
 
 const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    Search search{owner, InvalidOid, InvalidOid, InvalidOid};
-    const bool is_found = find_call(reinterpret_cast<Node*>(query), &search);
-    if (OidIsValid(search.domain))
-        return psprintf("It makes values of domain %s, which belongs to another role than the "
-                        "view.",
-                        format_type_be(search.domain));
-    if (is_found)
-        return psprintf("It calls %s, which %s.", format_procedure(search.function),
-                        why_refused(search));
+    Search search{owner, InvalidOid, nullptr};
+    if (find_call(reinterpret_cast<Node*>(query), &search))
+        return search.reason;
     if (find_casts(reinterpret_cast<Node*>(query), nullptr))
         return "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
                "casts.";
