@@ -87,7 +87,7 @@ std::int64_t number_at(const ListCell* cell) {
 
 void sort_numbers(List* numbers) {
     list_sort(numbers, [](const ListCell* a, const ListCell* b) {
-        return number_at(a) < number_at(b) ? -1 : int{number_at(a) > number_at(b)};
+        return number_at(a) < number_at(b) ? -1 : (number_at(a) > number_at(b) ? 1 : 0);
     });
 }
 
