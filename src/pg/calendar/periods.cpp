@@ -137,17 +137,15 @@ Offsets offsets_of(const Schedule& schedule) {
         return {0, 0};
     pg_tz* zone = find_zone(schedule.time_zone);
     const TimestampTz since = instant(schedule.since, zone);
-    const TimestampTz last = std::max(since, GetCurrentTransactionStartTimestamp()) +
-                             std::int64_t{60} * 366 * USECS_PER_DAY;
+    constexpr pg_time_t k60Years = pg_time_t{60} * 366 * SECS_PER_DAY;
+    const TimestampTz now = GetCurrentTransactionStartTimestamp();
     Offsets offsets{schedule.since - since, schedule.since - since};
-    TimestampTz before = since - 1;
-    for (TimestampTz time = since; time > before && time <= last && IS_VALID_TIMESTAMP(time);) {
-        CHECK_FOR_INTERRUPTS();
-        const std::int64_t offset = local_of(time, zone) - time;
-        offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
-        before = time;
-        time = next_change(time, zone);
-    }
+    visit_offsets(zone, timestamptz_to_time_t(since),
+                  timestamptz_to_time_t(std::max(since, now)) + k60Years,
+                  [&](pg_time_t /*time*/, long seconds) {
+                      const std::int64_t offset = seconds * USECS_PER_SEC;
+                      offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
+                  });
     return offsets;
 }
 

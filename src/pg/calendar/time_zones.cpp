@@ -65,21 +65,13 @@ std::int64_t digest_of_offsets(const char* name, Timestamp since, std::int32_t d
     const pg_tz* zone = find_zone(name);
     crypto_hash_sha256_state state;
     (void)crypto_hash_sha256_init(&state);
-    const auto add = [&](pg_time_t time, long offset) {
-        const std::int64_t numbers[] = {time, offset};
-        (void)crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(numbers),
-                                        sizeof numbers);
-    };
     // Two days more: `since` is local, and instants are less than a day from it.
-    pg_time_t time = timestamptz_to_time_t(days_before(since, days + 2));
-    const pg_time_t first = time;
-    add(first, pg_localtime(&first, zone)->tm_gmtoff);
-    long offsets[2];
-    int is_summer[2];
-    while (time < kYear2100 && pg_next_dst_boundary(&time, &offsets[0], &is_summer[0], &time,
-                                                    &offsets[1], &is_summer[1], zone) == 1)
-        if (offsets[0] != offsets[1] && time < kYear2100)
-            add(time, offsets[1]);
+    visit_offsets(zone, timestamptz_to_time_t(days_before(since, days + 2)), kYear2100,
+                  [&](pg_time_t time, long offset) {
+                      const std::int64_t numbers[] = {time, offset};
+                      (void)crypto_hash_sha256_update(
+                          &state, reinterpret_cast<const unsigned char*>(numbers), sizeof numbers);
+                  });
     unsigned char digest[crypto_hash_sha256_BYTES];
     (void)crypto_hash_sha256_final(&state, digest);
     std::int64_t beginning = 0;
