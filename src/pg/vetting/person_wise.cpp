@@ -75,25 +75,10 @@ bool find_reader(Node* node, void* found) {
     return type < FirstNormalObjectId && type != RECORDOID && type != RECORDARRAYOID;
 }
 
-/// A walker that stops where SQL/JSON reads or writes a type that is not built in: by casts to
-/// json and by checks of domains, which no tree shows.
+/// A walker that stops there.
 bool find_json(Node* node, void* context) {
-    if (node == nullptr)
-        return false;
-#if PG_VERSION_NUM >= 160000
-    if (IsA(node, JsonConstructorExpr)) {
-        ListCell* cell = nullptr;
-        foreach (cell, reinterpret_cast<const JsonConstructorExpr*>(node)->args)
-            if (!is_built_in(exprType(static_cast<Node*>(lfirst(cell)))))
-                return true;
-    }
-#endif
-#if PG_VERSION_NUM >= 170000
-    if (IsA(node, JsonExpr) &&
-        !is_built_in(reinterpret_cast<const JsonExpr*>(node)->returning->typid))
-        return true;
-#endif
-    return expression_tree_walker(node, tree_walker(find_json), context);
+    return node != nullptr && (has_json_of_others(node) ||
+                               expression_tree_walker(node, tree_walker(find_json), context));
 }
 
 bool has_system_column(Node* node, void* context) {
@@ -148,6 +133,22 @@ bool may_read_data(Oid function) {
                          reads_no_data(row));
     ReleaseSysCache(tuple);
     return reads;
+}
+
+bool has_json_of_others([[maybe_unused]] const Node* node) {
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr)) {
+        ListCell* cell = nullptr;
+        foreach (cell, reinterpret_cast<const JsonConstructorExpr*>(node)->args)
+            if (!is_built_in(exprType(static_cast<Node*>(lfirst(cell)))))
+                return true;
+    }
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr))
+        return !is_built_in(reinterpret_cast<const JsonExpr*>(node)->returning->typid);
+#endif
+    return false;
 }
 
 const char* why_not_person_wise(Oid relation) {

@@ -3,6 +3,10 @@
 
 #include "pg/server/postgres_api.hpp"
 
+extern "C" {
+#include "nodes/nodes.h"
+}
+
 namespace dp_counter::pg {
 
 /// Null if the view is simple: each of its rows follows from one row of one table, and from nothing
@@ -16,5 +20,9 @@ namespace dp_counter::pg {
 /// Whether a function is neither declared immutable nor one of PostgreSQL's own stable ones of
 /// dates, times and texts, which read no data.
 [[nodiscard]] bool may_read_data(Oid function);
+
+/// Whether the node, not what is below it, is SQL/JSON that reads or writes a type that is not
+/// built in: by casts to json and by checks of domains, which no tree shows.
+[[nodiscard]] bool has_json_of_others(const Node* node);
 
 } // namespace dp_counter::pg

@@ -145,28 +145,33 @@ bool is_refused(Oid function, void* context) {
     return reason != nullptr;
 }
 
+/// A function or operator that is called.
+struct Call {
+    Oid function; ///< invalid in another node
+    const List* arguments;
+};
+
+Call call_in(const Node* node) {
+    if (IsA(node, FuncExpr)) {
+        const auto* call = reinterpret_cast<const FuncExpr*>(node);
+        return {call->funcid, call->args};
+    }
+    if (IsA(node, OpExpr)) {
+        const auto* call = reinterpret_cast<const OpExpr*>(node);
+        return {get_opcode(call->opno), call->args};
+    }
+    return {InvalidOid, NIL};
+}
+
 /// Whether PostgreSQL looks up casts of types that are not its own, for what the node calls.
 bool looks_up_casts(const Node* node) {
-    const List* arguments = NIL;
-    Oid function = InvalidOid;
-    if (IsA(node, FuncExpr)) {
-        function = reinterpret_cast<const FuncExpr*>(node)->funcid;
-        arguments = reinterpret_cast<const FuncExpr*>(node)->args;
-    } else if (IsA(node, OpExpr)) {
-        function = get_opcode(reinterpret_cast<const OpExpr*>(node)->opno);
-        arguments = reinterpret_cast<const OpExpr*>(node)->args;
-    }
-    bool looks_up = function == F_TEXTANYCAT || function == F_ANYTEXTCAT;
-#if PG_VERSION_NUM >= 160000
-    if (IsA(node, JsonConstructorExpr)) {
-        arguments = reinterpret_cast<const JsonConstructorExpr*>(node)->args;
-        looks_up = true;
-    }
-#endif
-    if (!looks_up)
+    if (has_json_of_others(node))
+        return true;
+    const Call call = call_in(node);
+    if (call.function != F_TEXTANYCAT && call.function != F_ANYTEXTCAT)
         return false;
     ListCell* cell = nullptr;
-    foreach (cell, arguments)
+    foreach (cell, call.arguments)
         if (exprType(static_cast<Node*>(lfirst(cell))) >= FirstNormalObjectId)
             return true;
     return false;
@@ -249,21 +254,13 @@ bool find_call(Node* node, void* context) {
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
 /// immutable. Functions that do are stable, since others' need not be.
-bool makes_fixed_text(Node* node) {
-    Oid function = InvalidOid;
-    const List* arguments = NIL;
-    if (IsA(node, FuncExpr)) {
-        function = reinterpret_cast<FuncExpr*>(node)->funcid;
-        arguments = reinterpret_cast<FuncExpr*>(node)->args;
-    } else if (IsA(node, OpExpr)) {
-        function = get_opcode(reinterpret_cast<OpExpr*>(node)->opno);
-        arguments = reinterpret_cast<OpExpr*>(node)->args;
-    }
-    if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT && function != F_CONCAT &&
-        function != F_CONCAT_WS)
+bool makes_fixed_text(const Node* node) {
+    const Call call = call_in(node);
+    if (call.function != F_TEXTANYCAT && call.function != F_ANYTEXTCAT &&
+        call.function != F_CONCAT && call.function != F_CONCAT_WS)
         return false;
     ListCell* cell = nullptr;
-    foreach (cell, arguments) {
+    foreach (cell, call.arguments) {
         const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
         Oid output = InvalidOid;
         bool has_length = false;
