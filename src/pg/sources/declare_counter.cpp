@@ -117,7 +117,7 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                     : DatumGetTimestamp(arguments.since.value);
     if (!arguments.grace.isnull)
         row.grace = *DatumGetIntervalP(arguments.grace.value);
-    const Schedule schedule{type, declaration.source.time_zone, row.since, row.every, row.grace};
+    const Schedule schedule = schedule_of(row, declaration.source);
     check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
     declaration.range = {days_before(face_of_boundary(schedule, 0), row.active),
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
@@ -238,7 +238,7 @@ void set_noise_of_stocks(SourceDeclaration& declaration, double epsilon) {
                  errmsg("the days of active and of the budget's per must have at most %lld periods",
                         static_cast<long long>(AnchoredLaw::kMostSteps)),
                  errhint("Choose a longer every.")));
-    const std::int64_t groups = row.by == InvalidAttrNumber ? 1 : 2;
+    const std::int64_t groups = stocks_of_person(row);
     declaration.sensitivity = std::max<std::int64_t>(most, 1) * groups;
     const bool is_anchored = most > 1 && run([&] {
                                  const Epsilon all(epsilon);
@@ -286,8 +286,7 @@ void set_noise(SourceDeclaration& declaration, std::int64_t horizon, double epsi
 
 /// Without a horizon nothing else ends them.
 void check_few_periods(const SourceDeclaration& declaration, std::int64_t horizon) {
-    if (horizon == kUnbounded && declaration.unit.per_days != 0 &&
-        blocks_of_unit(declaration, horizon, 1) > kMostPeriods)
+    if (blocks_of_unit(declaration, horizon, 1) > kMostPeriods)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("an own window must have at most %lld periods where persons are counted "
@@ -383,9 +382,9 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
         digest_of_offsets(declaration.source.time_zone, row.since, declaration.unit.per_days);
     declaration.cumulative = read_cumulative(arguments.cumulative, declaration);
     const double epsilon = mechanism_epsilon(read_decimal_epsilon(arguments.epsilon));
+    set_noise(declaration, periods, epsilon);
     if (row.measure.kind == MeasureKind::persons && row.per_person == 0)
         check_few_periods(declaration, periods);
-    set_noise(declaration, periods, epsilon);
     if (row.measure.kind == MeasureKind::persons && row.per_person != 0)
         notice_useless_bound(declaration, periods, epsilon);
     return declaration;

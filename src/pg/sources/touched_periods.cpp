@@ -24,6 +24,10 @@ std::int64_t touched_ends(const SourceCounterRow& row, const SourceRow& source,
     return most_periods(schedule_of(row, source), per_days + row.active) - 1;
 }
 
+std::int64_t stocks_of_person(const SourceCounterRow& row) {
+    return row.by == InvalidAttrNumber ? 1 : 2;
+}
+
 std::int64_t moved_periods(const SourceCounterRow& row, std::int32_t per_days) {
     return row.by != InvalidAttrNumber && per_days != 0 ? 1 : 0;
 }
@@ -36,8 +40,7 @@ void check_noise_suffices(const OpenCounter& counter, const SourceRow& source,
     std::int64_t most = 0;
     if (declared.active != 0) {
         touched = touched_ends(declared, source, per_days);
-        most = row.is_anchored ? row.block
-                               : row.sensitivity / (declared.by == InvalidAttrNumber ? 1 : 2);
+        most = row.is_anchored ? row.block : row.sensitivity / stocks_of_person(declared);
     } else if (declared.per_person == 0) {
         touched = touched_blocks(declared, source, per_days, row.horizon, std::max(row.block, 1)) +
                   moved_periods(declared, per_days);

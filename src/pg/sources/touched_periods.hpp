@@ -27,6 +27,10 @@ inline constexpr std::int64_t kMostPeriods = 10000000;
 [[nodiscard]] std::int64_t touched_ends(const SourceCounterRow& row, const SourceRow& source,
                                         std::int32_t per_days);
 
+/// In how many groups, at one end, it changes whether its person is active: with groups also in
+/// that in which the person was before.
+[[nodiscard]] std::int64_t stocks_of_person(const SourceCounterRow& row);
+
 /// In how many more periods a person without per_person can count than the own window touches: in
 /// the last one it may count by an event of the next window instead, in another group.
 [[nodiscard]] std::int64_t moved_periods(const SourceCounterRow& row, std::int32_t per_days);
