@@ -53,11 +53,13 @@ SET timezone = 'UTC';
 CREATE TABLE visits_since AS SELECT 1 AS patient, timestamptz '2024-01-01 12:00' AS at, 'north' AS ward;
 CREATE VIEW since AS SELECT * FROM visits_since;
 SELECT dp_source_create('since', 'week', 'patient', 'at', 'Europe/Berlin');
-SELECT dp_counter_create('boxes', 'since', 1, '1 day', '2024-01-01', persons => true, horizon => 600),
-    dp_counter_create('wards', 'since', 1, '1 day', '2024-01-01', persons => true, by => 'ward', groups => '{north}', horizon => 600),
-    dp_counter_create('anchored', 'since', 1, '1 day', '2024-01-01', active => '28 days'),
-    dp_counter_create('ends', 'since', 1, '3 days', '2024-01-01', active => '7 days'),
-    dp_counter_create('bounded', 'since', 1, '1 day', '2024-01-01', per_person => 1, horizon => 600);
+CREATE FUNCTION declare(source regclass, per_person integer) RETURNS void LANGUAGE sql AS $$
+    SELECT dp_counter_create('boxes', source, 1, '1 day', '2024-01-01', persons => true, horizon => 600),
+        dp_counter_create('wards', source, 1, '1 day', '2024-01-01', persons => true, by => 'ward', groups => '{north}', horizon => 600),
+        dp_counter_create('anchored', source, 1, '1 day', '2024-01-01', active => '28 days'),
+        dp_counter_create('ends', source, 1, '3 days', '2024-01-01', active => '7 days'),
+        dp_counter_create('bounded', source, 1, '1 day', '2024-01-01', per_person => per_person, horizon => 600) $$;
+SELECT declare('since', 1);
 SELECT counter, sensitivity, k, mechanism FROM dp_counters WHERE source = 'since'::regclass ORDER BY counter::text;
 UPDATE dp_counter_private.source_counters SET offsets = offsets + 1;
 CALL dp_tick('boxes'); CALL dp_tick('wards'); CALL dp_tick('anchored'); CALL dp_tick('ends'); CALL dp_tick('bounded');
@@ -66,11 +68,7 @@ SELECT dp_counter_drop('boxes'), dp_counter_drop('wards'), dp_counter_drop('anch
 SELECT dp_budget_create('another_week', 1000, per => '7 days');
 CREATE VIEW again AS SELECT * FROM visits_since;
 SELECT dp_source_create('again', 'another_week', 'patient', 'at', 'Europe/Berlin');
-SELECT dp_counter_create('boxes', 'again', 1, '1 day', '2024-01-01', persons => true, horizon => 600),
-    dp_counter_create('wards', 'again', 1, '1 day', '2024-01-01', persons => true, by => 'ward', groups => '{north}', horizon => 600),
-    dp_counter_create('anchored', 'again', 1, '1 day', '2024-01-01', active => '28 days'),
-    dp_counter_create('ends', 'again', 1, '3 days', '2024-01-01', active => '7 days'),
-    dp_counter_create('bounded', 'again', 1, '1 day', '2024-01-01', per_person => 2, horizon => 600);
+SELECT declare('again', 2);
 UPDATE dp_counter_private.counters SET sensitivity = sensitivity - 1, k = CASE WHEN mechanism = 'anchored' THEN k - 1 ELSE k END
     WHERE number IN (SELECT s.number FROM dp_counter_private.source_counters AS s WHERE s.source::oid = 'again'::regclass);
 UPDATE dp_counter_private.source_counters SET offsets = offsets + 1;
