@@ -23,10 +23,11 @@ namespace dp_counter::pg {
 /// Raises object_not_in_prerequisite_state.
 [[noreturn]] void raise_source_dropped(Oid counter);
 
-/// Lets the counters of the view's owner that remember a source of its name and budget, now
-/// dropped, go on with it, but for those of analysts. Raises undefined_column, datatype_mismatch
-/// and invalid_parameter_value where one of them cannot: where a column has another type, the time
-/// another name or, unless the owner vouches for it, the person. The caller has locked the source.
+/// Lets the counters of the view's owner that remember a source of its name, now dropped, go on
+/// with it, but for those of analysts. Raises undefined_column, datatype_mismatch and
+/// invalid_parameter_value where one of them cannot: where a column has another type, the time
+/// another name or, unless the owner vouches for it, the person, or the budget is another. The
+/// caller has locked the source.
 void reattach_counters(Oid source, const SourceRow& row, bool are_same_persons);
 
 } // namespace dp_counter::pg
