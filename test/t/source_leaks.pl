@@ -99,6 +99,17 @@ for my $reads ('COPY dp_counter_private.tallies TO STDOUT', 'SET enable_seqscan 
 	like(sql("$flush $counts", 'stranger'), qr/\A\s*0?\|0?\z/, 'until the next tick');
 }
 
+# They are reset: a standby that replays their drop twice ends, up to 15.18, where a session has looked at them.
+sql(q{CREATE TABLE dropped()}, 'postgres');
+my $from = sql('SELECT pg_current_wal_lsn()', 'postgres');
+$node->safe_psql('postgres', 'VACUUM dp_counter_private.tallies');
+sql("CALL dp_tick('c')", 'clock');
+my $to = sql('SELECT pg_current_wal_lsn()', 'postgres');
+sql(q{DROP TABLE dropped}, 'postgres');
+my $statistics_dropped = sub { (run_command([ 'pg_waldump', '-p', $node->data_dir . '/pg_wal', '-r', 'Transaction', '-s', @_ ]))[0] };
+unlike($statistics_dropped->($from, '-e', $to), qr/dropped stats/, 'no tick drops statistics');
+like($statistics_dropped->($to, '-e', sql('SELECT pg_current_wal_lsn()', 'postgres')), qr/dropped stats/, 'as a drop of a table does');
+
 # An error leaves the session's statistics as they were: on.
 sql(q{CREATE TABLE probe AS SELECT generate_series(1, 10) AS n;
 	CREATE VIEW failing_dp AS SELECT patient, at, 1 / (patient - 13) < 2 AS told FROM visits;

@@ -1,14 +1,14 @@
 #include "pg/tables/hidden_number.hpp"
 
-#include "pg/server/quiet_statistics.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
 #include "access/genam.h"
 #include "access/multixact.h"
-#include "access/xact.h"
 #include "commands/vacuum.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/pgstat_internal.h"
 #include "utils/rel.h"
 }
 
@@ -24,10 +24,11 @@ void forget_rows(Relation relation, bool is_table) {
                         is_table, InvalidTransactionId, InvalidMultiXactId, nullptr, nullptr, true);
 }
 
-bool is_counted(Relation relation) {
-    const PgStat_StatTabEntry* counts = pgstat_fetch_stat_tabentry(RelationGetRelid(relation));
-    return counts != nullptr && (counts->numscans > 0 || counts->tuples_returned > 0 ||
-                                 counts->tuples_fetched > 0 || counts->tuples_inserted > 0);
+// Reset, not dropped, which a standby would replay: up to 15.18 that ends a standby where a session
+// has the counts of an earlier drop in use. pg_stat_reset_single_table_counters would change
+// stats_reset of the database.
+void forget_counts(Oid relation) {
+    pgstat_reset_entry(PGSTAT_KIND_RELATION, MyDatabaseId, relation, 0);
 }
 
 } // namespace
@@ -46,13 +47,8 @@ void hide_number_of_tallies() {
         forget_rows(table, true);
         forget_rows(index, false);
     }
-    if (is_stored || is_counted(table) || is_counted(index)) {
-        (void)GetCurrentTransactionId(); // without one the commit cannot drop statistics
-        without_statistics([&] {
-            pgstat_drop_relation(table);
-            pgstat_drop_relation(index);
-        });
-    }
+    forget_counts(RelationGetRelid(table));
+    forget_counts(RelationGetRelid(index));
     index_close(index, NoLock); // the transaction ends soon
     close_secret(table, NoLock);
 }
