@@ -295,7 +295,6 @@ sql(q{
 	CREATE DOMAIN odd.small AS integer;
 	CREATE TYPE odd.row AS (x odd.small);
 	CREATE FUNCTION odd.most(text) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1000';
-	CREATE OPERATOR odd.==== (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq, NEGATOR = OPERATOR(odd.!===));
 }, 'stranger');
 # An operator class takes a superuser; its functions are the stranger's.
 my $mark_pair = sub { my ($name, $result) = @_; return "CREATE FUNCTION odd.pair_$name(odd.pair, odd.pair) RETURNS $result
@@ -359,8 +358,7 @@ my %cases = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS 
 	q{'x' || m}, q{m || 'x'}, q{'x' || sm}, q{'x' || dm}, q{to_json(m)}, q{to_jsonb(m)}, q{to_jsonb(ms)}, q{array_to_json(ms)},
 		q{row_to_json(ROW(m))}, q{to_jsonb(facts)}, q{json_build_array(m)}, q{jsonb_build_object('k', m)},
 	q{hospital.small(n)}, q{hospital.given(note)}, q{hospital.parallel()},
-	q{NOT note OPERATOR(odd.====) 'flu'}, q{NOT note OPERATOR(odd.====) ANY (ARRAY['flu'])}, q{ps = ps}, q{facts < facts},
-		q{greatest(p, p)}, q{s @> p}, q{array_position(ps, p)}, q{facts IN (SELECT g FROM hospital.facts AS g)},
+	q{ps = ps}, q{facts < facts}, q{greatest(p, p)}, q{s @> p}, q{array_position(ps, p)}, q{facts IN (SELECT g FROM hospital.facts AS g)},
 	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)',
 		'jsonb_agg(m)', q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2',
@@ -389,7 +387,6 @@ sql(q{GRANT CREATE ON SCHEMA hospital TO stranger; ALTER FUNCTION hospital.given
 	RESET ROLE; REVOKE CREATE ON SCHEMA hospital FROM stranger});
 sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTABLE PARALLEL SAFE')
 	. marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'})
-		. marking('stranger', 'odd.differs(text, text) RETURNS boolean', '$1 <> $2')
 	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET work_mem = 64')
 		. marking('stranger', 'odd.definers_text_of(odd.definers_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SECURITY DEFINER')
 	. marking('stranger', 'odd.small(integer) RETURNS boolean', '$1 < 10') . q{
@@ -397,7 +394,6 @@ sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTA
 	CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;
 	CREATE CAST (odd.mood AS text) WITH FUNCTION odd.text_of(odd.mood); CREATE CAST (odd.mood AS json) WITH FUNCTION odd.json_of;
 	ALTER DOMAIN odd.small ADD CHECK (odd.small(VALUE)) NOT VALID;
-	CREATE OPERATOR odd.!=== (LEFTARG = text, RIGHTARG = text, FUNCTION = odd.differs, NEGATOR = OPERATOR(odd.====));
 	CREATE OR REPLACE FUNCTION odd.most(text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN 1000; END $$;
 }, 'stranger');
@@ -455,59 +451,79 @@ is($out, 1, 'a check that calls only PostgreSQL\'s functions tells a stranger no
 like($errors, qr/ERROR:  could not evaluate source/, 'as the source is refused that gets such a domain later');
 is(session('clock', q{CALL dp_tick('hospital.c_tinies_dp')}), '', 'values that are stored in a table are checked no more');
 
-# What a stranger's view or policy says with a function of the owner's that runs a text as a query. What the owner says with it goes
-# on, and the stranger's with an immutable one.
+# What a stranger writes that is no function: views, policies, operators. With PostgreSQL's own functions alone, or none, it would do
+# something with the owner's rights. The owner's source reads a table of the stranger's, and a view of a role that could act as the owner.
 sql(q{
-	CREATE TABLE odd.rows AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at;
-	CREATE VIEW odd.feed AS SELECT * FROM odd.rows WHERE hospital.helper('x') = 'x';
+	CREATE ROLE helper LOGIN; GRANT steward TO helper; CREATE SCHEMA helpers AUTHORIZATION helper; GRANT USAGE ON SCHEMA helpers TO PUBLIC;
+	CREATE EXTENSION hstore;
+});
+sql(q{
+	CREATE TABLE odd.rows (person integer, at timestamp, t text) PARTITION BY LIST (person);
+	CREATE TABLE odd.rows1 PARTITION OF odd.rows FOR VALUES IN (1); INSERT INTO odd.rows VALUES (1, '2024-01-01 12:00', 'x');
+	CREATE VIEW odd.feed AS SELECT * FROM odd.rows;
 	CREATE TABLE odd.guarded AS TABLE odd.rows; ALTER TABLE odd.guarded ENABLE ROW LEVEL SECURITY;
-	CREATE POLICY all_of_it ON odd.guarded USING (hospital.helper('x') = 'x');
-	GRANT SELECT ON odd.feed, odd.guarded TO steward;
+	CREATE POLICY all_of_it ON odd.guarded USING (true);
+	GRANT SELECT ON odd.rows, odd.feed, odd.guarded TO steward, helper, chief;
+	CREATE OPERATOR odd.=== (LEFTARG = text, RIGHTARG = text, PROCEDURE = texteq, NEGATOR = OPERATOR(odd.!==), RESTRICT = neqsel);
+	CREATE OPERATOR odd.!== (LEFTARG = text, RIGHTARG = text, PROCEDURE = textne);
 }, 'stranger');
-my %read = (fed => 'odd.feed', guarded => 'odd.guarded');
-sql(q{CREATE FUNCTION hospital.count_of(text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ DECLARE n bigint;
-	BEGIN EXECUTE 'SELECT count(*) FROM ' || $1 INTO n; RETURN n; END $$;}
-	. join('', map { source($_, "SELECT person, at, true AS event FROM $read{$_}") . counter("before_$_", $_) } sort keys %read)
-	. source('asks', q{SELECT person, at, hospital.count_of('odd.rows') = 1 AS event FROM odd.feed}), 'steward');
-sql('GRANT SELECT ON odd.rows TO steward', 'stranger');
-is(session('clock', "CALL dp_tick('hospital.$_')"), '', "$_ is ticked") for 'c_asks', 'before_fed', 'before_guarded';
-my $text = q{'(SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts) AS x'};
-my $loot = "hospital.count_of($text) >= 0";
-my $query = q{'SELECT pg_notify(''loot'', current_user || note) FROM hospital.facts'};
-# What makes a value of the domain by no type that the query shows, and how a table is sampled.
-sql(q{
-	CREATE DOMAIN odd.runs AS text CHECK (query_to_xml(VALUE, true, true, '') IS NOT NULL);
-	CREATE TYPE odd.run AS (a odd.runs); CREATE DOMAIN odd.word AS text; CREATE TABLE odd.held (a odd.word); INSERT INTO odd.held VALUES ('x');
-	GRANT SELECT ON odd.held TO steward;
-}, 'stranger');
-my %looting = (
-	(map { $_ => qr/is no immutable function/ } "pg_typeof(domain_in(${query}::cstring, 'odd.runs'::regtype::oid, -1)) IS NOT NULL",
-		"record_in(('(' || quote_ident($query) || ')')::cstring, 'odd.run'::regtype::oid, -1) IS NOT NULL",
-		"(SELECT jsonb_populate_record(ROW(a), '{}') IS NOT NULL FROM odd.held)",
-		$major >= 16 ? "pg_input_is_valid($query, 'odd.runs')" : (), $loot, "EXISTS (SELECT FROM pg_am TABLESAMPLE bernoulli (hospital.count_of($text)))",
-		"EXISTS (SELECT FROM hospital.visits TABLESAMPLE system (1) REPEATABLE (hospital.count_of($text)))",
-		"EXISTS (WITH q AS (SELECT hospital.count_of($text) AS n) SELECT FROM q)", "EXISTS (SELECT FROM to_jsonb(1) AS q)",
-		"EXISTS (SELECT FROM ROWS FROM (generate_series(1, 2), hospital.count_of($text)) AS q)"),
-	(map { $_ => qr/needs a cast of a type that is not PostgreSQL's own/ }
-		q{EXISTS (SELECT FROM odd.held WHERE 'sad'::odd.mood || a = 'x')},
-		$major >= 16 ? (q{JSON_ARRAY('sad'::odd.mood) IS NOT NULL}, q{JSON_ARRAY(ROW('sad'::odd.mood)) IS NOT NULL}) : ()),
-);
-sql(join('', map { counter("fed_$_", 'fed') } 1 .. keys %looting), 'steward');
-sql('GRANT SELECT ON hospital.visits TO stranger', 'steward');
-sql("ALTER POLICY all_of_it ON odd.guarded USING ($loot)", 'stranger');
-my $tried = 0;
-for my $condition (sort keys %looting)
+sql(q{CREATE VIEW helpers.rows AS SELECT * FROM odd.rows; GRANT SELECT ON helpers.rows TO steward}, 'helper');
+for (
+	[ 'view odd.feed', 'FROM odd.feed' ], [ 'view odd.feed', 'FROM odd.rows WHERE EXISTS (SELECT FROM odd.feed)' ],
+	[ 'view odd.feed', 'FROM (WITH q AS (SELECT * FROM odd.feed) SELECT * FROM q) AS s' ],
+	[ 'a policy of table odd.guarded', 'FROM odd.guarded' ], [ 'operator odd.===(text,text)', q{FROM odd.rows WHERE t OPERATOR(odd.===) 'x'} ],
+	[ 'operator odd.===(text,text)', q{FROM odd.rows WHERE t OPERATOR(odd.===) ANY ('{x}')} ],
+	$major >= 18 ? [ 'a virtual column of table odd.computed', 'FROM odd.computed' ] : ())
 {
-	sql("CREATE OR REPLACE VIEW odd.feed AS SELECT * FROM odd.rows WHERE $condition", 'stranger');
-	my $counter = 'hospital.fed_' . ++$tried;
-	$node->psql('postgres', "LISTEN loot; CALL dp_tick('$counter'); CALL dp_tick('hospital.c_guarded');
-	DO 'BEGIN PERFORM pg_sleep(0.1); END'; SELECT 1", stdout => \$out, stderr => \$errors, on_error_stop => 0,
-		extra_params => [ '-U', 'clock' ]);
-	is($out, 1, "tells a stranger nothing: $condition");
-	like(session('steward', "CALL dp_tick('$counter')"), $looting{$condition}, 'and is refused');
+	my ($part, $from) = @$_;
+	sql('CREATE TABLE odd.computed (person integer, at timestamp, x integer GENERATED ALWAYS AS (person + 1) VIRTUAL);
+		GRANT SELECT ON odd.computed TO steward', 'stranger') if $part =~ /computed/;
+	like(failure($node, "BEGIN; CREATE VIEW hospital.tried_too AS SELECT person, at $from;
+		SELECT dp_source_create('hospital.tried_too', 'hospital.b', 'person', 'at', 'UTC', person_wise => true)", user => 'steward',
+		on_error_stop => 1), qr/DETAIL:  It uses \Q$part\E, which belongs to another role than the view/, "refused: $from");
 }
-like(session('steward', "CALL dp_tick('hospital.c_guarded')"),
-	qr/in the query or a policy of odd\.guarded, which belongs to another role/, 'a policy is refused too');
+sql(q{
+	CREATE FUNCTION hospital.count_of(text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ DECLARE n bigint;
+		BEGIN EXECUTE 'SELECT count(*) FROM ' || $1 INTO n; RETURN n; END $$;
+	CREATE FUNCTION hospital.fed() RETURNS SETOF odd.rows LANGUAGE sql STABLE AS 'SELECT * FROM odd.feed';
+	CREATE FUNCTION hospital.rows() RETURNS SETOF odd.rows LANGUAGE sql STABLE AS 'SELECT * FROM odd.rows';
+} . join('', map { source($_->[0], "SELECT person, at, $_->[1] AS event FROM $_->[2]") . counter("later_$_->[0]", $_->[0]) }
+	[ 'of_table', 'true', 'odd.rows' ], [ 'of_helper', 'true', 'helpers.rows' ], [ 'of_rows', 'EXISTS (SELECT FROM hospital.rows())', 'odd.rows' ],
+	[ 'of_fed', 'EXISTS (SELECT FROM hospital.fed())', 'odd.rows' ], [ 'of_text', q{hospital.count_of('odd.feed') = 1}, 'odd.rows' ]), 'steward');
+is(session('clock', "CALL dp_tick('hospital.c_$_')"), '', "$_ is ticked") for 'of_table', 'of_helper', 'of_rows';
+my $why = sub { session('steward', "CALL dp_tick('hospital.$_[0]')") };
+like($why->("c_$_"), qr/view odd\.feed belongs to another role than the source/, "$_: nor may the owner's functions read it") for 'of_fed', 'of_text';
+
+# What PostgreSQL's planner finds by itself. populate_record makes a domain's values, whose checks run a query and tell.
+sql(q{
+	CREATE DOMAIN odd.runs AS text; CREATE TYPE odd.run AS (a odd.runs);
+}, 'stranger');
+my $populate = q{populate_record('()'::odd.run, '"a"=>"SELECT pg_notify(''loot'', current_user || (SELECT note FROM hospital.facts LIMIT 1))"'::hstore) IS NOT NULL};
+my $check = q{ALTER DOMAIN odd.runs ADD CONSTRAINT c CHECK (VALUE IS NULL OR query_to_xml(VALUE, true, true, '') IS NOT NULL) NOT VALID};
+my %planned = (
+	'a partial index' => [ "CREATE INDEX one ON odd.rows (person) WHERE $populate", 'DROP INDEX odd.one' ],
+	'an index of an expression' => [ "CREATE INDEX one ON odd.rows (($populate))", 'DROP INDEX odd.one' ],
+	'statistics' => [ "CREATE STATISTICS odd.one ON ($populate), person FROM odd.rows", 'DROP STATISTICS odd.one' ],
+	"a partition's constraint" => [ "CREATE TABLE odd.rows2 PARTITION OF odd.rows (CHECK ($populate)) FOR VALUES IN (2)", 'DROP TABLE odd.rows2' ],
+	"a partition's key" => [ "CREATE TABLE odd.rows2 PARTITION OF odd.rows FOR VALUES IN (2) PARTITION BY LIST (($populate))",
+		'DROP TABLE odd.rows2' ],
+	'a partial index by an operator' => [ q{CREATE INDEX one ON odd.rows (person) WHERE t OPERATOR(odd.===) 'x'}, 'DROP INDEX odd.one' ],
+	'policies' => [ 'ALTER TABLE odd.rows ENABLE ROW LEVEL SECURITY; CREATE POLICY one ON odd.rows USING (EXISTS (SELECT FROM hospital.facts))',
+		'ALTER TABLE odd.rows DISABLE ROW LEVEL SECURITY; DROP POLICY one ON odd.rows' ]);
+for my $case (sort keys %planned)
+{
+	my ($make, $unmake) = @{ $planned{$case} };
+	sql("$make; $check", 'stranger');
+	my ($out, $errors);
+	$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.later_of_table'); DO 'BEGIN PERFORM pg_sleep(0.1); END'; SELECT 1",
+		stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
+	is($out, 1, "$case of a stranger's table tells nothing");
+	like($why->('later_of_table'), $case eq 'policies' ? qr/It uses a policy of table odd\.rows, which belongs/
+		: $case =~ /operator/ ? qr/operator odd\.===\(text,text\) belongs to another role/
+		: qr/function public\.populate_record\(anyelement,public\.hstore\) cannot be called with constants alone/, 'and is refused');
+	sql("$unmake; ALTER DOMAIN odd.runs DROP CONSTRAINT c", 'stranger');
+}
+is(session('clock', q{CALL dp_tick('hospital.later_of_table')}), '', 'without them it is ticked');
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{

@@ -48,9 +48,9 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
              errhint(
                  "A view may call PostgreSQL's functions, and its owner's if they are declared "
                  "STABLE or, for the person and the time, IMMUTABLE: a timestamptz is made local "
-                 "by AT TIME ZONE 'Europe/Berlin'. Another role's view or policy that it reads may "
-                 "call immutable functions, and PostgreSQL's own of times and texts. What it "
-                 "cannot call can be stored in a column of the table.")));
+                 "by AT TIME ZONE 'Europe/Berlin'. Another role's query can be written into a view "
+                 "of the owner's. What a view cannot call can be stored in a column of the "
+                 "table.")));
 }
 
 void check_source_calls(Oid source, const SourceRow& row) {

@@ -2,11 +2,9 @@
 
 #include "pg/vetting/view_calls.hpp"
 
-#include "pg/server/function_owners.hpp"
-#include "pg/server/relations.hpp"
+#include "pg/server/query_owners.hpp"
 #include "pg/server/tree_walker.hpp"
 #include "pg/vetting/column_origin.hpp"
-#include "pg/vetting/person_wise.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -35,15 +33,19 @@ namespace {
 
 /// What find_call looks for, and why it has refused what it has found.
 struct Search {
-    Oid owner;    ///< of the view
-    Oid stranger; ///< another role's view or table with policies, in whose text it looks
+    Oid owner;  ///< of the view
+    List* seen; ///< types that strangers_domain has looked at
     const char* reason;
 };
 
-/// The first domain of a role that could not act as `owner` whose checks run where a value of this
-/// type is made; invalid if there is none. They can call any of PostgreSQL's own functions.
-Oid strangers_domain(Oid type, Oid owner) {
+/// The first domain of a role that could not act as the owner whose checks run where a value of
+/// this type is made; invalid if there is none. They can call any of PostgreSQL's own functions.
+Oid strangers_domain(Oid type, Search* search) {
     check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (type < FirstNormalObjectId || list_member_oid(search->seen, type))
+        return InvalidOid;
+    search->seen = lappend_oid(search->seen, type);
     HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
     if (!HeapTupleIsValid(tuple))
         return InvalidOid; // a column that was dropped
@@ -52,36 +54,37 @@ Oid strangers_domain(Oid type, Oid owner) {
     Oid found = InvalidOid;
     switch (row.typtype) {
     case TYPTYPE_DOMAIN:
-        return has_privs_of_role(row.typowner, owner) ? strangers_domain(row.typbasetype, owner)
-                                                      : type;
+        return has_privs_of_role(row.typowner, search->owner)
+                   ? strangers_domain(row.typbasetype, search)
+                   : type;
     case TYPTYPE_COMPOSITE: {
         TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
         for (int i = 0; i < columns->natts && !OidIsValid(found); ++i)
-            found = strangers_domain(TupleDescAttr(columns, i)->atttypid, owner);
+            found = strangers_domain(TupleDescAttr(columns, i)->atttypid, search);
         ReleaseTupleDesc(columns);
         return found;
     }
     case TYPTYPE_RANGE:
-        return strangers_domain(get_range_subtype(type), owner);
+        return strangers_domain(get_range_subtype(type), search);
     case TYPTYPE_MULTIRANGE:
-        return strangers_domain(get_multirange_range(type), owner);
+        return strangers_domain(get_multirange_range(type), search);
     default:
-        return IsTrueArrayType(&row) ? strangers_domain(row.typelem, owner) : InvalidOid;
+        return IsTrueArrayType(&row) ? strangers_domain(row.typelem, search) : InvalidOid;
     }
 }
 
-Oid strangers_domain(const List* types, Oid owner) {
+Oid strangers_domain(const List* types, Search* search) {
     Oid found = InvalidOid;
     ListCell* cell = nullptr;
     foreach (cell, types)
         if (!OidIsValid(found))
-            found = strangers_domain(lfirst_oid(cell), owner);
+            found = strangers_domain(lfirst_oid(cell), search);
     return found;
 }
 
 /// Of the values that the node makes. Those of tables are there already; those of foreign tables
 /// are made of text.
-Oid strangers_domain(const Node* node, Oid owner) {
+Oid strangers_domain(const Node* node, Search* search) {
     switch (nodeTag(node)) {
     case T_CoerceToDomain:
     case T_CoerceViaIO:
@@ -90,18 +93,19 @@ Oid strangers_domain(const Node* node, Oid owner) {
 #if PG_VERSION_NUM >= 170000
     case T_JsonExpr:
 #endif
-        return strangers_domain(exprType(node), owner);
+        return strangers_domain(exprType(node), search);
     case T_RangeTblFunction:
         return strangers_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes,
-                                owner);
+                                search);
     case T_TableFunc:
-        return strangers_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, owner);
+        return strangers_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, search);
     case T_RangeTblEntry: {
         const auto* entry = reinterpret_cast<const RangeTblEntry*>(node);
         const bool may_be_foreign =
             entry->rtekind == RTE_RELATION &&
             (entry->relkind == RELKIND_FOREIGN_TABLE || has_subclass(entry->relid));
-        return may_be_foreign ? strangers_domain(get_rel_type_id(entry->relid), owner) : InvalidOid;
+        return may_be_foreign ? strangers_domain(get_rel_type_id(entry->relid), search)
+                              : InvalidOid;
     }
     default:
         return InvalidOid;
@@ -114,34 +118,14 @@ bool reads_by_name(Oid function) {
            std::strstr(get_func_name(function), "_to_xml") != nullptr;
 }
 
-/// Whether it may do with the owner's rights what its arguments say, such as run a text as a query.
-/// Immutable functions do not, nor do PostgreSQL's own of times and texts.
-bool obeys(Oid function) {
-    return may_read_data(function) ||
-           (function >= FirstNormalObjectId && get_func_prokind(function) != PROKIND_FUNCTION);
-}
-
-const char* why_refused(Oid function, const Search& search) {
-    if (!is_trusted_by(search.owner, function))
-        return "belongs to another role than the view";
-    if (func_volatile(function) == PROVOLATILE_VOLATILE)
-        return "is volatile";
-    if (reads_by_name(function))
-        return "reads by name";
-    return OidIsValid(search.stranger) && obeys(function)
-               ? psprintf("is no immutable function, nor PostgreSQL's own of times or texts, in "
-                          "the query or a policy of %s, which belongs to another role than the "
-                          "view",
-                          quoted_name(search.stranger))
-               : nullptr;
-}
-
 /// For check_functions_in_node, which stops at the first one.
 bool is_refused(Oid function, void* context) {
-    auto* search = static_cast<Search*>(context);
-    const char* reason = why_refused(function, *search);
+    const char* reason = func_volatile(function) == PROVOLATILE_VOLATILE ? "is volatile"
+                         : reads_by_name(function)                       ? "reads by name"
+                                                                         : nullptr;
     if (reason != nullptr)
-        search->reason = psprintf("It calls %s, which %s.", format_procedure(function), reason);
+        static_cast<Search*>(context)->reason =
+            psprintf("It calls %s, which %s.", format_procedure(function), reason);
     return reason != nullptr;
 }
 
@@ -163,73 +147,9 @@ Call call_in(const Node* node) {
     return {InvalidOid, NIL};
 }
 
-/// Whether PostgreSQL looks up casts of types that are not its own, for what the node calls.
-bool looks_up_casts(const Node* node) {
-    if (has_json_of_others(node))
-        return true;
-    const Call call = call_in(node);
-    if (call.function != F_TEXTANYCAT && call.function != F_ANYTEXTCAT)
-        return false;
-    ListCell* cell = nullptr;
-    foreach (cell, call.arguments)
-        if (exprType(static_cast<Node*>(lfirst(cell))) >= FirstNormalObjectId)
-            return true;
-    return false;
-}
-
-/// The reason to refuse the node itself, not what is below it.
-const char* why_refused(const Node* node, const Search& search) {
-    const Oid domain = strangers_domain(node, search.owner);
-    if (OidIsValid(domain))
-        return psprintf("It makes values of domain %s, which belongs to another role than the "
-                        "view.",
-                        format_type_be(domain));
-    return OidIsValid(search.stranger) && looks_up_casts(node)
-               ? psprintf("It needs a cast of a type that is not PostgreSQL's own, in the query or "
-                          "a policy of %s, which belongs to another role than the view.",
-                          quoted_name(search.stranger))
-               : nullptr;
-}
-
 bool is_mutable(Oid function, void* found) {
     *static_cast<Oid*>(found) = function;
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
-}
-
-/// The view whose query this entry is, or the table whose policies are in it.
-Oid writer_of(const RangeTblEntry* entry) {
-#if PG_VERSION_NUM < 160000
-    if (entry->rtekind == RTE_SUBQUERY) { // that of a view begins with its OLD
-        const auto* first = static_cast<const RangeTblEntry*>(
-            entry->subquery->rtable == NIL ? nullptr : linitial(entry->subquery->rtable));
-        return first != nullptr && first->rtekind == RTE_RELATION && first->relkind == RELKIND_VIEW
-                   ? first->relid
-                   : InvalidOid;
-    }
-#endif
-    return entry->relid;
-}
-
-bool find_call(Node* node, void* context);
-
-/// What another role's view or policy says, it says with the owner's rights. How a table is sampled
-/// says who names it.
-bool find_call_in(RangeTblEntry* entry, Search* search) {
-    search->reason = why_refused(reinterpret_cast<Node*>(entry), *search);
-    if (search->reason != nullptr)
-        return true;
-    const bool is_table = entry->rtekind == RTE_RELATION;
-    if (is_table && find_call(reinterpret_cast<Node*>(entry->tablesample), search))
-        return true;
-    const Oid around = search->stranger;
-    const Oid writer = writer_of(entry);
-    if (OidIsValid(writer))
-        search->stranger = has_privs_of_role(owner_of(writer), search->owner) ? InvalidOid : writer;
-    if (is_table ? find_call(reinterpret_cast<Node*>(entry->securityQuals), search)
-                 : range_table_entry_walker(entry, tree_walker(find_call), search, 0))
-        return true;
-    search->stranger = around;
-    return false;
 }
 
 /// A walker that stops, with the reason, at the first call or value that is refused.
@@ -239,17 +159,19 @@ bool find_call(Node* node, void* context) {
     auto* search = static_cast<Search*>(context);
     if (check_functions_in_node(node, is_refused, context))
         return true;
-    search->reason = why_refused(node, *search);
-    if (search->reason != nullptr)
+    const Oid domain = strangers_domain(node, search);
+    if (OidIsValid(domain)) {
+        search->reason = psprintf("It makes values of domain %s, which belongs to another role "
+                                  "than the view.",
+                                  format_type_be(domain));
         return true;
-    if (!IsA(node, Query))
-        return expression_tree_walker(node, tree_walker(find_call), context);
-    auto* query = reinterpret_cast<Query*>(node);
-    ListCell* cell = nullptr;
-    foreach (cell, query->rtable)
-        if (find_call_in(lfirst_node(RangeTblEntry, cell), search))
-            return true;
-    return query_tree_walker(query, tree_walker(find_call), context, QTW_IGNORE_RANGE_TABLE);
+    }
+    if (IsA(node, RangeTblEntry)) // what is in it comes next
+        return false;
+    if (IsA(node, Query))
+        return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
+                                 QTW_EXAMINE_RTES_BEFORE);
+    return expression_tree_walker(node, tree_walker(find_call), context);
 }
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
@@ -356,7 +278,10 @@ bool find_casts(Node* node, void* context) {
 } // namespace
 
 const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    Search search{owner, InvalidOid, nullptr};
+    const char* part = strangers_part(query, owner);
+    if (part != nullptr)
+        return psprintf("It uses %s, which belongs to another role than the view.", part);
+    Search search{owner, NIL, nullptr};
     if (find_call(reinterpret_cast<Node*>(query), &search))
         return search.reason;
     if (find_casts(reinterpret_cast<Node*>(query), nullptr))

@@ -1,5 +1,5 @@
-// What a view of a source may call: functions of roles that could act as its owner, if they are not
-// volatile. The person and the time are immutable.
+// What a view of a source may call and contain: what belongs to roles that could act as its owner,
+// and is not volatile. The person and the time are immutable.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -11,13 +11,12 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Null if the rewritten query, with all views and policies expanded, calls no volatile function
-/// and none of a role that could not act as `owner`, the view's (a worker refuses those that no
-/// query shows, too), and makes no values of such a role's domains; views and policies of such a
-/// role call immutable functions and PostgreSQL's own of times and texts alone; and its columns
-/// `person` and `at` are immutable expressions of columns of tables: if they were not, two ticks
-/// could see one person as two, or one row in two periods. Otherwise the reason, as the detail of
-/// an error. What functions are declared to be is believed.
+/// Null if the rewritten query, with all views and policies expanded, calls no volatile function;
+/// has nothing of a role that could not act as `owner`, the view's (a worker refuses what no query
+/// shows, too), and makes no values of such a role's domains; and its columns `person` and `at` are
+/// immutable expressions of columns of tables: if they were not, two ticks could see one person as
+/// two, or one row in two periods. Otherwise the reason, as the detail of an error. What functions
+/// are declared to be is believed.
 [[nodiscard]] const char* why_not_accepted(Query* query, Oid owner, AttrNumber person,
                                            AttrNumber at);
 

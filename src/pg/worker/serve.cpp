@@ -1,6 +1,7 @@
 #include "pg/worker/serve.hpp"
 
 #include "pg/server/function_owners.hpp"
+#include "pg/server/query_owners.hpp"
 #include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
@@ -163,6 +164,7 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     served = job;
     quiet_executor_hooks();
     refuse_functions_of_strangers(job->owner);
+    refuse_texts_of_strangers(job->owner);
     lasting = AllocSetContextCreate(TopMemoryContext, "dp_counter worker", ALLOCSET_DEFAULT_SIZES);
     begin_work();
     MemoryContextSwitchTo(lasting);
