@@ -1,13 +1,17 @@
 #include "pg/tables/faces.hpp"
 
 extern "C" {
+#include "access/reloptions.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_rewrite.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "rewrite/rewriteHandler.h"
+#include "nodes/readfuncs.h"
+#include "rewrite/rewriteSupport.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
 #include "utils/syscache.h"
 }
 
@@ -44,6 +48,36 @@ std::int64_t number_equated(const Node* condition, int relation) {
     return constant->constisnull ? 0 : DatumGetInt64(constant->constvalue);
 }
 
+// Of a view that another session may be dropping: read without a lock, from the catalogs' caches,
+// whose rows are whole. A relation's descriptor is built of many, some of which may be gone.
+
+bool is_security_view(Oid relation) {
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    bool has_none = false;
+    const Datum options = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &has_none);
+    const bool is_view =
+        reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relkind == RELKIND_VIEW;
+    const bool is_barrier =
+        is_view && !has_none &&
+        reinterpret_cast<const ViewOptions*>(view_reloptions(options, false))->security_barrier;
+    ReleaseSysCache(tuple);
+    return is_barrier;
+}
+
+const Query* query_of_view(Oid view) {
+    HeapTuple tuple =
+        SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view), CStringGetDatum(ViewSelectRuleName));
+    if (!HeapTupleIsValid(tuple))
+        return nullptr;
+    bool is_null = false;
+    const Datum action = SysCacheGetAttr(RULERELNAME, tuple, Anum_pg_rewrite_ev_action, &is_null);
+    auto* queries = static_cast<List*>(stringToNode(TextDatumGetCString(action)));
+    ReleaseSysCache(tuple);
+    return linitial_node(Query, queries);
+}
+
 /// Under the lock of the number's row.
 void replace_face(const FacedTable& table, std::int64_t number, Oid face) {
     lock_number(table.by_number, number);
@@ -71,17 +105,17 @@ std::int64_t number_read_by(const Query& query, Oid published, Oid spendings) {
 } // namespace
 
 std::int64_t number_of_face(Oid view) {
+    if (!is_security_view(view))
+        return 0;
     const Oid published = secret_relation("published");
     const Oid spendings = secret_relation("spendings");
-    Relation relation = RelationIdGetRelation(view);
-    if (!RelationIsValid(relation))
-        return 0;
-    const bool is_view = relation->rd_rel->relkind == RELKIND_VIEW && relation->rd_rules != nullptr;
-    const std::int64_t number =
-        is_view && RelationIsSecurityView(relation)
-            ? number_read_by(*get_view_query(relation), published, spendings)
-            : 0;
-    RelationClose(relation);
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter view", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext around = MemoryContextSwitchTo(context);
+    const Query* query = query_of_view(view);
+    const std::int64_t number = query == nullptr ? 0 : number_read_by(*query, published, spendings);
+    MemoryContextSwitchTo(around);
+    MemoryContextDelete(context);
     return number;
 }
 
