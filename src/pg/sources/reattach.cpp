@@ -118,7 +118,7 @@ bool is_of(const OpenCounter& counter, Oid source, const SourceRow& declared, co
 }
 
 void reattach(Oid counter, Oid source, const SourceRow& declared, bool are_same_persons) {
-    LockRelationOid(counter, AccessShareLock); // against DROP
+    LockRelationOid(counter, ShareUpdateExclusiveLock); // its comment may change
     if (!is_view(counter))
         return;
     const auto found = lock_counter(counter);

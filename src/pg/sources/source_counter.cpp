@@ -83,9 +83,14 @@ void check_has_tallies(const OpenCounter& counter) {
 }
 
 void lock_source_of(Oid counter) {
-    const Oid source = source_of(counter);
-    if (OidIsValid(source))
+    Oid source = source_of(counter);
+    while (OidIsValid(source)) {
         LockRelationOid(source, AccessShareLock);
+        const Oid locked = source;
+        source = source_of(counter); // another one, if it was made again meanwhile
+        if (source == locked)
+            return;
+    }
 }
 
 bool find_open_period(const OpenCounter& counter, TimestampTz now, OpenPeriod& period) {

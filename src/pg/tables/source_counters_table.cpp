@@ -7,6 +7,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -205,6 +206,9 @@ List* counters_of_source(Oid source) {
 void forget_source(Oid source) {
     const ListCell* cell = nullptr;
     foreach (cell, numbers_of_source(source)) {
+        const Oid counter = counter_numbered(number_at(cell));
+        if (OidIsValid(counter))
+            LockRelationOid(counter, ShareUpdateExclusiveLock); // before its number, as others do
         lock_number(kCounters, number_at(cell));
         (void)replace_in_secret_row(kSourceCounters, {number_key(number_at(cell))},
                                     {{kSource, ObjectIdGetDatum(InvalidOid)}});
