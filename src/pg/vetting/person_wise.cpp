@@ -58,6 +58,20 @@ bool reads_no_data(const FormData_pg_proc& function) {
     return has_time;
 }
 
+/// Whether it is neither declared immutable nor one of PostgreSQL's own stable ones of dates, times
+/// and texts, which read no data.
+bool may_read_data(Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const auto& row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
+    const bool reads = row.provolatile != PROVOLATILE_IMMUTABLE &&
+                       !(function < FirstNormalObjectId && row.provolatile == PROVOLATILE_STABLE &&
+                         reads_no_data(row));
+    ReleaseSysCache(tuple);
+    return reads;
+}
+
 /// For check_functions_in_node.
 bool reads(Oid function, void* found) {
     *static_cast<Oid*>(found) = function;
@@ -73,6 +87,24 @@ bool find_reader(Node* node, void* found) {
 
 [[maybe_unused]] bool is_built_in(Oid type) {
     return type < FirstNormalObjectId && type != RECORDOID && type != RECORDARRAYOID;
+}
+
+/// Whether the node, not what is below it, is SQL/JSON that reads or writes a type that is not
+/// built in: by casts to json and by checks of domains, which no tree shows.
+bool has_json_of_others([[maybe_unused]] const Node* node) {
+#if PG_VERSION_NUM >= 160000
+    if (IsA(node, JsonConstructorExpr)) {
+        ListCell* cell = nullptr;
+        foreach (cell, reinterpret_cast<const JsonConstructorExpr*>(node)->args)
+            if (!is_built_in(exprType(static_cast<Node*>(lfirst(cell)))))
+                return true;
+    }
+#endif
+#if PG_VERSION_NUM >= 170000
+    if (IsA(node, JsonExpr))
+        return !is_built_in(reinterpret_cast<const JsonExpr*>(node)->returning->typid);
+#endif
+    return false;
 }
 
 /// A walker that stops there.
@@ -122,34 +154,6 @@ const char* why_not_simple(Query* query) {
 }
 
 } // namespace
-
-bool may_read_data(Oid function) {
-    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(tuple))
-        return false;
-    const auto& row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
-    const bool reads = row.provolatile != PROVOLATILE_IMMUTABLE &&
-                       !(function < FirstNormalObjectId && row.provolatile == PROVOLATILE_STABLE &&
-                         reads_no_data(row));
-    ReleaseSysCache(tuple);
-    return reads;
-}
-
-bool has_json_of_others([[maybe_unused]] const Node* node) {
-#if PG_VERSION_NUM >= 160000
-    if (IsA(node, JsonConstructorExpr)) {
-        ListCell* cell = nullptr;
-        foreach (cell, reinterpret_cast<const JsonConstructorExpr*>(node)->args)
-            if (!is_built_in(exprType(static_cast<Node*>(lfirst(cell)))))
-                return true;
-    }
-#endif
-#if PG_VERSION_NUM >= 170000
-    if (IsA(node, JsonExpr))
-        return !is_built_in(reinterpret_cast<const JsonExpr*>(node)->returning->typid);
-#endif
-    return false;
-}
 
 const char* why_not_person_wise(Oid relation) {
     check_stack_depth();

@@ -3,10 +3,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "nodes/nodes.h"
-}
-
 namespace dp_counter::pg {
 
 /// Null if the view is simple: each of its rows follows from one row of one table, and from nothing
@@ -16,13 +12,5 @@ namespace dp_counter::pg {
 /// Otherwise the reason, as the detail of an error; of a table, whether such a view may read it.
 /// The relation is locked.
 [[nodiscard]] const char* why_not_person_wise(Oid relation);
-
-/// Whether a function is neither declared immutable nor one of PostgreSQL's own stable ones of
-/// dates, times and texts, which read no data.
-[[nodiscard]] bool may_read_data(Oid function);
-
-/// Whether the node, not what is below it, is SQL/JSON that reads or writes a type that is not
-/// built in: by casts to json and by checks of domains, which no tree shows.
-[[nodiscard]] bool has_json_of_others(const Node* node);
 
 } // namespace dp_counter::pg

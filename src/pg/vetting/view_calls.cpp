@@ -129,24 +129,6 @@ bool is_refused(Oid function, void* context) {
     return reason != nullptr;
 }
 
-/// A function or operator that is called.
-struct Call {
-    Oid function; ///< invalid in another node
-    const List* arguments;
-};
-
-Call call_in(const Node* node) {
-    if (IsA(node, FuncExpr)) {
-        const auto* call = reinterpret_cast<const FuncExpr*>(node);
-        return {call->funcid, call->args};
-    }
-    if (IsA(node, OpExpr)) {
-        const auto* call = reinterpret_cast<const OpExpr*>(node);
-        return {get_opcode(call->opno), call->args};
-    }
-    return {InvalidOid, NIL};
-}
-
 bool is_mutable(Oid function, void* found) {
     *static_cast<Oid*>(found) = function;
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
@@ -177,12 +159,20 @@ bool find_call(Node* node, void* context) {
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
 /// immutable. Functions that do are stable, since others' need not be.
 bool makes_fixed_text(const Node* node) {
-    const Call call = call_in(node);
-    if (call.function != F_TEXTANYCAT && call.function != F_ANYTEXTCAT &&
-        call.function != F_CONCAT && call.function != F_CONCAT_WS)
+    Oid function = InvalidOid;
+    const List* arguments = NIL;
+    if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<const FuncExpr*>(node)->funcid;
+        arguments = reinterpret_cast<const FuncExpr*>(node)->args;
+    } else if (IsA(node, OpExpr)) {
+        function = get_opcode(reinterpret_cast<const OpExpr*>(node)->opno);
+        arguments = reinterpret_cast<const OpExpr*>(node)->args;
+    }
+    if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT && function != F_CONCAT &&
+        function != F_CONCAT_WS)
         return false;
     ListCell* cell = nullptr;
-    foreach (cell, call.arguments) {
+    foreach (cell, arguments) {
         const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
         Oid output = InvalidOid;
         bool has_length = false;
