@@ -228,7 +228,12 @@ void create_event_slots(std::int64_t number) {
         Relation table = open_secret(kEvents);
         // A recorder that commits while its counter is dropped, or ends, leaves a slot behind.
         delete_rows(table, systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, nullptr),
-                    [](std::int64_t owner) { return find_ended_numbered(owner).value_or(true); });
+                    [last = std::int64_t{0}, is_left = false](std::int64_t owner) mutable {
+                        if (owner != last) // the rows of a counter lie beside each other
+                            is_left = find_ended_numbered(owner).value_or(true);
+                        last = owner;
+                        return is_left;
+                    });
         for (std::int32_t slot = 0; slot < kSlots; ++slot)
             insert_slot(table, number, slot, 0);
         close_secret(table);
