@@ -2,9 +2,9 @@
 
 extern "C" {
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "utils/acl.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
@@ -18,6 +18,15 @@ Oid served_owner = InvalidOid;
 needs_fmgr_hook_type next_needs_hook = nullptr;
 fmgr_hook_type next_hook = nullptr;
 
+bool is_sql(Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const Oid language = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang;
+    ReleaseSysCache(tuple);
+    return language == SQLlanguageId && function >= FirstNormalObjectId;
+}
+
 void check_function(Oid function) {
     if (!is_trusted_by(served_owner, function))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -26,31 +35,11 @@ void check_function(Oid function) {
                         errdetail("It would run in the session of the source's owner.")));
 }
 
-/// A function that returns no set, which the planner computes if its arguments are constant.
-void check_constant(const FormData_pg_proc& function) {
-    if (!function.proretset &&
-        (function.prorettype == RECORDOID || IsPolymorphicType(function.prorettype)))
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("function %s cannot be called with constants alone in a source",
-                               format_procedure(function.oid)),
-                        errdetail("Its result is of a type that its arguments choose."),
-                        errhint("Store its result in a column of the table.")));
-}
-
 /// PostgreSQL asks this whenever it looks up a function that is not built in, also before it
-/// inlines one, unless the function is SECURITY DEFINER or has settings. The query of one that
-/// returns a set is not inlined, where no planner hook would see it.
+/// inlines one, unless the function is SECURITY DEFINER or has settings.
 bool needs_hook(Oid function) {
     check_function(function);
-    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(tuple))
-        return false; // its caller raises
-    const FormData_pg_proc row = *reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple));
-    ReleaseSysCache(tuple);
-    if (is_planning)
-        check_constant(row);
-    return (row.prolang == SQLlanguageId && row.proretset) ||
-           (next_needs_hook != nullptr && next_needs_hook(function));
+    return is_sql(function) || (next_needs_hook != nullptr && next_needs_hook(function));
 }
 
 /// PostgreSQL calls this before it runs one that is or has.
@@ -62,8 +51,6 @@ void before_function(FmgrHookEventType event, FmgrInfo* function, Datum* argumen
 }
 
 } // namespace
-
-bool is_planning = false;
 
 bool is_trusted_by(Oid role, Oid function) {
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));

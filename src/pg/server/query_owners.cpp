@@ -6,18 +6,27 @@
 
 extern "C" {
 #include "access/htup_details.h"
-#include "access/table.h"
+#include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
+#include "catalog/pg_partitioned_table.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_statistic_ext.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/pathnode.h"
-#include "optimizer/plancat.h"
-#include "optimizer/planner.h"
-#include "parser/parsetree.h"
+#include "nodes/readfuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 namespace dp_counter::pg {
@@ -26,31 +35,35 @@ namespace {
 
 struct Search {
     Oid owner;
-    const char* part; ///< what was found
+    List* seen;             ///< types that find_domain has looked at
+    bool in_strangers_text; ///< in an expression of another role's table
+    const char* part;       ///< what was found
 };
 
-bool is_strangers(Oid relation, Oid owner) {
-    return !has_privs_of_role(owner_of(relation), owner);
+bool is_strangers(Oid relation, const Search* search) {
+    return !has_privs_of_role(owner_of(relation), search->owner);
+}
+
+// --- functions, operators and domains
+
+/// Of a superuser, such as an extension's, and not one that makes values of whatever type its
+/// arguments choose, as populate_record of hstore does. Built in are none of those that are
+/// immutable, and expressions of tables that the planner computes call no others.
+bool is_harmless(Oid function) {
+    if (function < FirstNormalObjectId)
+        return true;
+    const Oid result = get_func_rettype(function);
+    return result != RECORDOID && !IsPolymorphicType(result) &&
+           is_trusted_by(BOOTSTRAP_SUPERUSERID, function);
 }
 
 /// For check_functions_in_node, which stops at the first one.
 bool is_strangers_function(Oid function, void* context) {
     auto* search = static_cast<Search*>(context);
-    if (is_trusted_by(search->owner, function))
+    if (is_trusted_by(search->owner, function) &&
+        (!search->in_strangers_text || is_harmless(function)))
         return false;
     search->part = psprintf("function %s", format_procedure(function));
-    return true;
-}
-
-bool is_strangers_operator(Oid number, Search* search) {
-    HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(number));
-    if (!HeapTupleIsValid(tuple))
-        return false; // who looks it up raises
-    const Oid owner = reinterpret_cast<const FormData_pg_operator*>(GETSTRUCT(tuple))->oprowner;
-    ReleaseSysCache(tuple);
-    if (has_privs_of_role(owner, search->owner))
-        return false;
-    search->part = psprintf("operator %s", format_operator(number));
     return true;
 }
 
@@ -68,29 +81,172 @@ Oid operator_in(const Node* node) {
     }
 }
 
-bool computes_columns([[maybe_unused]] Oid relation) {
-#if PG_VERSION_NUM >= 180000
-    Relation table = table_open(relation, NoLock); // the query has locked it
+bool is_strangers_operator(Oid number, Search* search) {
+    HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(number));
+    if (!HeapTupleIsValid(tuple))
+        return false; // of no operator, or who looks it up raises
+    const Oid owner = reinterpret_cast<const FormData_pg_operator*>(GETSTRUCT(tuple))->oprowner;
+    ReleaseSysCache(tuple);
+    if (has_privs_of_role(owner, search->owner))
+        return false;
+    search->part = psprintf("operator %s", format_operator(number));
+    return true;
+}
+
+/// Whether the checks of a stranger's domain run where a value of this type is made; they can be
+/// added later.
+bool find_domain(Oid type, Search* search) {
+    check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (type < FirstNormalObjectId || list_member_oid(search->seen, type))
+        return false;
+    search->seen = lappend_oid(search->seen, type);
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return false; // a column that was dropped
+    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
+    ReleaseSysCache(tuple);
+    switch (row.typtype) {
+    case TYPTYPE_DOMAIN:
+        if (has_privs_of_role(row.typowner, search->owner))
+            return find_domain(row.typbasetype, search);
+        search->part = psprintf("domain %s", format_type_be(type));
+        return true;
+    case TYPTYPE_COMPOSITE: {
+        TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
+        bool found = false;
+        for (int i = 0; i < columns->natts && !found; ++i)
+            found = find_domain(TupleDescAttr(columns, i)->atttypid, search);
+        ReleaseTupleDesc(columns);
+        return found;
+    }
+    case TYPTYPE_RANGE:
+        return find_domain(get_range_subtype(type), search);
+    case TYPTYPE_MULTIRANGE:
+        return find_domain(get_multirange_range(type), search);
+    default:
+        return IsTrueArrayType(&row) && find_domain(row.typelem, search);
+    }
+}
+
+bool find_domain(const List* types, Search* search) {
+    ListCell* cell = nullptr;
+    foreach (cell, types)
+        if (find_domain(lfirst_oid(cell), search))
+            return true;
+    return false;
+}
+
+/// Among the types of the values that the node makes. Those of tables are there already.
+bool find_domain(const Node* node, Search* search) {
+    switch (nodeTag(node)) {
+    case T_CoerceToDomain:
+    case T_CoerceViaIO:
+    case T_ArrayCoerceExpr:
+    case T_FuncExpr:
+    case T_OpExpr:
+#if PG_VERSION_NUM >= 170000
+    case T_JsonExpr:
+#endif
+        return find_domain(exprType(node), search);
+    case T_RangeTblFunction:
+        return find_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes, search);
+    case T_TableFunc:
+        return find_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, search);
+    default:
+        return false;
+    }
+}
+
+// --- tables and views
+
+bool find_part(Node* node, void* context);
+
+/// An expression that a catalog's row holds as a text. The relation's descriptor has it with its
+/// constants computed.
+bool find_in_row(SysCacheIdentifier cache, Oid key, AttrNumber column, Search* search) {
+    HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(key));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    bool is_null = false;
+    const Datum stored = SysCacheGetAttr(cache, tuple, column, &is_null);
+    Node* expression =
+        is_null ? nullptr : static_cast<Node*>(stringToNode(TextDatumGetCString(stored)));
+    ReleaseSysCache(tuple);
+    return find_part(expression, search);
+}
+
+bool find_in_expressions(Relation table, Search* search) {
+    const Oid number = RelationGetRelid(table);
+    const ListCell* cell = nullptr;
+    foreach (cell, RelationGetIndexList(table))
+        if (find_in_row(INDEXRELID, lfirst_oid(cell), Anum_pg_index_indpred, search) ||
+            find_in_row(INDEXRELID, lfirst_oid(cell), Anum_pg_index_indexprs, search))
+            return true;
+    foreach (cell, RelationGetStatExtList(table))
+        if (find_in_row(STATEXTOID, lfirst_oid(cell), Anum_pg_statistic_ext_stxexprs, search))
+            return true;
     const TupleConstr* constraints = RelationGetDescr(table)->constr;
-    const bool has_any = constraints != nullptr && constraints->has_generated_virtual;
-    table_close(table, NoLock);
-    return has_any;
+    const int checks = constraints == nullptr ? 0 : constraints->num_check;
+    for (int i = 0; i < checks; ++i)
+        if (find_part(static_cast<Node*>(stringToNode(constraints->check[i].ccbin)), search))
+            return true;
+    return find_in_row(PARTRELID, number, Anum_pg_partitioned_table_partexprs, search);
+}
+
+bool computes_columns([[maybe_unused]] Relation table) {
+#if PG_VERSION_NUM >= 180000
+    const TupleConstr* constraints = RelationGetDescr(table)->constr;
+    return constraints != nullptr && constraints->has_generated_virtual;
 #else
     return false;
 #endif
 }
 
-/// The query of a view is there as an entry with the view's OID, or (15) has it as its OLD.
-bool is_strangers_entry(const RangeTblEntry* entry, Search* search) {
-    if (!OidIsValid(entry->relid) || !is_strangers(entry->relid, search->owner))
-        return false;
-    const char* kind = entry->relkind == RELKIND_VIEW   ? "view"
-                       : entry->securityQuals != NIL    ? "a policy of table"
-                       : computes_columns(entry->relid) ? "a virtual column of table"
-                                                        : nullptr;
+/// Of a table, and of one that inherits from it.
+bool find_in_table(Relation table, Search* search) {
+    const Oid number = RelationGetRelid(table);
+    const bool around = search->in_strangers_text;
+    search->in_strangers_text = is_strangers(number, search);
+    const char* kind = nullptr;
+    if (search->in_strangers_text && table->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+        kind = "foreign table";
+    else if (search->in_strangers_text && computes_columns(table))
+        kind = "a virtual column of table";
+    else if (find_in_expressions(table, search) && search->in_strangers_text)
+        kind = "an expression (of an index, statistics, a constraint or a partition key) of table";
     if (kind != nullptr)
+        search->part = psprintf("%s %s", kind, quoted_name(number));
+    search->in_strangers_text = around;
+    return search->part != nullptr;
+}
+
+/// The query of a view is there as an entry with the view's OID, or (15) has it as its OLD.
+bool find_in_relation(const RangeTblEntry* entry, Search* search) {
+    if (entry->relid < FirstNormalObjectId) // also of what is no relation
+        return false;
+    const char* kind = entry->relkind == RELKIND_VIEW ? "view"
+                       : entry->securityQuals != NIL  ? "a policy of table"
+                                                      : nullptr;
+    if (kind != nullptr && is_strangers(entry->relid, search)) {
         search->part = psprintf("%s %s", kind, quoted_name(entry->relid));
-    return kind != nullptr;
+        return true;
+    }
+    if (entry->relkind == RELKIND_VIEW)
+        return false;
+    const ListCell* cell = nullptr;
+    foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
+                              : list_make1_oid(entry->relid)) {
+        Relation table = relation_open(lfirst_oid(cell), NoLock);
+        const bool found = find_in_table(table, search) ||
+                           // whose values are made of text
+                           (table->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
+                            find_domain(table->rd_rel->reltype, search));
+        relation_close(table, NoLock);
+        if (found)
+            return true;
+    }
+    return false;
 }
 
 /// A walker that stops at the first one.
@@ -99,115 +255,22 @@ bool find_part(Node* node, void* context) {
         return false;
     auto* search = static_cast<Search*>(context);
     if (IsA(node, RangeTblEntry)) // what is in it comes next
-        return is_strangers_entry(reinterpret_cast<const RangeTblEntry*>(node), search);
+        return find_in_relation(reinterpret_cast<const RangeTblEntry*>(node), search);
     if (IsA(node, Query))
         return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_part), context,
                                  QTW_EXAMINE_RTES_BEFORE);
-    const Oid number = operator_in(node);
-    return (OidIsValid(number) && is_strangers_operator(number, search)) ||
+    return is_strangers_operator(operator_in(node), search) ||
            check_functions_in_node(node, is_strangers_function, context) ||
+           find_domain(node, search) ||
            expression_tree_walker(node, tree_walker(find_part), context);
-}
-
-Oid served_owner = InvalidOid;
-planner_hook_type next_planner = nullptr;
-#if PG_VERSION_NUM >= 190000
-build_simple_rel_hook_type next_relation = nullptr;
-#else
-get_relation_info_hook_type next_relation = nullptr;
-#endif
-
-void check_part(const char* part) {
-    if (part != nullptr)
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("%s belongs to another role than the source", part),
-                        errdetail("It would run in the session of the source's owner.")));
-}
-
-/// The planner estimates how many rows a partial index has by the operators of its predicate. Asked
-/// here, where it has them, no index comes in between.
-void check_indexes(Oid table, const RelOptInfo* relation) {
-    if (!is_strangers(table, served_owner))
-        return;
-    Search search{served_owner, nullptr};
-    ListCell* cell = nullptr;
-    foreach (cell, relation->indexlist) {
-        const auto* index = lfirst_node(IndexOptInfo, cell);
-        if (find_part(reinterpret_cast<Node*>(index->indpred), &search) ||
-            find_part(reinterpret_cast<Node*>(index->indexprs), &search))
-            check_part(search.part);
-    }
-}
-
-template <class Plan>
-PlannedStmt* plan(Query* query, const Plan& plan_further) {
-    check_part(strangers_part(query, served_owner));
-    const bool was_planning = is_planning;
-    PlannedStmt* statement = nullptr;
-    is_planning = true;
-    PG_TRY();
-    { statement = plan_further(); }
-    PG_CATCH(); // not PG_FINALLY: GCC warns of its variable
-    {
-        is_planning = was_planning;
-        PG_RE_THROW();
-    }
-    PG_END_TRY();
-    is_planning = was_planning;
-    return statement;
-}
-
-extern "C" {
-#if PG_VERSION_NUM >= 190000
-static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
-                               ExplainState* explain) {
-    return plan(query, [=] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
-                                                                           bound, explain);
-    });
-}
-
-static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEntry* entry) {
-    if (entry->rtekind == RTE_RELATION)
-        check_indexes(entry->relid, relation);
-    if (next_relation != nullptr)
-        next_relation(root, relation, entry);
-}
-#else
-static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    return plan(query, [=] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
-                                                                           bound);
-    });
-}
-
-static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOptInfo* relation) {
-    check_indexes(table, relation);
-    if (next_relation != nullptr)
-        next_relation(root, table, is_parent, relation);
-}
-#endif
 }
 
 } // namespace
 
-const char* strangers_part(Query* query, Oid owner) {
-    Search search{owner, nullptr};
-    (void)find_part(reinterpret_cast<Node*>(query), &search);
+const char* strangers_part(Node* node, Oid owner) {
+    Search search{owner, NIL, false, nullptr};
+    (void)find_part(node, &search);
     return search.part;
-}
-
-void refuse_texts_of_strangers(Oid owner) {
-    served_owner = owner;
-    next_planner = planner_hook;
-    planner_hook = plan_query;
-#if PG_VERSION_NUM >= 190000
-    next_relation = build_simple_rel_hook;
-    build_simple_rel_hook = look_at_relation;
-#else
-    next_relation = get_relation_info_hook;
-    get_relation_info_hook = look_at_relation;
-#endif
 }
 
 } // namespace dp_counter::pg

@@ -1,26 +1,25 @@
-// Whose texts a query in a worker may contain: those of roles that could act as the owner anyway.
+// Whose texts a query may contain in a worker: those of roles that could act as the owner anyway.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "nodes/parsenodes.h"
+#include "nodes/nodes.h"
 }
 
 namespace dp_counter::pg {
 
-/// What in the rewritten query belongs to a role that could not act as `owner`, as "view odd.feed":
-/// a view, the policies or the computed columns of a table, an operator, a function. Null if
-/// nothing does. PostgreSQL's own functions run with the rights of whoever reads such a text, which
-/// chooses their arguments, and their relations by security_invoker; an operator has others beside
-/// the function that it calls (negator, commutator, estimates).
-[[nodiscard]] const char* strangers_part(Query* query, Oid owner);
-
-/// For the rest of the process's life: to plan a query with such a part raises
-/// insufficient_privilege, in functions of the owner's too. So do the texts that the planner finds
-/// by itself, such as a partial index's on a table of a stranger's, where they could run one's
-/// code: by an operator of a stranger's, or by a function whose result is of any type, to which the
-/// checks of a domain belong.
-void refuse_texts_of_strangers(Oid owner);
+/// What in a rewritten query, or in an expression, belongs to a role that could not act as `owner`,
+/// as "view odd.feed"; null if nothing does. PostgreSQL evaluates it with the owner's rights, by
+/// functions of its own too, whose arguments it chooses. It is
+/// - a view, a foreign table, or a table with policies or virtual columns;
+/// - a function, or an operator, which has others beside the function that it calls (negator,
+///   estimates);
+/// - a domain, where a value of it is made: its checks are expressions;
+/// - an expression of a table that is read (in an index, statistics, a constraint or a partition
+///   key), which the planner computes or evaluates by itself. It may call functions of PostgreSQL
+///   and of superusers, if their result is not of any type, to which domains belong.
+/// The relations are locked.
+[[nodiscard]] const char* strangers_part(Node* node, Oid owner);
 
 } // namespace dp_counter::pg

@@ -31,87 +31,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// What find_call looks for, and why it has refused what it has found.
-struct Search {
-    Oid owner;  ///< of the view
-    List* seen; ///< types that strangers_domain has looked at
-    const char* reason;
-};
-
-/// The first domain of a role that could not act as the owner whose checks run where a value of
-/// this type is made; invalid if there is none. They can call any of PostgreSQL's own functions.
-Oid strangers_domain(Oid type, Search* search) {
-    check_stack_depth();
-    CHECK_FOR_INTERRUPTS();
-    if (type < FirstNormalObjectId || list_member_oid(search->seen, type))
-        return InvalidOid;
-    search->seen = lappend_oid(search->seen, type);
-    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-    if (!HeapTupleIsValid(tuple))
-        return InvalidOid; // a column that was dropped
-    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
-    ReleaseSysCache(tuple);
-    Oid found = InvalidOid;
-    switch (row.typtype) {
-    case TYPTYPE_DOMAIN:
-        return has_privs_of_role(row.typowner, search->owner)
-                   ? strangers_domain(row.typbasetype, search)
-                   : type;
-    case TYPTYPE_COMPOSITE: {
-        TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
-        for (int i = 0; i < columns->natts && !OidIsValid(found); ++i)
-            found = strangers_domain(TupleDescAttr(columns, i)->atttypid, search);
-        ReleaseTupleDesc(columns);
-        return found;
-    }
-    case TYPTYPE_RANGE:
-        return strangers_domain(get_range_subtype(type), search);
-    case TYPTYPE_MULTIRANGE:
-        return strangers_domain(get_multirange_range(type), search);
-    default:
-        return IsTrueArrayType(&row) ? strangers_domain(row.typelem, search) : InvalidOid;
-    }
-}
-
-Oid strangers_domain(const List* types, Search* search) {
-    Oid found = InvalidOid;
-    ListCell* cell = nullptr;
-    foreach (cell, types)
-        if (!OidIsValid(found))
-            found = strangers_domain(lfirst_oid(cell), search);
-    return found;
-}
-
-/// Of the values that the node makes. Those of tables are there already; those of foreign tables
-/// are made of text.
-Oid strangers_domain(const Node* node, Search* search) {
-    switch (nodeTag(node)) {
-    case T_CoerceToDomain:
-    case T_CoerceViaIO:
-    case T_FuncExpr:
-    case T_OpExpr:
-#if PG_VERSION_NUM >= 170000
-    case T_JsonExpr:
-#endif
-        return strangers_domain(exprType(node), search);
-    case T_RangeTblFunction:
-        return strangers_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes,
-                                search);
-    case T_TableFunc:
-        return strangers_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, search);
-    case T_RangeTblEntry: {
-        const auto* entry = reinterpret_cast<const RangeTblEntry*>(node);
-        const bool may_be_foreign =
-            entry->rtekind == RTE_RELATION &&
-            (entry->relkind == RELKIND_FOREIGN_TABLE || has_subclass(entry->relid));
-        return may_be_foreign ? strangers_domain(get_rel_type_id(entry->relid), search)
-                              : InvalidOid;
-    }
-    default:
-        return InvalidOid;
-    }
-}
-
 /// table_to_xml and its like run whatever a view of that name calls, as no query shows.
 bool reads_by_name(Oid function) {
     return function < FirstNormalObjectId && func_volatile(function) == PROVOLATILE_STABLE &&
@@ -124,7 +43,7 @@ bool is_refused(Oid function, void* context) {
                          : reads_by_name(function)                       ? "reads by name"
                                                                          : nullptr;
     if (reason != nullptr)
-        static_cast<Search*>(context)->reason =
+        *static_cast<const char**>(context) =
             psprintf("It calls %s, which %s.", format_procedure(function), reason);
     return reason != nullptr;
 }
@@ -138,21 +57,11 @@ bool is_mutable(Oid function, void* found) {
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
-    auto* search = static_cast<Search*>(context);
     if (check_functions_in_node(node, is_refused, context))
         return true;
-    const Oid domain = strangers_domain(node, search);
-    if (OidIsValid(domain)) {
-        search->reason = psprintf("It makes values of domain %s, which belongs to another role "
-                                  "than the view.",
-                                  format_type_be(domain));
-        return true;
-    }
-    if (IsA(node, RangeTblEntry)) // what is in it comes next
-        return false;
     if (IsA(node, Query))
         return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
-                                 QTW_EXAMINE_RTES_BEFORE);
+                                 0);
     return expression_tree_walker(node, tree_walker(find_call), context);
 }
 
@@ -268,16 +177,16 @@ bool find_casts(Node* node, void* context) {
 } // namespace
 
 const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    const char* part = strangers_part(query, owner);
+    const char* part = strangers_part(reinterpret_cast<Node*>(query), owner);
     if (part != nullptr)
         return psprintf("It uses %s, which belongs to another role than the view.", part);
-    Search search{owner, NIL, nullptr};
-    if (find_call(reinterpret_cast<Node*>(query), &search))
-        return search.reason;
+    const char* reason = nullptr;
+    if (find_call(reinterpret_cast<Node*>(query), &reason))
+        return reason;
     if (find_casts(reinterpret_cast<Node*>(query), nullptr))
         return "It has a UNION, INTERSECT or EXCEPT of columns of different types, which need "
                "casts.";
-    const char* reason = why_column_varies(query, person);
+    reason = why_column_varies(query, person);
     return reason != nullptr ? reason : why_column_varies(query, at);
 }
 

@@ -1,10 +1,10 @@
 #include "pg/worker/serve.hpp"
 
 #include "pg/server/function_owners.hpp"
-#include "pg/server/query_owners.hpp"
 #include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
+#include "pg/worker/planner_hooks.hpp"
 #include "pg/worker/progress.hpp"
 #include "pg/worker/settings.hpp"
 

@@ -1,0 +1,131 @@
+#include "pg/worker/planner_hooks.hpp"
+
+#include "pg/server/query_owners.hpp"
+#include "pg/server/relations.hpp"
+
+extern "C" {
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+Oid served_owner = InvalidOid;
+bool is_planning = false;
+object_access_hook_type next_access = nullptr;
+planner_hook_type next_planner = nullptr;
+#if PG_VERSION_NUM >= 190000
+build_simple_rel_hook_type next_relation = nullptr;
+#else
+get_relation_info_hook_type next_relation = nullptr;
+#endif
+
+void check_part(const char* part) {
+    if (part != nullptr)
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("%s belongs to another role than the source", part),
+                        errdetail("It would run in the session of the source's owner.")));
+}
+
+/// The planner estimates by the operators of an index's predicate how many rows it has.
+void check_relation(Oid table, const RelOptInfo* relation) {
+    if (has_privs_of_role(owner_of(table), served_owner))
+        return;
+    if (OidIsValid(relation->serverid))
+        check_part(psprintf("foreign table %s", quoted_name(table)));
+    ListCell* cell = nullptr;
+    foreach (cell, relation->indexlist) {
+        const auto* index = lfirst_node(IndexOptInfo, cell);
+        check_part(strangers_part(reinterpret_cast<Node*>(index->indpred), served_owner));
+        check_part(strangers_part(reinterpret_cast<Node*>(index->indexprs), served_owner));
+    }
+}
+
+template <class Plan>
+PlannedStmt* plan(Query* query, const Plan& plan_further) {
+    check_part(strangers_part(reinterpret_cast<Node*>(query), served_owner));
+    const bool was_planning = is_planning;
+    PlannedStmt* statement = nullptr;
+    is_planning = true;
+    PG_TRY();
+    { statement = plan_further(); }
+    PG_CATCH(); // not PG_FINALLY: GCC warns of its variable
+    {
+        is_planning = was_planning;
+        PG_RE_THROW();
+    }
+    PG_END_TRY();
+    is_planning = was_planning;
+    return statement;
+}
+
+extern "C" {
+#if PG_VERSION_NUM >= 190000
+static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
+                               ExplainState* explain) {
+    return plan(query, [=] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+                                                                           bound, explain);
+    });
+}
+
+static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEntry* entry) {
+    if (entry->rtekind == RTE_RELATION)
+        check_relation(entry->relid, relation);
+    if (next_relation != nullptr)
+        next_relation(root, relation, entry);
+}
+#else
+static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
+    return plan(query, [=] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+                                                                           bound);
+    });
+}
+
+static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOptInfo* relation) {
+    check_relation(table, relation);
+    if (next_relation != nullptr)
+        next_relation(root, table, is_parent, relation);
+}
+#endif
+
+static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int part,
+                           void* argument) {
+    if (is_planning && access == OAT_FUNCTION_EXECUTE &&
+        func_volatile(object) == PROVOLATILE_VOLATILE)
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("volatile function %s cannot be called while a query of a source is "
+                               "planned",
+                               format_procedure(object))));
+    if (next_access != nullptr)
+        next_access(access, catalog, object, part, argument);
+}
+}
+
+} // namespace
+
+void refuse_texts_of_strangers(Oid owner) {
+    served_owner = owner;
+    next_access = object_access_hook;
+    object_access_hook = look_at_access;
+    next_planner = planner_hook;
+    planner_hook = plan_query;
+#if PG_VERSION_NUM >= 190000
+    next_relation = build_simple_rel_hook;
+    build_simple_rel_hook = look_at_relation;
+#else
+    next_relation = get_relation_info_hook;
+    get_relation_info_hook = look_at_relation;
+#endif
+}
+
+} // namespace dp_counter::pg
