@@ -476,8 +476,10 @@ for (
 	[ 'view odd.feed', 'FROM (WITH q AS (SELECT * FROM odd.feed) SELECT * FROM q) AS s' ],
 	[ 'a policy of table odd.guarded', 'FROM odd.guarded' ], [ 'operator odd.===(text,text)', q{FROM odd.rows WHERE t OPERATOR(odd.===) 'x'} ],
 	[ 'operator odd.===(text,text)', q{FROM odd.rows WHERE t OPERATOR(odd.===) ANY ('{x}')} ],
-	[ 'domain odd.word', 'FROM hospital.worded' ], [ 'foreign table odd.far', 'FROM odd.far' ],
-	[ 'an expression (of an index, statistics, a constraint or a partition key) of table odd.helped', 'FROM odd.helped' ],
+	[ 'domain odd.word in an index, statistics, a constraint or a partition key of table hospital.worded', 'FROM hospital.worded' ],
+	[ 'function hospital.helper(text) in an index, statistics, a constraint or a partition key of table odd.helped', 'FROM odd.helped' ],
+	[ 'foreign table odd.far', 'FROM odd.far' ], [ 'the unnamed row type that function jsonb_populate_record(anyelement,jsonb) fills',
+		q{FROM odd.rows WHERE EXISTS (SELECT FROM (SELECT t FROM odd.rows) AS q WHERE jsonb_populate_record(q, '{}') IS NOT NULL)} ],
 	$major >= 18 ? [ 'a virtual column of table odd.computed', 'FROM odd.computed' ] : ())
 {
 	my ($part, $from) = @$_;
@@ -519,6 +521,11 @@ my %planned = (
 		'DROP TABLE odd.rows2' ],
 	'an index of arrays' => [ q{CREATE INDEX one ON odd.rows (person) WHERE (('{"{x}"}'::odd.texts[])::odd.run_texts[]) IS NOT NULL},
 		'DROP INDEX odd.one' ],
+	'an index that computes a key' => [ "CREATE TABLE odd.keyed (person integer) PARTITION BY HASH ((CASE WHEN $populate THEN person END));
+		CREATE INDEX one ON odd.rows (person) WHERE satisfies_hash_partition('odd.keyed'::regclass, 1, 0, 1) OR person IS NOT NULL",
+		'DROP INDEX odd.one; DROP TABLE odd.keyed' ],
+	'a table above' => [ "CREATE TABLE odd.top (LIKE odd.rows) PARTITION BY LIST (($populate)); ALTER TABLE odd.top ATTACH PARTITION odd.rows DEFAULT",
+		'ALTER TABLE odd.top DETACH PARTITION odd.rows; DROP TABLE odd.top' ],
 	'a partial index by an operator' => [ q{CREATE INDEX one ON odd.rows (person) WHERE t OPERATOR(odd.===) 'x'}, 'DROP INDEX odd.one' ],
 	'policies' => [ 'ALTER TABLE odd.rows ENABLE ROW LEVEL SECURITY; CREATE POLICY one ON odd.rows USING (EXISTS (SELECT FROM hospital.facts))',
 		'ALTER TABLE odd.rows DISABLE ROW LEVEL SECURITY; DROP POLICY one ON odd.rows' ]);
@@ -530,8 +537,8 @@ for my $case (sort keys %planned)
 	$node->psql('postgres', "LISTEN loot; CALL dp_tick('hospital.later_of_table'); DO 'BEGIN PERFORM pg_sleep(0.1); END'; SELECT 1",
 		stdout => \$out, stderr => \$errors, on_error_stop => 0, extra_params => [ '-U', 'clock' ]);
 	is($out, 1, "$case of a stranger's table tells nothing");
-	like($why->('later_of_table'), qr/It uses ${\($case eq 'policies' ? 'a policy' : 'an expression [^)]*\)')} of table odd\.rows/, 'and is refused');
-	sql("$unmake; ALTER DOMAIN odd.runs DROP CONSTRAINT c", 'stranger');
+	like($why->('later_of_table'), qr/It uses (a policy of table odd\.rows|.* key of table odd\.\w+), which belongs/, 'and is refused');
+	sql("ALTER DOMAIN odd.runs DROP CONSTRAINT c; $unmake", 'stranger');
 }
 is(session('clock', q{CALL dp_tick('hospital.later_of_table')}), '', 'without them it is ticked');
 

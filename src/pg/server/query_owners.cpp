@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "pg/server/query_owners.hpp"
 
 #include "pg/server/function_owners.hpp"
@@ -8,6 +10,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/transam.h"
+#include "catalog/partition.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -47,11 +50,11 @@ bool is_strangers(Oid relation, const Search* search) {
 // --- functions, operators and domains
 
 /// Of a superuser, such as an extension's, and not one that makes values of whatever type its
-/// arguments choose, as populate_record of hstore does. Built in are none of those that are
-/// immutable, and expressions of tables that the planner computes call no others.
+/// arguments choose, as populate_record of hstore does. Of those that are built in and immutable,
+/// which are all that the planner computes, one computes another table's partition key.
 bool is_harmless(Oid function) {
     if (function < FirstNormalObjectId)
-        return true;
+        return function != F_SATISFIES_HASH_PARTITION;
     const Oid result = get_func_rettype(function);
     return result != RECORDOID && !IsPolymorphicType(result) &&
            is_trusted_by(BOOTSTRAP_SUPERUSERID, function);
@@ -137,8 +140,30 @@ bool find_domain(const List* types, Search* search) {
     return false;
 }
 
+/// jsonb_populate_record and its like, also of hstore, fill a row of their first argument's type.
+bool find_domain_filled(Oid function, const List* arguments, Search* search) {
+    const char* name = get_func_name(function);
+    if (name == nullptr || std::strstr(name, "populate_record") == nullptr)
+        return false;
+    const Oid type = exprType(static_cast<const Node*>(linitial(arguments)));
+    if (type != RECORDOID)
+        return find_domain(type, search);
+    search->part =
+        psprintf("the unnamed row type that function %s fills", format_procedure(function));
+    return true;
+}
+
 /// Among the types of the values that the node makes. Those of tables are there already.
 bool find_domain(const Node* node, Search* search) {
+    if (IsA(node, FuncExpr)) {
+        const auto* call = reinterpret_cast<const FuncExpr*>(node);
+        if (find_domain_filled(call->funcid, call->args, search))
+            return true;
+    } else if (IsA(node, OpExpr)) {
+        const auto* call = reinterpret_cast<const OpExpr*>(node);
+        if (find_domain_filled(get_opcode(call->opno), call->args, search))
+            return true;
+    }
     switch (nodeTag(node)) {
     case T_CoerceToDomain:
     case T_CoerceViaIO:
@@ -177,7 +202,6 @@ bool find_in_row(SysCacheIdentifier cache, Oid key, AttrNumber column, Search* s
 }
 
 bool find_in_expressions(Relation table, Search* search) {
-    const Oid number = RelationGetRelid(table);
     const ListCell* cell = nullptr;
     foreach (cell, RelationGetIndexList(table))
         if (find_in_row(INDEXRELID, lfirst_oid(cell), Anum_pg_index_indpred, search) ||
@@ -191,7 +215,8 @@ bool find_in_expressions(Relation table, Search* search) {
     for (int i = 0; i < checks; ++i)
         if (find_part(static_cast<Node*>(stringToNode(constraints->check[i].ccbin)), search))
             return true;
-    return find_in_row(PARTRELID, number, Anum_pg_partitioned_table_partexprs, search);
+    return find_in_row(PARTRELID, RelationGetRelid(table), Anum_pg_partitioned_table_partexprs,
+                       search);
 }
 
 bool computes_columns([[maybe_unused]] Relation table) {
@@ -208,15 +233,33 @@ bool find_in_table(Relation table, Search* search) {
     const Oid number = RelationGetRelid(table);
     const bool around = search->in_strangers_text;
     search->in_strangers_text = is_strangers(number, search);
-    const char* kind = nullptr;
     if (search->in_strangers_text && table->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-        kind = "foreign table";
+        search->part = psprintf("foreign table %s", quoted_name(number));
     else if (search->in_strangers_text && computes_columns(table))
-        kind = "a virtual column of table";
-    else if (find_in_expressions(table, search) && search->in_strangers_text)
-        kind = "an expression (of an index, statistics, a constraint or a partition key) of table";
-    if (kind != nullptr)
-        search->part = psprintf("%s %s", kind, quoted_name(number));
+        search->part = psprintf("a virtual column of table %s", quoted_name(number));
+    else if (find_in_expressions(table, search))
+        search->part = psprintf("%s in an index, statistics, a constraint or a partition key of "
+                                "table %s",
+                                search->part, quoted_name(number));
+    search->in_strangers_text = around;
+    return search->part != nullptr;
+}
+
+/// The planner computes the keys of the tables that this one is a partition of, too.
+bool find_in_ancestors(Relation table, Search* search) {
+    if (!table->rd_rel->relispartition)
+        return false;
+    const bool around = search->in_strangers_text;
+    const ListCell* cell = nullptr;
+    foreach (cell, get_partition_ancestors(RelationGetRelid(table))) {
+        const Oid ancestor = lfirst_oid(cell);
+        search->in_strangers_text = is_strangers(ancestor, search);
+        if (find_in_row(PARTRELID, ancestor, Anum_pg_partitioned_table_partexprs, search)) {
+            search->part = psprintf("%s in the partition key of table %s", search->part,
+                                    quoted_name(ancestor));
+            break;
+        }
+    }
     search->in_strangers_text = around;
     return search->part != nullptr;
 }
@@ -238,7 +281,7 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
     foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                               : list_make1_oid(entry->relid)) {
         Relation table = relation_open(lfirst_oid(cell), NoLock);
-        const bool found = find_in_table(table, search) ||
+        const bool found = find_in_table(table, search) || find_in_ancestors(table, search) ||
                            // whose values are made of text
                            (table->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
                             find_domain(table->rd_rel->reltype, search));

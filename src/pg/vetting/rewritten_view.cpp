@@ -49,7 +49,8 @@ void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at,
                  "A view may call PostgreSQL's functions, and its owner's if they are declared "
                  "STABLE or, for the person and the time, IMMUTABLE: a timestamptz is made local "
                  "by AT TIME ZONE 'Europe/Berlin'. Another role's query can be written into a view "
-                 "of the owner's. What a view cannot call can be stored in a column of the "
+                 "of the owner's, and a table with policies be read with BYPASSRLS. What a view "
+                 "cannot call can be stored in a column of the "
                  "table.")));
 }
 
