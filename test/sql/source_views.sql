@@ -220,9 +220,23 @@ DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I RESET cpu_tuple_cost', current_database());
 END $$;
 
+-- Types of a stranger's, each with two columns of the one before: each is looked at once, not each way to it in each expression.
+SET ROLE source_stranger;
+CREATE TYPE nested_0 AS (a integer);
+DO $$ BEGIN FOR i IN 1..20 LOOP EXECUTE format('CREATE TYPE nested_%s AS (a nested_%s, b nested_%2$s)', i, i - 1); END LOOP; END $$;
+RESET ROLE;
+SET ROLE source_viewer;
+DO $$ BEGIN EXECUTE 'CREATE VIEW nested_dp AS SELECT person, at FROM tagged WHERE tags IS NOT NULL'
+    || repeat(' OR array_append(NULL::nested_20[], NULL) IS NULL', 4000); END $$;
+SET statement_timeout = '20s';
+SELECT dp_source_create('nested_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
+RESET statement_timeout;
+SELECT dp_source_drop('nested_dp');
+RESET ROLE;
+
 SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
-DROP VIEW tagged_dp, moved_dp, layered_dp;
+DROP VIEW nested_dp, tagged_dp, moved_dp, layered_dp;
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_views CASCADE;
 DROP ROLE source_viewer, source_stranger;
