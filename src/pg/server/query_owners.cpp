@@ -246,12 +246,12 @@ bool find_in_table(Relation table, Search* search) {
 }
 
 /// The planner computes the keys of the tables that this one is a partition of, too.
-bool find_in_ancestors(Relation table, Search* search) {
-    if (!table->rd_rel->relispartition)
+bool find_in_ancestors(Oid table, Search* search) {
+    if (!get_rel_relispartition(table))
         return false;
     const bool around = search->in_strangers_text;
     const ListCell* cell = nullptr;
-    foreach (cell, get_partition_ancestors(RelationGetRelid(table))) {
+    foreach (cell, get_partition_ancestors(table)) {
         const Oid ancestor = lfirst_oid(cell);
         search->in_strangers_text = is_strangers(ancestor, search);
         if (find_in_row(PARTRELID, ancestor, Anum_pg_partitioned_table_partexprs, search)) {
@@ -277,11 +277,13 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
     }
     if (entry->relkind == RELKIND_VIEW)
         return false;
+    if (find_in_ancestors(entry->relid, search))
+        return true;
     const ListCell* cell = nullptr;
     foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                               : list_make1_oid(entry->relid)) {
         Relation table = relation_open(lfirst_oid(cell), NoLock);
-        const bool found = find_in_table(table, search) || find_in_ancestors(table, search) ||
+        const bool found = find_in_table(table, search) ||
                            // whose values are made of text
                            (table->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
                             find_domain(table->rd_rel->reltype, search));
