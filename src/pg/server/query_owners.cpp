@@ -2,7 +2,6 @@
 
 #include "pg/server/query_owners.hpp"
 
-#include "pg/server/function_owners.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/tree_walker.hpp"
 
@@ -311,6 +310,15 @@ bool find_part(Node* node, void* context) {
 }
 
 } // namespace
+
+bool is_trusted_by(Oid role, Oid function) {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return true; // its caller raises
+    const Oid owner = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->proowner;
+    ReleaseSysCache(tuple);
+    return has_privs_of_role(owner, role);
+}
 
 const char* strangers_part(Node* node, Oid owner) {
     Search search{owner, NIL, false, nullptr};

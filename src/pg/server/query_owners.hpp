@@ -1,4 +1,5 @@
-// Whose texts a query may contain in a worker: those of roles that could act as the owner anyway.
+// Whose functions and texts a query contains: those of roles that could act as an owner anyway, or
+// a stranger's.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
@@ -8,6 +9,10 @@ extern "C" {
 }
 
 namespace dp_counter::pg {
+
+/// Whether the function's owner has the rights of the role: the role itself, a member of it, a
+/// superuser.
+[[nodiscard]] bool is_trusted_by(Oid role, Oid function);
 
 /// What in a rewritten query, or in an expression, belongs to a role that could not act as `owner`,
 /// as "view odd.feed"; null if nothing does. PostgreSQL evaluates it with the owner's rights, by

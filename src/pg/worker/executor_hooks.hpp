@@ -13,7 +13,7 @@ inline constexpr int kQueryOfView = 1 << 30;
 /// needs its own. Of other queries, those of functions that the view calls for each row, they are
 /// not told. A debugger or profiler of PL/pgSQL is not told of its statements. No parallel worker
 /// is started, whatever the settings of a function: it would have neither these hooks nor those of
-/// function_owners.hpp.
+/// strangers.hpp.
 void quiet_executor_hooks();
 
 } // namespace dp_counter::pg

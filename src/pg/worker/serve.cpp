@@ -1,12 +1,11 @@
 #include "pg/worker/serve.hpp"
 
-#include "pg/server/function_owners.hpp"
 #include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
-#include "pg/worker/planner_hooks.hpp"
 #include "pg/worker/progress.hpp"
 #include "pg/worker/settings.hpp"
+#include "pg/worker/strangers.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -163,8 +162,7 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     connect(*job);
     served = job;
     quiet_executor_hooks();
-    refuse_functions_of_strangers(job->owner);
-    refuse_texts_of_strangers(job->owner);
+    refuse_strangers(job->owner);
     lasting = AllocSetContextCreate(TopMemoryContext, "dp_counter worker", ALLOCSET_DEFAULT_SIZES);
     begin_work();
     MemoryContextSwitchTo(lasting);

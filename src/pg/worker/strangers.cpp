@@ -1,10 +1,13 @@
-#include "pg/worker/planner_hooks.hpp"
+#include "pg/worker/strangers.hpp"
 
 #include "pg/server/query_owners.hpp"
 #include "pg/server/relations.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/objectaccess.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
@@ -12,6 +15,7 @@ extern "C" {
 #include "optimizer/planner.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
 }
 
 namespace dp_counter::pg {
@@ -20,6 +24,8 @@ namespace {
 
 Oid served_owner = InvalidOid;
 bool is_planning = false;
+needs_fmgr_hook_type next_needs_hook = nullptr;
+fmgr_hook_type next_hook = nullptr;
 object_access_hook_type next_access = nullptr;
 planner_hook_type next_planner = nullptr;
 #if PG_VERSION_NUM >= 190000
@@ -34,6 +40,41 @@ void check_part(const char* part) {
                         errmsg("%s belongs to another role than the source", part),
                         errdetail("It would run in the session of the source's owner.")));
 }
+
+// --- functions
+
+void check_function(Oid function) {
+    if (!is_trusted_by(served_owner, function))
+        check_part(psprintf("function %s", format_procedure(function)));
+}
+
+bool is_sql(Oid function) {
+    if (function < FirstNormalObjectId)
+        return false;
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    const Oid language = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang;
+    ReleaseSysCache(tuple);
+    return language == SQLlanguageId;
+}
+
+/// PostgreSQL asks this whenever it looks up a function that is not built in, also before it
+/// inlines one, unless the function is SECURITY DEFINER or has settings.
+bool needs_hook(Oid function) {
+    check_function(function);
+    return is_sql(function) || (next_needs_hook != nullptr && next_needs_hook(function));
+}
+
+/// PostgreSQL calls this before it runs one that is or has.
+void before_function(FmgrHookEventType event, FmgrInfo* function, Datum* argument) {
+    if (event == FHET_START)
+        check_function(function->fn_oid);
+    if (next_hook != nullptr)
+        next_hook(event, function, argument);
+}
+
+// --- queries
 
 /// The planner estimates by the operators of an index's predicate how many rows it has.
 void check_relation(Oid table, const RelOptInfo* relation) {
@@ -113,8 +154,12 @@ static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int
 
 } // namespace
 
-void refuse_texts_of_strangers(Oid owner) {
+void refuse_strangers(Oid owner) {
     served_owner = owner;
+    next_needs_hook = needs_fmgr_hook;
+    needs_fmgr_hook = needs_hook;
+    next_hook = fmgr_hook;
+    fmgr_hook = before_function;
     next_access = object_access_hook;
     object_access_hook = look_at_access;
     next_planner = planner_hook;

@@ -1,0 +1,19 @@
+// Whose code runs in a worker: PostgreSQL's own, and that of roles that could act as the owner
+// anyway.
+#pragma once
+
+#include "pg/server/postgres_api.hpp"
+
+namespace dp_counter::pg {
+
+/// For the rest of the process's life what belongs to another role raises insufficient_privilege:
+/// - a function, when it is looked up, whatever calls it. Functions of PostgreSQL such as
+///   text || mood or jsonb_agg find casts, comparisons and output functions by type, which no plan
+///   shows; whoever owns a type could otherwise run code as the owner of a view that reads it.
+/// - a part of a query (query_owners.hpp), when it is planned, of a function of the owner's too.
+///   SQL functions are not inlined: the owner's are planned by themselves. The relations that the
+///   planner opens are looked at where it has them, as an index can be created and a partition
+///   attached in between; what it computes by then calls no volatile function.
+void refuse_strangers(Oid owner);
+
+} // namespace dp_counter::pg
