@@ -140,7 +140,8 @@ bool find_domain(const List* types, Search* search) {
 }
 
 /// jsonb_populate_record and its like, also of hstore, fill a row of their first argument's type.
-bool find_domain_filled(Oid function, const List* arguments, Search* search) {
+bool find_domain_filled(const Node* node, Search* search) {
+    const auto [function, arguments] = call_in(node);
     const char* name = get_func_name(function);
     if (name == nullptr || std::strstr(name, "populate_record") == nullptr)
         return false;
@@ -154,21 +155,13 @@ bool find_domain_filled(Oid function, const List* arguments, Search* search) {
 
 /// Among the types of the values that the node makes. Those of tables are there already.
 bool find_domain(const Node* node, Search* search) {
-    if (IsA(node, FuncExpr)) {
-        const auto* call = reinterpret_cast<const FuncExpr*>(node);
-        if (find_domain_filled(call->funcid, call->args, search))
-            return true;
-    } else if (IsA(node, OpExpr)) {
-        const auto* call = reinterpret_cast<const OpExpr*>(node);
-        if (find_domain_filled(get_opcode(call->opno), call->args, search))
-            return true;
-    }
     switch (nodeTag(node)) {
+    case T_FuncExpr:
+    case T_OpExpr:
+        return find_domain_filled(node, search) || find_domain(exprType(node), search);
     case T_CoerceToDomain:
     case T_CoerceViaIO:
     case T_ArrayCoerceExpr:
-    case T_FuncExpr:
-    case T_OpExpr:
 #if PG_VERSION_NUM >= 170000
     case T_JsonExpr:
 #endif
@@ -192,10 +185,7 @@ bool find_in_row(SysCacheIdentifier cache, Oid key, AttrNumber column, Search* s
     HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(key));
     if (!HeapTupleIsValid(tuple))
         return false;
-    bool is_null = false;
-    const Datum stored = SysCacheGetAttr(cache, tuple, column, &is_null);
-    Node* expression =
-        is_null ? nullptr : static_cast<Node*>(stringToNode(TextDatumGetCString(stored)));
+    auto* expression = static_cast<Node*>(stored_tree(cache, tuple, column));
     ReleaseSysCache(tuple);
     return find_part(expression, search);
 }

@@ -1,7 +1,13 @@
-// Walkers of PostgreSQL's trees of nodes.
+// PostgreSQL's trees of nodes: their walkers, what a node calls, and trees that catalogs store.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
+
+extern "C" {
+#include "nodes/nodes.h"
+#include "nodes/pg_list.h"
+#include "utils/syscache.h"
+}
 
 namespace dp_counter::pg {
 
@@ -15,5 +21,16 @@ auto tree_walker(Result (*walker)(Arguments...)) {
     return reinterpret_cast<Result (*)()>(reinterpret_cast<void (*)()>(walker));
 #endif
 }
+
+/// What the node of a function or an operator calls.
+struct NodeCall {
+    Oid function; ///< invalid of another node
+    const List* arguments;
+};
+
+[[nodiscard]] NodeCall call_in(const Node* node);
+
+/// The tree that a catalog's row holds as a text; null where it has none.
+[[nodiscard]] void* stored_tree(SysCacheIdentifier cache, HeapTuple row, AttrNumber column);
 
 } // namespace dp_counter::pg

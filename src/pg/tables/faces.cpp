@@ -1,5 +1,7 @@
 #include "pg/tables/faces.hpp"
 
+#include "pg/server/tree_walker.hpp"
+
 extern "C" {
 #include "access/reloptions.h"
 #include "catalog/pg_class.h"
@@ -7,9 +9,7 @@ extern "C" {
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "nodes/readfuncs.h"
 #include "rewrite/rewriteSupport.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -71,9 +71,7 @@ const Query* query_of_view(Oid view) {
         SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view), CStringGetDatum(ViewSelectRuleName));
     if (!HeapTupleIsValid(tuple))
         return nullptr;
-    bool is_null = false;
-    const Datum action = SysCacheGetAttr(RULERELNAME, tuple, Anum_pg_rewrite_ev_action, &is_null);
-    auto* queries = static_cast<List*>(stringToNode(TextDatumGetCString(action)));
+    auto* queries = static_cast<List*>(stored_tree(RULERELNAME, tuple, Anum_pg_rewrite_ev_action));
     ReleaseSysCache(tuple);
     return linitial_node(Query, queries);
 }

@@ -7,24 +7,15 @@
 #include "pg/vetting/column_origin.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/transam.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
-#include "utils/syscache.h"
-#include "utils/typcache.h"
 }
 
 namespace dp_counter::pg {
@@ -55,7 +46,7 @@ bool is_mutable(Oid function, void* found) {
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/// A walker that stops, with the reason, at the first call or value that is refused.
+/// A walker that stops, with the reason, at the first call that is refused.
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
@@ -70,15 +61,7 @@ bool find_call(Node* node, void* context) {
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
 /// immutable. Functions that do are stable, since others' need not be.
 bool makes_fixed_text(const Node* node) {
-    Oid function = InvalidOid;
-    const List* arguments = NIL;
-    if (IsA(node, FuncExpr)) {
-        function = reinterpret_cast<const FuncExpr*>(node)->funcid;
-        arguments = reinterpret_cast<const FuncExpr*>(node)->args;
-    } else if (IsA(node, OpExpr)) {
-        function = get_opcode(reinterpret_cast<const OpExpr*>(node)->opno);
-        arguments = reinterpret_cast<const OpExpr*>(node)->args;
-    }
+    const auto [function, arguments] = call_in(node);
     if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT && function != F_CONCAT &&
         function != F_CONCAT_WS)
         return false;

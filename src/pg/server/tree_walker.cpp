@@ -1,0 +1,30 @@
+#include "pg/server/tree_walker.hpp"
+
+extern "C" {
+#include "nodes/primnodes.h"
+#include "nodes/readfuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace dp_counter::pg {
+
+NodeCall call_in(const Node* node) {
+    if (IsA(node, FuncExpr)) {
+        const auto* call = reinterpret_cast<const FuncExpr*>(node);
+        return {call->funcid, call->args};
+    }
+    if (IsA(node, OpExpr)) {
+        const auto* call = reinterpret_cast<const OpExpr*>(node);
+        return {get_opcode(call->opno), call->args};
+    }
+    return {InvalidOid, NIL};
+}
+
+void* stored_tree(SysCacheIdentifier cache, HeapTuple row, AttrNumber column) {
+    bool is_null = false;
+    const Datum stored = SysCacheGetAttr(cache, row, column, &is_null);
+    return is_null ? nullptr : stringToNode(TextDatumGetCString(stored));
+}
+
+} // namespace dp_counter::pg
