@@ -101,8 +101,8 @@ void read_events_of_units(const Report& report, AttrNumber column, const UnitCon
 /// Makes the table, before the rows are read: it runs the event triggers of others, as who calls,
 /// and what functions of the view's owner leave in this session must not reach them. The view is
 /// evaluated read only, so these functions cannot change the table.
-/// Raises object_not_in_prerequisite_state if an event trigger changes its columns, or
-/// adds an index.
+/// Raises object_not_in_prerequisite_state if an event trigger changes its columns, or adds
+/// an index.
 [[nodiscard]] Oid create_report_table(const Report& report, const char* columns, const Oid* types,
                                       int count);
 
