@@ -541,6 +541,11 @@ for my $case (sort keys %planned)
 	sql("ALTER DOMAIN odd.runs DROP CONSTRAINT c; $unmake", 'stranger');
 }
 is(session('clock', q{CALL dp_tick('hospital.later_of_table')}), '', 'without them it is ticked');
+# While it plans, a worker calls nothing volatile, by which the owner's function could wait until a stranger has changed such a thing.
+sql(q{CREATE FUNCTION hospital.early(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_sleep(0); RETURN $1; END $$;}
+	. source('hasty', q{SELECT person, at, t = hospital.early('x') AS event FROM odd.rows}), 'steward');
+like($why->('c_hasty'), qr/volatile function pg_sleep\(double precision\) cannot be called while a query of a source is planned/,
+	'nor does the planner call a volatile function');
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{
