@@ -1,7 +1,6 @@
-#include <cstring>
-
 #include "pg/server/query_owners.hpp"
 
+#include "pg/server/made_domains.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/tree_walker.hpp"
 
@@ -19,7 +18,6 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/readfuncs.h"
 #include "utils/builtins.h"
@@ -28,7 +26,6 @@ extern "C" {
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
 }
 
 namespace dp_counter::pg {
@@ -37,7 +34,7 @@ namespace {
 
 struct Search {
     Oid owner;
-    List* seen;             ///< types that find_domain has looked at
+    MadeDomains domains;
     bool in_strangers_text; ///< in an expression of another role's table
     const char* part;       ///< what was found
 };
@@ -46,7 +43,7 @@ bool is_strangers(Oid relation, const Search* search) {
     return !has_privs_of_role(owner_of(relation), search->owner);
 }
 
-// --- functions, operators and domains
+// --- functions and operators
 
 /// Of a superuser, such as an extension's, and not one that makes values of whatever type its
 /// arguments choose, as populate_record of hstore does. Of those that are built in and immutable,
@@ -95,84 +92,9 @@ bool is_strangers_operator(Oid number, Search* search) {
     return true;
 }
 
-/// Whether the checks of a stranger's domain run where a value of this type is made; they can be
-/// added later.
-bool find_domain(Oid type, Search* search) {
-    check_stack_depth();
-    CHECK_FOR_INTERRUPTS();
-    if (type < FirstNormalObjectId || list_member_oid(search->seen, type))
-        return false;
-    search->seen = lappend_oid(search->seen, type);
-    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-    if (!HeapTupleIsValid(tuple))
-        return false; // a column that was dropped
-    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
-    ReleaseSysCache(tuple);
-    switch (row.typtype) {
-    case TYPTYPE_DOMAIN:
-        if (has_privs_of_role(row.typowner, search->owner))
-            return find_domain(row.typbasetype, search);
-        search->part = psprintf("domain %s", format_type_be(type));
-        return true;
-    case TYPTYPE_COMPOSITE: {
-        TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
-        bool found = false;
-        for (int i = 0; i < columns->natts && !found; ++i)
-            found = find_domain(TupleDescAttr(columns, i)->atttypid, search);
-        ReleaseTupleDesc(columns);
-        return found;
-    }
-    case TYPTYPE_RANGE:
-        return find_domain(get_range_subtype(type), search);
-    case TYPTYPE_MULTIRANGE:
-        return find_domain(get_multirange_range(type), search);
-    default:
-        return IsTrueArrayType(&row) && find_domain(row.typelem, search);
-    }
-}
-
-bool find_domain(const List* types, Search* search) {
-    ListCell* cell = nullptr;
-    foreach (cell, types)
-        if (find_domain(lfirst_oid(cell), search))
-            return true;
-    return false;
-}
-
-/// jsonb_populate_record and its like, also of hstore, fill a row of their first argument's type.
-bool find_domain_filled(const Node* node, Search* search) {
-    const auto [function, arguments] = call_in(node);
-    const char* name = get_func_name(function);
-    if (name == nullptr || std::strstr(name, "populate_record") == nullptr)
-        return false;
-    const Oid type = exprType(static_cast<const Node*>(linitial(arguments)));
-    if (type != RECORDOID)
-        return find_domain(type, search);
-    search->part =
-        psprintf("the unnamed row type that function %s fills", format_procedure(function));
-    return true;
-}
-
-/// Among the types of the values that the node makes. Those of tables are there already.
-bool find_domain(const Node* node, Search* search) {
-    switch (nodeTag(node)) {
-    case T_FuncExpr:
-    case T_OpExpr:
-        return find_domain_filled(node, search) || find_domain(exprType(node), search);
-    case T_CoerceToDomain:
-    case T_CoerceViaIO:
-    case T_ArrayCoerceExpr:
-#if PG_VERSION_NUM >= 170000
-    case T_JsonExpr:
-#endif
-        return find_domain(exprType(node), search);
-    case T_RangeTblFunction:
-        return find_domain(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes, search);
-    case T_TableFunc:
-        return find_domain(reinterpret_cast<const TableFunc*>(node)->coltypes, search);
-    default:
-        return false;
-    }
+bool is_found(const char* part, Search* search) {
+    search->part = part;
+    return part != nullptr;
 }
 
 // --- tables and views
@@ -275,7 +197,7 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
         const bool found = find_in_table(table, search) ||
                            // whose values are made of text
                            (table->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
-                            find_domain(table->rd_rel->reltype, search));
+                            is_found(search->domains.in_type(table->rd_rel->reltype), search));
         relation_close(table, NoLock);
         if (found)
             return true;
@@ -295,7 +217,7 @@ bool find_part(Node* node, void* context) {
                                  QTW_EXAMINE_RTES_BEFORE);
     return is_strangers_operator(operator_in(node), search) ||
            check_functions_in_node(node, is_strangers_function, context) ||
-           find_domain(node, search) ||
+           is_found(search->domains.in_node(node), search) ||
            expression_tree_walker(node, tree_walker(find_part), context);
 }
 
@@ -311,7 +233,7 @@ bool is_trusted_by(Oid role, Oid function) {
 }
 
 const char* strangers_part(Node* node, Oid owner) {
-    Search search{owner, NIL, false, nullptr};
+    Search search{owner, MadeDomains{owner}, false, nullptr};
     (void)find_part(node, &search);
     return search.part;
 }

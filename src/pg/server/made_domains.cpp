@@ -1,0 +1,145 @@
+#include <cstring>
+
+#include "pg/server/made_domains.hpp"
+
+#include "pg/server/tree_walker.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_type.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+/// Whether the second argument tells the built-in function which type to make a value of.
+bool is_told_type(Oid function) {
+    switch (function) {
+    case F_ARRAY_IN:
+    case F_DOMAIN_IN:
+    case F_MULTIRANGE_IN:
+    case F_RANGE_IN:
+    case F_RECORD_IN:
+#if PG_VERSION_NUM >= 160000
+    case F_PG_INPUT_ERROR_INFO:
+    case F_PG_INPUT_IS_VALID:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// Whether it is the name of a type of PostgreSQL's, as a constant.
+bool names_built_in([[maybe_unused]] const Node* argument) {
+#if PG_VERSION_NUM >= 160000
+    const auto* name = reinterpret_cast<const Const*>(argument);
+    Oid type = InvalidOid;
+    int32 modifier = -1;
+    ErrorSaveContext unknown = {T_ErrorSaveContext};
+    return IsA(argument, Const) && name->consttype == TEXTOID && !name->constisnull &&
+           parseTypeString(TextDatumGetCString(name->constvalue), &type, &modifier,
+                           reinterpret_cast<Node*>(&unknown)) &&
+           type < FirstNormalObjectId;
+#else
+    return false;
+#endif
+}
+
+} // namespace
+
+const char* MadeDomains::in_type(Oid type) {
+    check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (type < FirstNormalObjectId || list_member_oid(seen_, type))
+        return nullptr;
+    seen_ = lappend_oid(seen_, type);
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple))
+        return nullptr; // a column that was dropped
+    const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
+    ReleaseSysCache(tuple);
+    switch (row.typtype) {
+    case TYPTYPE_DOMAIN:
+        return has_privs_of_role(row.typowner, owner_)
+                   ? in_type(row.typbasetype)
+                   : psprintf("domain %s", format_type_be(type));
+    case TYPTYPE_COMPOSITE:
+        return in_columns(type);
+    case TYPTYPE_RANGE:
+        return in_type(get_range_subtype(type));
+    case TYPTYPE_MULTIRANGE:
+        return in_type(get_multirange_range(type));
+    default:
+        return IsTrueArrayType(&row) ? in_type(row.typelem) : nullptr;
+    }
+}
+
+const char* MadeDomains::in_columns(Oid type) {
+    TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
+    const char* domain = nullptr;
+    for (int i = 0; i < columns->natts && domain == nullptr; ++i)
+        domain = in_type(TupleDescAttr(columns, i)->atttypid);
+    ReleaseTupleDesc(columns);
+    return domain;
+}
+
+const char* MadeDomains::in_types(const List* types) {
+    const char* domain = nullptr;
+    const ListCell* cell = nullptr;
+    foreach (cell, types)
+        if ((domain = in_type(lfirst_oid(cell))) != nullptr)
+            break;
+    return domain;
+}
+
+/// jsonb_populate_record and its like, also of hstore, fill a row of their first argument's type.
+const char* MadeDomains::in_filled(const Node* node) {
+    const auto [function, arguments] = call_in(node);
+    if (is_told_type(function) && !names_built_in(static_cast<const Node*>(lsecond(arguments))))
+        return psprintf("a type that function %s is told", format_procedure(function));
+    const char* name = get_func_name(function);
+    if (name == nullptr || arguments == NIL || std::strstr(name, "populate_record") == nullptr)
+        return nullptr;
+    const Oid type = exprType(static_cast<const Node*>(linitial(arguments)));
+    return type != RECORDOID ? in_type(type)
+                             : psprintf("the unnamed row type that function %s fills",
+                                        format_procedure(function));
+}
+
+const char* MadeDomains::in_node(const Node* node) {
+    switch (nodeTag(node)) {
+    case T_FuncExpr:
+    case T_OpExpr: {
+        const char* domain = in_filled(node);
+        return domain != nullptr ? domain : in_type(exprType(node));
+    }
+    case T_CoerceToDomain:
+    case T_CoerceViaIO:
+    case T_ArrayCoerceExpr:
+#if PG_VERSION_NUM >= 170000
+    case T_JsonExpr:
+#endif
+        return in_type(exprType(node));
+    case T_RangeTblFunction:
+        return in_types(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes);
+    case T_TableFunc:
+        return in_types(reinterpret_cast<const TableFunc*>(node)->coltypes);
+    default:
+        return nullptr;
+    }
+}
+
+} // namespace dp_counter::pg
