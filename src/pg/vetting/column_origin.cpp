@@ -124,34 +124,45 @@ bool column_of_table_fails([[maybe_unused]] Oid table, [[maybe_unused]] AttrNumb
     return false;
 }
 
-bool origin_fails(const Var* column, Trace* trace) {
-    const Scope* scope = trace->scope == nullptr ? nullptr : up(trace->scope, column->varlevelsup);
-    if (scope == nullptr)
-        return false; // in the expression of a virtual column
-    const RangeTblEntry* entry = rt_fetch(column->varno, scope->query->rtable);
-    const AttrNumber number = column->varattno;
+/// Whether a column of an entry of the query in `scope` does.
+bool column_of_entry_fails(const RangeTblEntry* entry, AttrNumber column, const Scope* scope,
+                           Trace* trace) {
     switch (entry->rtekind) {
     case RTE_RELATION:
-        return column_of_table_fails(entry->relid, number, trace);
+        return column_of_table_fails(entry->relid, column, trace);
     case RTE_SUBQUERY:
-        return column_fails(entry->subquery, number, scope, trace);
+        return column_fails(entry->subquery, column, scope, trace);
     case RTE_CTE:
-        return column_of_cte_fails(entry, number, scope, trace);
+        return column_of_cte_fails(entry, column, scope, trace);
     case RTE_JOIN:
-        return fails_in(list_nth(entry->joinaliasvars, number - 1), scope, trace);
+        return fails_in(list_nth(entry->joinaliasvars, column - 1), scope, trace);
     case RTE_VALUES:
-        return column_of_values_fails(entry, number, scope, trace);
+        return column_of_values_fails(entry, column, scope, trace);
     case RTE_FUNCTION:
         return fails_in(entry->functions, scope, trace);
     case RTE_TABLEFUNC:
         return fails_in(entry->tablefunc, scope, trace);
 #if PG_VERSION_NUM >= 180000
     case RTE_GROUP:
-        return fails_in(list_nth(entry->groupexprs, number - 1), scope, trace);
+        return fails_in(list_nth(entry->groupexprs, column - 1), scope, trace);
 #endif
     default:
         return false;
     }
+}
+
+/// Of a whole row all columns count.
+bool origin_fails(const Var* column, Trace* trace) {
+    const Scope* scope = trace->scope == nullptr ? nullptr : up(trace->scope, column->varlevelsup);
+    if (scope == nullptr)
+        return false; // in the expression of a virtual column
+    const RangeTblEntry* entry = rt_fetch(column->varno, scope->query->rtable);
+    if (column->varattno != InvalidAttrNumber)
+        return column_of_entry_fails(entry, column->varattno, scope, trace);
+    for (int i = 1; i <= list_length(entry->eref->colnames); ++i)
+        if (column_of_entry_fails(entry, static_cast<AttrNumber>(i), scope, trace))
+            return true;
+    return false;
 }
 
 bool fails(Node* node, void* context) {
