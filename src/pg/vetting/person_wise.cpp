@@ -17,9 +17,11 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "storage/lmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
@@ -78,11 +80,28 @@ bool reads(Oid function, void* found) {
     return may_read_data(function);
 }
 
+/// `||` of a text and another type casts to text, which may be a function of whoever made the type.
+bool reads_by_cast(const Node* node, void* found) {
+    const auto [function, arguments] = call_in(node);
+    if (function != F_TEXTANYCAT && function != F_ANYTEXTCAT)
+        return false;
+    const ListCell* cell = nullptr;
+    foreach (cell, arguments) {
+        Oid cast = InvalidOid;
+        (void)find_coercion_pathway(TEXTOID, exprType(static_cast<const Node*>(lfirst(cell))),
+                                    COERCION_EXPLICIT, &cast);
+        if (OidIsValid(cast) && reads(cast, found))
+            return true;
+    }
+    return false;
+}
+
 /// A walker that stops, with the function, at the first that depends on more than its arguments and
 /// the time.
 bool find_reader(Node* node, void* found) {
-    return node != nullptr && (check_functions_in_node(node, reads, found) ||
-                               expression_tree_walker(node, tree_walker(find_reader), found));
+    return node != nullptr &&
+           (reads_by_cast(node, found) || check_functions_in_node(node, reads, found) ||
+            expression_tree_walker(node, tree_walker(find_reader), found));
 }
 
 [[maybe_unused]] bool is_built_in(Oid type) {
