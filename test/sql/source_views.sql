@@ -41,6 +41,11 @@ CREATE POLICY reads ON of_reads USING (reads(person));
 CREATE TABLE of_random (person integer, at timestamptz);
 ALTER TABLE of_random ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY random ON of_random USING (random() < 0.5);
+CREATE TYPE feeling AS ENUM ('good', 'bad');
+CREATE FUNCTION reads(feeling) RETURNS text STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM source_views.visits); END';
+CREATE CAST (feeling AS text) WITH FUNCTION reads(feeling);
+ALTER TABLE visits ADD feeling feeling;
+CREATE FUNCTION populate_record() RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 SELECT dp_budget_create('budget', 1e7);
 
 -- shows whether a source over this SELECT is taken
@@ -78,6 +83,7 @@ CALL say(false, 'FROM visits', 'FROM parts', 'FROM filtered WHERE cents < 100',
     ', ward = ''north'' AS x', ', cents / 100 AS x', ', coalesce(cents, 0) AS x',
         ', CASE WHEN ward IS NULL THEN ''none'' ELSE upper(ward::text) END AS x', ', date_trunc(''week'', at) AS x',
     ', extract(hour FROM at) < 12 AS x', ', note::timestamptz AS x', ', note || at AS x', ', (place).a AS x', ', small + 1 AS x',
+        ', note || ward || place || tags AS x', ', populate_record() AS x',
         ', ''a'' = ANY (tags) AS x', ', to_char(at, ''Dy'') AS x',
     ', at + interval ''1 day'' AS x', ', tableoid AS x', ', concat(cents, at, ward, tags) AS x', ', format(''%s'', cents) AS x',
         ', cents::small AS x', ', place = place AS x', ', mine(cents) AS x', ', mood = ''glad'' AS x',
@@ -96,7 +102,7 @@ CALL say(false, 'FROM limited', 'FROM visits LIMIT 10', 'FROM visits OFFSET 1', 
 -- What may read other rows.
 CALL say(false, ', reads(cents) AS x', ', pg_stat_get_live_tuples(''visits''::regclass) AS x', ', to_regclass(note) AS x',
     ', has_table_privilege(''visits'', ''SELECT'') AS x', ', current_setting(note) AS x',
-    ', table_to_xml(''visits'', true, false, '''') IS NOT NULL AS x');
+    ', table_to_xml(''visits'', true, false, '''') IS NOT NULL AS x', ', ''x'' || feeling AS x', ', feeling || note AS x');
 
 -- With the owner's word: any shape, and functions of the owner's that read.
 CALL say(true, 'FROM limited', ', reads(cents) AS x', 'FROM visits WHERE person IN (SELECT mine(person) FROM visits WHERE reads(1))',
@@ -111,6 +117,12 @@ CALL say(true, 'FROM limited', ', reads(cents) AS x', 'FROM visits WHERE person 
         ', session_user AS x',
     'SELECT person, at, x FROM visits, xmltable(''/a'' PASSING xml ''<a/>'' COLUMNS x small PATH ''.'') AS x',
         'SELECT person, l.at FROM visits v, LATERAL (SELECT v.at + interval ''1 day'' AS at) l');
+-- A whole row is all of its columns.
+CALL say(true, 'SELECT hash_record(v) AS person, v.at FROM visits v', 'SELECT hash_record(f) AS person, at FROM filtered f',
+    'WITH v AS (SELECT person, at FROM visits) SELECT hash_record(v) AS person, at FROM v',
+    'SELECT CASE WHEN v IS NOT NULL THEN v.person END AS person, w.at FROM visits w LEFT JOIN (SELECT person, id FROM visits) v USING (id)',
+    'SELECT CASE WHEN j IS NOT NULL THEN j.person END AS person, j.at FROM (visits JOIN wards USING (ward)) AS j',
+    'SELECT CASE WHEN n IS NOT NULL THEN person END AS person, at FROM visits, (VALUES (1, 2)) AS n (a, b)');
 -- Refused with it, too: what is volatile, wherever it is,
 CALL say(true, 'FROM visits WHERE random() < 0.5', ', varies(cents) AS x', ', dp_laplace(cents, 1.0, 1) AS x',
     'FROM visits ORDER BY varies(id)', 'SELECT person, min(at) AS at FROM visits GROUP BY person, varies(cents)',
@@ -126,6 +138,10 @@ CALL say(true, ', theirs(cents) AS x', ', note ~~~ note AS x', 'FROM visits WHER
     'SELECT person, min(at) AS at, their_sum(cents) AS x FROM visits GROUP BY person', ', mood::text AS x',
     'SELECT v.person, v.at FROM visits v, theirs(v.id) AS n',
     ', cents::theirs_below_10 AS x');
+-- also those of a type that an argument tells, and what writes,
+CALL say(true, ', domain_in(''1'', ''theirs_below_10''::regtype, -1) IS NOT NULL AS x',
+    ', array_in(''{1}'', ''theirs_below_10''::regtype, -1) IS NOT NULL AS x', ', record_in(''(1)'', ''place''::regtype, -1) IS NOT NULL AS x',
+    'FROM visits FOR UPDATE', 'SELECT * FROM (SELECT person, at FROM visits FOR SHARE) v');
 -- set operations that cast, which no call shows,
 CALL say(true, 'SELECT person, at, ward FROM visits UNION ALL SELECT person, at, ward FROM visits',
     'SELECT person, at::date AS at FROM visits UNION ALL SELECT person, at FROM visits',
@@ -141,6 +157,7 @@ CALL say(true, 'person || session_user AS person, at', 'reads(person)::text AS p
         'SELECT person, (SELECT max(seen) FROM aged) AS at FROM visits', 'SELECT person, v.at FROM visits, (VALUES (now())) AS v (at)',
     'SELECT person, s AS at FROM visits, generate_series(visits.at, visits.at, interval ''1 day'') AS s',
         'SELECT coalesce(a.person, b.person) AS person, at FROM (SELECT person + date_part(''day'', at)::integer AS person FROM visits) a FULL JOIN visits b USING (person)',
+    'SELECT hash_record(a) AS person, at FROM aged a',
     'xmlelement(name x, at)::text AS person, at',
         'SELECT person, x.at FROM visits, xmltable(''/a'' PASSING xml ''<a/>'' COLUMNS at timestamptz PATH ''.'') AS x');
 -- What later majors have: JSON expressions, from 16 and 17 on, and virtual columns, from 18 on.
@@ -153,6 +170,9 @@ BEGIN
         ASSERT try('SELECT local AS person, at FROM virtual WHERE hour > 1', false) = 'taken';
     END IF;
     IF major >= 16 THEN
+        ASSERT try('SELECT person, at, pg_input_is_valid(note, ''integer'') AS x FROM visits', true) = 'taken';
+        ASSERT try('SELECT person, at, pg_input_is_valid(note, ''small'') AS x FROM visits', true) ~ 'a type that function pg_input_is_valid';
+        ASSERT try('SELECT person, at, pg_input_is_valid(note, note) AS x FROM visits', true) ~ 'a type that function pg_input_is_valid';
         ASSERT try('SELECT person, at, JSON_ARRAY(ward) AS x FROM visits', true) = 'taken';
         ASSERT try('SELECT JSON_ARRAY(at)::text AS person, at FROM visits', true) ~ '^0A000 Column "person" depends on ';
     END IF;

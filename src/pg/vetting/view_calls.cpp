@@ -46,16 +46,19 @@ bool is_mutable(Oid function, void* found) {
     return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/// A walker that stops, with the reason, at the first call that is refused.
+/// A walker that stops, with the reason, at the first call or lock of rows that is refused.
 bool find_call(Node* node, void* context) {
     if (node == nullptr)
         return false;
     if (check_functions_in_node(node, is_refused, context))
         return true;
-    if (IsA(node, Query))
-        return query_tree_walker(reinterpret_cast<Query*>(node), tree_walker(find_call), context,
-                                 0);
-    return expression_tree_walker(node, tree_walker(find_call), context);
+    if (!IsA(node, Query))
+        return expression_tree_walker(node, tree_walker(find_call), context);
+    auto* query = reinterpret_cast<Query*>(node);
+    if (query->rowMarks == NIL)
+        return query_tree_walker(query, tree_walker(find_call), context, 0);
+    *static_cast<const char**>(context) = "It has FOR UPDATE or the like, which writes.";
+    return true;
 }
 
 /// Whether the node makes text of values of PostgreSQL's own types whose output functions are
