@@ -102,30 +102,33 @@ void check_same(Oid counter, const SourceCounterRow& row, const SourceRow& sourc
                                     source.time_zone));
 }
 
-/// Whether the counter, which has no source, waits for this one. Raises an error where it does, and
-/// is charged to another budget.
-bool is_of(const OpenCounter& counter, Oid source, const SourceRow& declared, const char** parts) {
-    const char* view = parts_of(counter.declared->remembered, parts);
-    const Oid budget = budget_of_counter(counter.row.number);
-    if (view == nullptr || std::strcmp(view, quoted_name(source)) != 0 ||
-        counter.declared->analyst || owner_of(counter.view) != owner_of(source) ||
-        !OidIsValid(budget))
+/// Whether the counter has no source, and had one with the name and owner of this view.
+bool waits_for(const std::optional<OpenCounter>& counter, Oid view, const char** parts) {
+    if (!counter || counter->row.has_ended || !counter->declared || counter->declared->analyst ||
+        OidIsValid(counter->declared->source))
         return false;
+    const char* name = parts_of(counter->declared->remembered, parts);
+    return name != nullptr && std::strcmp(name, quoted_name(view)) == 0 && is_view(counter->view) &&
+           owner_of(counter->view) == owner_of(view) &&
+           OidIsValid(budget_of_counter(counter->row.number));
+}
+
+void check_budget(const OpenCounter& counter, const SourceRow& declared, Oid source) {
+    const Oid budget = budget_of_counter(counter.row.number);
     if (!is_within(budget, declared.budget_number))
         raise_cannot_go_on(counter.view, source, ERRCODE_INVALID_PARAMETER_VALUE,
                            psprintf("It is charged to budget \"%s\".", shown_name(budget)));
-    return true;
 }
 
 void reattach(Oid counter, Oid source, const SourceRow& declared, bool are_same_persons) {
-    LockRelationOid(counter, ShareUpdateExclusiveLock); // its comment may change
-    if (!is_view(counter))
-        return;
-    const auto found = lock_counter(counter);
     const char* parts[kParts];
-    if (!found || found->row.has_ended || !found->declared || OidIsValid(found->declared->source) ||
-        !is_of(*found, source, declared, parts))
+    if (!waits_for(find_counter(counter), source, parts))
+        return;                                         // without a lock that others would wait for
+    LockRelationOid(counter, ShareUpdateExclusiveLock); // its comment may change
+    const auto found = lock_counter(counter);
+    if (!waits_for(found, source, parts))
         return;
+    check_budget(*found, declared, source);
     SourceCounterRow row = *found->declared;
     row.source = source;
     row.event = column_named(counter, source, parts[kEvent]);
