@@ -130,6 +130,9 @@ void drop_groups(const OpenCounter& counter, ArrayType* written) {
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("counter \"%s\" would have no group", name_of_relation(counter.view)),
                  errhint("dp_counter_end ends the counter.")));
+    if (declared.active != 0 && dropped.count > 0)
+        ereport(NOTICE, (errmsg("who is active in a group that was dropped counts in none until an "
+                                "event in a later own window")));
 }
 
 } // namespace dp_counter::pg

@@ -112,6 +112,7 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
             "Drop it with dp_counter_drop, and continue the other one.");
     if (row.steps == 0) {
         declaration.replaced = old.view;
+        declaration.replaced_since = before.since;
         return;
     }
     check_published(old.view, row.number, row.steps);

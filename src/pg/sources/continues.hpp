@@ -18,7 +18,7 @@ namespace dp_counter::pg {
 [[nodiscard]] Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type);
 
 /// Reads `continues`: into row.old and row.key or, of a counter that has closed no step, into
-/// `replaced` alone. Locks that counter to the end of the transaction. Raises
+/// `replaced` and its since alone. Locks that counter to the end of the transaction. Raises
 /// insufficient_privilege unless the current user owns both, wrong_object_type for a counter
 /// without a source, invalid_parameter_value for another budget, another source without
 /// same_persons and a counter without a bound, datatype_mismatch for other types of person and

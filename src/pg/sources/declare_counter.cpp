@@ -108,13 +108,14 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     SourceCounterRow& row = declaration.row;
     check_not_null(arguments.every, "every", "It is the length of a period, for example '1 day'.");
     const Oid type = column_type(row.source, declaration.source.at);
-    if (row.old.number == 0)
+    if (row.old.number == 0 && !OidIsValid(declaration.replaced))
         check_not_null(arguments.since, "since",
                        "It is the beginning of the first period, for example '2025-01-01'.");
     row.every = *DatumGetIntervalP(arguments.every.value);
-    row.since = arguments.since.isnull
-                    ? local_of_face(type, declaration.source.time_zone, row.old.end)
-                    : DatumGetTimestamp(arguments.since.value);
+    row.since = !arguments.since.isnull ? DatumGetTimestamp(arguments.since.value)
+                : row.old.number == 0
+                    ? declaration.replaced_since
+                    : local_of_face(type, declaration.source.time_zone, row.old.end);
     if (!arguments.grace.isnull)
         row.grace = *DatumGetIntervalP(arguments.grace.value);
     const Schedule schedule = schedule_of(row, declaration.source);

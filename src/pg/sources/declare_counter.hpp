@@ -41,6 +41,7 @@ struct SourceDeclaration {
     Oid owner;                            ///< of an analyst's counter: the source's; else invalid
     std::optional<OpenCounter> continued; ///< the counter that it continues, if it does
     Oid replaced;             ///< the same, of one that has closed no step: it is dropped
+    Timestamp replaced_since; ///< of that one
     EntryRange range;         ///< for which its budget is charged
     bool cumulative;          ///< else each period is released by itself
     std::int64_t sensitivity; ///< the most that one unit can change, in l1; of box noise in blocks
