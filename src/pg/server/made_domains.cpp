@@ -9,6 +9,9 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#endif
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_type.h"
 #include "utils/acl.h"
@@ -48,7 +51,8 @@ bool names_built_in([[maybe_unused]] const Node* argument) {
     const auto* name = reinterpret_cast<const Const*>(argument);
     Oid type = InvalidOid;
     int32 modifier = -1;
-    ErrorSaveContext unknown = {T_ErrorSaveContext};
+    ErrorSaveContext unknown{};
+    unknown.type = T_ErrorSaveContext;
     return IsA(argument, Const) && name->consttype == TEXTOID && !name->constisnull &&
            parseTypeString(TextDatumGetCString(name->constvalue), &type, &modifier,
                            reinterpret_cast<Node*>(&unknown)) &&
