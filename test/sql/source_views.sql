@@ -98,6 +98,7 @@ CALL say(false, 'FROM limited', 'FROM visits LIMIT 10', 'FROM visits OFFSET 1', 
         'FROM visits, wards', 'FROM (SELECT * FROM visits) v', ', unnest(tags) AS x', 'FROM stored', 'FROM guarded',
     'SELECT 1 AS person, timestamptz ''2024-01-01'' AS at',
         'SELECT person, timestamptz ''2024-01-01'' AS at FROM generate_series(1, 3) AS person', 'FROM visits FOR UPDATE', ', ctid AS x',
+        'SELECT oid::bigint AS person, timestamptz ''2024-01-01'' AS at FROM pg_class',
         'FROM visits WHERE xmin::text <> ''3''');
 -- What may read other rows.
 CALL say(false, ', reads(cents) AS x', ', pg_stat_get_live_tuples(''visits''::regclass) AS x', ', to_regclass(note) AS x',
@@ -157,7 +158,7 @@ CALL say(true, 'person || session_user AS person, at', 'reads(person)::text AS p
         'SELECT person, (SELECT max(seen) FROM aged) AS at FROM visits', 'SELECT person, v.at FROM visits, (VALUES (now())) AS v (at)',
     'SELECT person, s AS at FROM visits, generate_series(visits.at, visits.at, interval ''1 day'') AS s',
         'SELECT coalesce(a.person, b.person) AS person, at FROM (SELECT person + date_part(''day'', at)::integer AS person FROM visits) a FULL JOIN visits b USING (person)',
-    'SELECT hash_record(a) AS person, at FROM aged a',
+    'SELECT hash_record(a) AS person, at FROM aged a', 'ctid::text AS person, at', 'tableoid::bigint AS person, at',
     'xmlelement(name x, at)::text AS person, at',
         'SELECT person, x.at FROM visits, xmltable(''/a'' PASSING xml ''<a/>'' COLUMNS at timestamptz PATH ''.'') AS x');
 -- What later majors have: JSON expressions, from 16 and 17 on, and virtual columns, from 18 on.

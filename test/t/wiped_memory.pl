@@ -183,8 +183,10 @@ for my $counter (qw(flows means mean_flows ticked failed))
 }
 
 # --- the same in the memory of the worker, which reads it out itself: in the view of a counter that is ticked after the
-# others, by a function that its owner, a superuser, calls STABLE
+# others, by a function that its owner, a superuser, calls STABLE, with functions of the owner's, since PostgreSQL's are VOLATILE
 $node->safe_psql('postgres', q{
+	CREATE FUNCTION read_file(text) RETURNS text LANGUAGE internal STABLE AS 'pg_read_file_all';
+	CREATE FUNCTION read_bytes(text, bigint, bigint) RETURNS bytea LANGUAGE internal STABLE AS 'pg_read_binary_file_off_len';
 	CREATE FUNCTION peek(kept bigint[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 	DECLARE
 		region record;
@@ -193,10 +195,10 @@ $node->safe_psql('postgres', q{
 	BEGIN
 		FOR region IN SELECT ('x' || lpad(split_part(split_part(line, ' ', 1), '-', 1), 16, '0'))::bit(64)::bigint AS start,
 			('x' || lpad(split_part(split_part(line, ' ', 1), '-', 2), 16, '0'))::bit(64)::bigint AS finish
-			FROM regexp_split_to_table(pg_read_file('/proc/self/maps'), E'\n') AS line WHERE line ~ ' rw-p ' AND line !~ 'stack|vvar|\.so'
+			FROM regexp_split_to_table(public.read_file('/proc/self/maps'), E'\n') AS line WHERE line ~ ' rw-p ' AND line !~ 'stack|vvar|\.so'
 		LOOP
 			FOR begins IN SELECT generate_series(region.start, region.finish - 1, size) LOOP
-				RAISE NOTICE '%', encode(pg_read_binary_file('/proc/self/mem', begins, least(size, region.finish - begins)), 'hex');
+				RAISE NOTICE '%', encode(public.read_bytes('/proc/self/mem', begins, least(size, region.finish - begins)), 'hex');
 			END LOOP;
 		END LOOP;
 		RETURN true;

@@ -1,18 +1,19 @@
 #include <cstring>
+#include <initializer_list>
 
 #include "pg/server/made_domains.hpp"
-
-#include "pg/server/tree_walker.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #endif
 #include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
 #include "parser/parse_type.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -110,8 +111,7 @@ const char* MadeDomains::in_types(const List* types) {
 }
 
 /// jsonb_populate_record and its like, also of hstore, fill a row of their first argument's type.
-const char* MadeDomains::in_filled(const Node* node) {
-    const auto [function, arguments] = call_in(node);
+const char* MadeDomains::in_filled(Oid function, const List* arguments) {
     if (is_told_type(function) && !names_built_in(static_cast<const Node*>(lsecond(arguments))))
         return psprintf("a type that function %s is told", format_procedure(function));
     const char* name = get_func_name(function);
@@ -123,12 +123,62 @@ const char* MadeDomains::in_filled(const Node* node) {
                                         format_procedure(function));
 }
 
+/// A function of any type, in PL/pgSQL, has variables of the types of its arguments.
+const char* MadeDomains::in_call(Oid function, const List* arguments, Oid result) {
+    const char* domain = in_filled(function, arguments);
+    if (domain == nullptr)
+        domain = in_type(result);
+    const ListCell* cell = nullptr;
+    foreach (cell, function < FirstNormalObjectId ? NIL : arguments) {
+        if (domain != nullptr)
+            break;
+        domain = in_type(exprType(static_cast<const Node*>(lfirst(cell))));
+    }
+    return domain;
+}
+
+/// Its functions have the state as their first argument.
+const char* MadeDomains::in_aggregate(Oid function, const List* arguments, Oid result) {
+    HeapTuple tuple = function < FirstNormalObjectId
+                          ? nullptr
+                          : SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+    const char* domain = in_call(function, arguments, result);
+    if (!HeapTupleIsValid(tuple))
+        return domain; // or a window function
+    const auto row = *reinterpret_cast<const FormData_pg_aggregate*>(GETSTRUCT(tuple));
+    ReleaseSysCache(tuple);
+    for (const Oid state : {row.aggtranstype, row.aggmtranstype})
+        if (domain == nullptr)
+            domain = in_type(state);
+    return domain;
+}
+
 const char* MadeDomains::in_node(const Node* node) {
     switch (nodeTag(node)) {
-    case T_FuncExpr:
-    case T_OpExpr: {
-        const char* domain = in_filled(node);
-        return domain != nullptr ? domain : in_type(exprType(node));
+    case T_FuncExpr: {
+        const auto* call = reinterpret_cast<const FuncExpr*>(node);
+        return in_call(call->funcid, call->args, call->funcresulttype);
+    }
+    case T_OpExpr:
+    case T_DistinctExpr:
+    case T_NullIfExpr: {
+        const auto* call = reinterpret_cast<const OpExpr*>(node);
+        return in_call(get_opcode(call->opno), call->args, exprType(node));
+    }
+    case T_ScalarArrayOpExpr: {
+        const auto* call = reinterpret_cast<const ScalarArrayOpExpr*>(node);
+        return in_call(get_opcode(call->opno), call->args, BOOLOID);
+    }
+    case T_WindowFunc: {
+        const auto* call = reinterpret_cast<const WindowFunc*>(node);
+        return in_aggregate(call->winfnoid, call->args, call->wintype);
+    }
+    case T_Aggref: {
+        const auto* call = reinterpret_cast<const Aggref*>(node);
+        return in_aggregate(
+            call->aggfnoid,
+            list_concat_copy(call->aggdirectargs, get_tlist_exprs(call->args, true)),
+            call->aggtype);
     }
     case T_CoerceToDomain:
     case T_CoerceViaIO:

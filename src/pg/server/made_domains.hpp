@@ -19,14 +19,17 @@ public:
     /// without checks, which can be added later; null if there is none, or a call has named it.
     const char* in_type(Oid type);
 
-    /// The same among the types of the values that the node makes, not those below it; values of
-    /// tables are there already. Or what hides the type.
+    /// The same among the types of the values that the node makes, not those below it, and of those
+    /// that it hands to a function which is not PostgreSQL's, and may make more; values of tables
+    /// are there already. Or what hides the type.
     const char* in_node(const Node* node);
 
 private:
     const char* in_types(const List* types);
+    const char* in_call(Oid function, const List* arguments, Oid result);
+    const char* in_aggregate(Oid function, const List* arguments, Oid result);
     const char* in_columns(Oid type);
-    const char* in_filled(const Node* node);
+    const char* in_filled(Oid function, const List* arguments);
 
     Oid owner_;
     List* seen_ = NIL;

@@ -18,6 +18,7 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/readfuncs.h"
 #include "utils/builtins.h"
@@ -35,6 +36,8 @@ namespace {
 struct Search {
     Oid owner;
     MadeDomains domains;
+    List* trees;            ///< relations that were looked at with what inherits from them
+    List* tables;           ///< without
     bool in_strangers_text; ///< in an expression of another role's table
     const char* part;       ///< what was found
 };
@@ -186,13 +189,16 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
         search->part = psprintf("%s %s", kind, quoted_name(entry->relid));
         return true;
     }
-    if (entry->relkind == RELKIND_VIEW)
+    List*& looked_at = entry->inh ? search->trees : search->tables;
+    if (entry->relkind == RELKIND_VIEW || list_member_oid(looked_at, entry->relid))
         return false;
+    looked_at = lappend_oid(looked_at, entry->relid);
     if (find_in_ancestors(entry->relid, search))
         return true;
     const ListCell* cell = nullptr;
     foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                               : list_make1_oid(entry->relid)) {
+        CHECK_FOR_INTERRUPTS();
         Relation table = relation_open(lfirst_oid(cell), NoLock);
         const bool found = find_in_table(table, search) ||
                            // whose values are made of text
@@ -233,7 +239,7 @@ bool is_trusted_by(Oid role, Oid function) {
 }
 
 const char* strangers_part(Node* node, Oid owner) {
-    Search search{owner, MadeDomains{owner}, false, nullptr};
+    Search search{owner, MadeDomains{owner}, NIL, NIL, false, nullptr};
     (void)find_part(node, &search);
     return search.part;
 }

@@ -176,6 +176,8 @@ const char* why_not_simple(Query* query) {
 
 const char* why_not_person_wise(Oid relation) {
     check_stack_depth();
+    if (relation < FirstNormalObjectId)
+        return "It reads a system catalog.";
     Relation opened = table_open(relation, AccessShareLock);
     const char kind = opened->rd_rel->relkind;
     const char* reason = nullptr;

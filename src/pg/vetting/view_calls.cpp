@@ -101,6 +101,8 @@ const char* why_varies(Node* node) {
     Oid function = InvalidOid;
     if (IsA(node, SQLValueFunction))
         return "the time or the session";
+    if (IsA(node, Var) && reinterpret_cast<const Var*>(node)->varattno < 0)
+        return "a system column";
     if (IsA(node, XmlExpr))
         return "XML";
     if (IsA(node, TableFunc) && input_varies(reinterpret_cast<const TableFunc*>(node)->coltypes))

@@ -13,7 +13,10 @@ namespace dp_counter::pg {
 /// - a part of a query (query_owners.hpp), when it is planned, of a function of the owner's too.
 ///   SQL functions are not inlined: the owner's are planned by themselves. The relations that the
 ///   planner opens are looked at where it has them, as an index can be created and a partition
-///   attached in between; what it computes by then calls no volatile function.
+///   attached in between.
+/// So does a VOLATILE function of PostgreSQL or an extension that does more than read, whatever
+/// calls it, while a view is evaluated, and each VOLATILE one while a query is planned: should a
+/// stranger's text run after all, it can do nothing, and tell nobody.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg
