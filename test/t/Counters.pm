@@ -56,7 +56,7 @@ use PostgreSQL::Test::Utils;
 use Test::Builder;
 use Test::More;
 
-our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported);
+our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported unguarded_functions);
 
 # A test hangs where it has shown nothing for so many seconds, more where others have the processors: it dies there, and
 # says where. A loop that takes long says still_running. TAP_PATIENCE is for many more rows.
@@ -140,6 +140,18 @@ sub start_program
 {
 	my ($out, @command) = @_;
 	return IPC::Run::start(\@command, '<', \undef, '>', $out, '2>', "$out.errors");
+}
+
+# Functions of a superuser's that do what PostgreSQL's own, which are VOLATILE, do not do while a source is read.
+sub unguarded_functions
+{
+	return q{
+		CREATE FUNCTION public.hold(pg_catalog.int8) RETURNS void LANGUAGE internal STABLE STRICT AS 'pg_advisory_lock_int8';
+		CREATE FUNCTION public.hold_shared(pg_catalog.int8) RETURNS void LANGUAGE internal STABLE STRICT AS 'pg_advisory_xact_lock_shared_int8';
+		CREATE FUNCTION public.put(pg_catalog.text, pg_catalog.text, pg_catalog.bool) RETURNS pg_catalog.text LANGUAGE internal STABLE
+			AS 'set_config_by_name';
+		CREATE FUNCTION public.end_session(integer, bigint) RETURNS boolean LANGUAGE internal STABLE STRICT AS 'pg_terminate_backend';
+	};
 }
 
 1;

@@ -78,6 +78,7 @@ sql(q{
 	GRANT USAGE ON SCHEMA hospital, evil, odd, others, office TO PUBLIC;
 	CREATE EXTENSION postgres_fdw;
 });
+sql(unguarded_functions());
 sql(q{
 	SELECT dp_budget_create('hospital.b', 1e15);
 	CREATE TABLE hospital.visits AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note;
@@ -154,7 +155,7 @@ sql(marking('other', 'others.run() RETURNS boolean', 'true', 'STABLE') . q{
 	CREATE DOMAIN others.text AS pg_catalog.text CHECK (others.run());
 	SELECT dp_budget_create('others.b', 1e15);
 	CREATE FUNCTION others.poison(x pg_catalog.text) RETURNS pg_catalog.text LANGUAGE plpgsql IMMUTABLE AS $$
-		BEGIN PERFORM set_config('search_path', 'others, pg_catalog', false); RETURN public.norm(x); END $$;
+		BEGIN PERFORM public.put('search_path', 'others, pg_catalog', false); RETURN public.norm(x); END $$;
 } . source('first', 'SELECT person, at, others.poison(note) IS NOT NULL AS event FROM hospital.visits', schema => 'others'), 'other');
 sql(source('second', 'SELECT person, at, public.norm(note) IS NOT NULL AND hospital.tell() AS event FROM hospital.visits'), 'steward');
 logged();
@@ -235,7 +236,7 @@ like(differences($plain, $own), qr/(?=.*\Q$_\E)/,
 
 # --- what the view leaves behind, and what it cannot do
 my @refused = (
-	[ 'SET ROLE other',                                   '42501' ], [ q{SELECT set_config('role', 'none', true)}, '42501' ],
+	[ 'SET ROLE other',                                   '42501' ], [ q{SELECT public.put('role', 'none', true)}, '42501' ],
 	[ 'SET SESSION AUTHORIZATION postgres',               '42501' ], [ 'RESET SESSION AUTHORIZATION', '42501' ],
 	[ 'CREATE TEMP TABLE t ()',                           '25006' ], [ 'CREATE TEMP VIEW t AS SELECT 1', '25006' ],
 	[ 'DECLARE c CURSOR WITH HOLD FOR SELECT 1',          '42501' ], [ 'PREPARE p AS SELECT 1', '42501' ],
@@ -244,18 +245,19 @@ my @refused = (
 	[ 'UPDATE hospital.visits SET person = 2',            '25006' ], [ 'DELETE FROM hospital.visits', '25006' ],
 	[ 'TRUNCATE hospital.visits',                         '25006' ], [ 'SELECT FROM hospital.visits FOR UPDATE', '25006' ],
 	[ q{SELECT nextval('hospital.numbers')},              '42501' ], [ 'SET TRANSACTION READ WRITE', '25001' ],
-	[ q{SELECT set_config('transaction_read_only', 'off', true)}, '25001' ], [ 'COMMIT', '0A000' ],
+	[ q{SELECT public.put('transaction_read_only', 'off', true)}, '25001' ], [ 'COMMIT', '0A000' ],
 	(map { [ $_, '42501' ] } q{SELECT public.dp_counter_record('hospital.recorded')}, q{SELECT public.dp_counter_end('hospital.c_tried')},
 		q{SELECT public.dp_source_drop('hospital.tried')}, q{CALL public.dp_tick('hospital.c_tried')}, q{SELECT pg_notify('loot', 'x')},
-		q{SELECT query_to_xml('SELECT 1', true, true, '')}, q{SELECT lo_create(0)}, q{SELECT pg_read_file('PG_VERSION')}),
+		q{SELECT query_to_xml('SELECT 1', true, true, '')}, q{SELECT lo_create(0)}, q{SELECT set_config('application_name', 'x', false)},
+		q{SELECT table_to_xml('hospital.visits', true, true, '')}, q{SELECT pg_advisory_lock(2)}, q{SELECT pg_read_file('PG_VERSION')}),
 	(map { [ "$_; INSERT INTO hospital.visits VALUES (2)", $major >= 16 ? '0A000' : '25006' ] } 'RESET transaction_read_only',
-		q{SELECT set_config('transaction_read_only', NULL, false)}),
+		q{SELECT public.put('transaction_read_only', NULL, false)}),
 	[ 'RESET ALL; INSERT INTO hospital.visits VALUES (2)', '25006' ],
 );
-my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT pg_advisory_lock(2)',
-	'SET search_path = odd', q{SELECT set_config('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
+my @done = ('NOTIFY channel', 'LOCK TABLE hospital.visits IN ACCESS SHARE MODE', 'SELECT public.hold(2)',
+	'SET search_path = odd', q{SELECT public.put('TimeZone', 'Asia/Tokyo', false)}, q{SET hospital.y = 'left'}, q{SET work_mem = '1MB'},
 	'SET max_parallel_workers_per_gather = 4', 'SET client_min_messages = debug5', 'SET enable_seqscan = off',
-		q{SELECT set_config('transaction_read_only', 'on', false)});
+		q{SELECT public.put('transaction_read_only', 'on', false)});
 sql(q{
 	CREATE SEQUENCE hospital.numbers; SELECT dp_event_counter_create('hospital.recorded', 1);
 	CREATE FUNCTION hospital.run(statement text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -575,7 +577,7 @@ is(session('clock', q{CALL dp_tick('hospital.later_of_table')}), '', 'without th
 # While it plans, a worker calls nothing volatile, by which the owner's function could wait until a stranger has changed such a thing.
 sql(q{CREATE FUNCTION hospital.early(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_sleep(0); RETURN $1; END $$;}
 	. source('hasty', q{SELECT person, at, t = hospital.early('x') AS event FROM odd.rows}), 'steward');
-like($why->('c_hasty'), qr/volatile function pg_sleep\(double precision\) cannot be called while a source is planned/,
+like($why->('c_hasty'), qr/function pg_sleep\(double precision\) cannot be called while a source is planned/,
 	'nor does the planner call a volatile function');
 
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
@@ -627,7 +629,7 @@ sql(marking('own', 'traps.run() RETURNS boolean', 'true', 'STABLE') . q{
 	CREATE DOMAIN traps.text AS pg_catalog.text CHECK (traps.run());
 	CREATE FUNCTION traps.prepare() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 	BEGIN
-		PERFORM pg_catalog.set_config('search_path', 'traps, pg_catalog', true);
+		PERFORM public.put('search_path', 'traps, pg_catalog', true);
 		PERFORM public.log_line('x'); -- compiles it
 		RETURN true;
 	EXCEPTION WHEN OTHERS THEN RETURN true;

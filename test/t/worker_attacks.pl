@@ -16,6 +16,7 @@ sql(q{
 	CREATE ROLE steward LOGIN; CREATE ROLE clock LOGIN; CREATE ROLE stranger LOGIN; CREATE ROLE writer LOGIN;
 	CREATE SCHEMA hospital AUTHORIZATION steward; CREATE SCHEMA evil AUTHORIZATION stranger; GRANT USAGE ON SCHEMA hospital, evil TO PUBLIC;
 });
+sql(unguarded_functions());
 sql(q{
 	SELECT dp_budget_create('hospital.b', 1e12);
 	CREATE TABLE hospital.visits AS SELECT 1 AS person, timestamp '2025-01-01 12:00' AS at;
@@ -88,8 +89,8 @@ $_->finish for $tick, @lockers;
 # --- a caller that does not read, so that the worker's messages fill the queue
 sql(q{CREATE TABLE hospital.most AS SELECT 1000000 AS n;
 	CREATE FUNCTION hospital.talk() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
-		PERFORM set_config('application_name', 'ready', false), pg_sleep(5);
-		FOR i IN 1 .. (SELECT n FROM hospital.most) LOOP RAISE NOTICE 'x'; PERFORM set_config('application_name', 'told ' || i, false); END LOOP;
+		PERFORM public.put('application_name', 'ready', false), pg_sleep(5);
+		FOR i IN 1 .. (SELECT n FROM hospital.most) LOOP RAISE NOTICE 'x'; PERFORM public.put('application_name', 'told ' || i, false); END LOOP;
 		PERFORM pg_sleep(600); RETURN true; END $$}, 'steward');
 $counter = counter('hospital.talk()');
 my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};

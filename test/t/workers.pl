@@ -75,7 +75,7 @@ sub restarts { return scalar(() = slurp_file($node->logfile) =~ /all server proc
 
 my $least = segments();
 connect_admin();
-sql(q{
+sql(unguarded_functions() . q{
 	CREATE ROLE steward LOGIN; CREATE ROLE other LOGIN; CREATE ROLE clock LOGIN; CREATE ROLE stranger LOGIN;
 	GRANT CREATE ON SCHEMA public TO steward, other;
 	CREATE TABLE facts AS SELECT n AS person, timestamp '2025-01-01 12:00' + n % 3 * interval '1 day' AS at, n % 2 AS x
@@ -215,7 +215,7 @@ for my $where (qw(reading publishing))
 # A counter that ends every worker takes nothing from the others, however often.
 sql(q{
 	CREATE FUNCTION ends_worker() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
-		BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN true; END $$;
+		BEGIN PERFORM public.end_session(pg_backend_pid(), 0), pg_sleep(60); RETURN true; END $$;
 });
 as('steward', q{CREATE VIEW fragile AS SELECT person, at, ends_worker() AS risky FROM facts;
 SELECT dp_source_create('fragile', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true)});
@@ -359,7 +359,7 @@ sub gated_counter
 	my ($counter, $lock) = @_;
 	as('steward', qq{
 		CREATE FUNCTION gate_${lock}() RETURNS boolean
-			LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM pg_advisory_xact_lock_shared(${lock}); RETURN true; END \$\$;
+			LANGUAGE plpgsql STABLE AS \$\$ BEGIN PERFORM public.hold_shared(${lock}); RETURN true; END \$\$;
 		CREATE VIEW gated_${lock} AS SELECT person, at, gate_${lock}() AS open FROM facts;
 		SELECT dp_source_create('gated_${lock}', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
 		SELECT dp_counter_create('${counter}', 'gated_${lock}', 0.01, '1 day', '2025-01-01', horizon => 3, event => 'open', per_person => 1);

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "pg/server/query_owners.hpp"
 
 #include "pg/server/made_domains.hpp"
@@ -236,6 +238,12 @@ bool is_trusted_by(Oid role, Oid function) {
     const Oid owner = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->proowner;
     ReleaseSysCache(tuple);
     return has_privs_of_role(owner, role);
+}
+
+bool reads_by_name(Oid function) {
+    return function == F_PG_GET_PARTITION_CONSTRAINTDEF ||
+           (function < FirstNormalObjectId && func_volatile(function) == PROVOLATILE_STABLE &&
+            std::strstr(get_func_name(function), "_to_xml") != nullptr);
 }
 
 const char* strangers_part(Node* node, Oid owner) {

@@ -14,6 +14,11 @@ namespace dp_counter::pg {
 /// superuser.
 [[nodiscard]] bool is_trusted_by(Oid role, Oid function);
 
+/// Whether it is a function of PostgreSQL's that reads a relation which it is told: table_to_xml
+/// and its like run whatever a view of that name calls, as no query shows; a partition's constraint
+/// is computed where it is asked for.
+[[nodiscard]] bool reads_by_name(Oid function);
+
 /// What in a rewritten query, or in an expression, belongs to a role that could not act as `owner`,
 /// as "view odd.feed"; null if nothing does. PostgreSQL evaluates it with the owner's rights, by
 /// functions of its own too, whose arguments it chooses. It is

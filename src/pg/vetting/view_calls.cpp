@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "pg/vetting/view_calls.hpp"
 
 #include "pg/server/query_owners.hpp"
@@ -21,14 +19,6 @@ extern "C" {
 namespace dp_counter::pg {
 
 namespace {
-
-/// table_to_xml and its like run whatever a view of that name calls, as no query shows; a
-/// partition's constraint is computed where it is asked for.
-bool reads_by_name(Oid function) {
-    return function == F_PG_GET_PARTITION_CONSTRAINTDEF ||
-           (function < FirstNormalObjectId && func_volatile(function) == PROVOLATILE_STABLE &&
-            std::strstr(get_func_name(function), "_to_xml") != nullptr);
-}
 
 /// For check_functions_in_node, which stops at the first one.
 bool is_refused(Oid function, void* context) {

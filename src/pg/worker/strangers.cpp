@@ -115,11 +115,7 @@ PlannedStmt* plan(Query* query, const Plan& plan_further) {
 
 // --- what does more than read
 
-bool is_evaluating() {
-    return XactReadOnly; // as_owner (settings.hpp)
-}
-
-/// Of the volatile functions of PostgreSQL and of extensions. The others run texts as queries, read
+/// Of the VOLATILE functions of PostgreSQL and of extensions. The others run texts as queries, read
 /// files, tell other sessions or change the server: what a stranger's text would call if it ran.
 /// Those of roles are the owner's, who has rights over them.
 bool is_harmless(Oid function) {
@@ -128,12 +124,19 @@ bool is_harmless(Oid function) {
         return true;
     const char* name = get_func_name(function);
     for (const char* harmless :
-         {"clock_timestamp", "current_query", "gen_random_uuid", "pg_advisory_", "pg_sleep",
-          "pg_lock_status", "pg_stat_clear_snapshot", "pg_try_advisory_", "random", "set_config",
-          "timeofday", "uuidv"})
+         {"clock_timestamp", "current_query", "gen_random_uuid", "pg_lock_status", "pg_sleep",
+          "pg_stat_clear_snapshot", "random", "timeofday", "uuidv"})
         if (name != nullptr && std::strncmp(name, harmless, std::strlen(harmless)) == 0)
             return true;
     return false;
+}
+
+/// While a query is planned nothing that is VOLATILE is harmless: what was looked at could change.
+bool does_more_than_read(Oid function) {
+    const bool is_evaluating = XactReadOnly; // as_owner (settings.hpp)
+    if (func_volatile(function) == PROVOLATILE_VOLATILE)
+        return is_planning || (is_evaluating && !is_harmless(function));
+    return is_evaluating && reads_by_name(function);
 }
 
 extern "C" {
@@ -169,10 +172,9 @@ static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOp
 
 static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int part,
                            void* argument) {
-    if (access == OAT_FUNCTION_EXECUTE && func_volatile(object) == PROVOLATILE_VOLATILE &&
-        (is_planning || (is_evaluating() && !is_harmless(object))))
+    if (access == OAT_FUNCTION_EXECUTE && does_more_than_read(object))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("volatile function %s cannot be called while a source is %s",
+                        errmsg("function %s cannot be called while a source is %s",
                                format_procedure(object), is_planning ? "planned" : "read")));
     if (next_access != nullptr)
         next_access(access, catalog, object, part, argument);
