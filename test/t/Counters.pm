@@ -151,6 +151,7 @@ sub unguarded_functions
 		CREATE FUNCTION public.put(pg_catalog.text, pg_catalog.text, pg_catalog.bool) RETURNS pg_catalog.text LANGUAGE internal STABLE
 			AS 'set_config_by_name';
 		CREATE FUNCTION public.end_session(integer, bigint) RETURNS boolean LANGUAGE internal STABLE STRICT AS 'pg_terminate_backend';
+		CREATE FUNCTION public.wait(double precision) RETURNS void LANGUAGE internal STABLE STRICT AS 'pg_sleep';
 	};
 }
 

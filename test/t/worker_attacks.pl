@@ -89,9 +89,9 @@ $_->finish for $tick, @lockers;
 # --- a caller that does not read, so that the worker's messages fill the queue
 sql(q{CREATE TABLE hospital.most AS SELECT 1000000 AS n;
 	CREATE FUNCTION hospital.talk() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
-		PERFORM public.put('application_name', 'ready', false), pg_sleep(5);
+		PERFORM public.put('application_name', 'ready', false), public.wait(5);
 		FOR i IN 1 .. (SELECT n FROM hospital.most) LOOP RAISE NOTICE 'x'; PERFORM public.put('application_name', 'told ' || i, false); END LOOP;
-		PERFORM pg_sleep(600); RETURN true; END $$}, 'steward');
+		PERFORM public.wait(600); RETURN true; END $$}, 'steward');
 $counter = counter('hospital.talk()');
 my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
 sub wait_until { $node->poll_query_until('postgres', "SELECT count(*) = 1 $worker AND $_[0]") or die "not: $_[0]"; return }

@@ -215,7 +215,7 @@ for my $where (qw(reading publishing))
 # A counter that ends every worker takes nothing from the others, however often.
 sql(q{
 	CREATE FUNCTION ends_worker() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
-		BEGIN PERFORM public.end_session(pg_backend_pid(), 0), pg_sleep(60); RETURN true; END $$;
+		BEGIN PERFORM public.end_session(pg_backend_pid(), 0), public.wait(60); RETURN true; END $$;
 });
 as('steward', q{CREATE VIEW fragile AS SELECT person, at, ends_worker() AS risky FROM facts;
 SELECT dp_source_create('fragile', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true)});

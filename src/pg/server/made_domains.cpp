@@ -3,10 +3,15 @@
 
 #include "pg/server/made_domains.hpp"
 
+#include "pg/server/tree_walker.hpp"
+
 extern "C" {
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
@@ -63,6 +68,20 @@ bool names_built_in([[maybe_unused]] const Node* argument) {
 #endif
 }
 
+struct Walk {
+    MadeDomains* domains;
+    const char* domain;
+};
+
+/// A walker that stops at the first node that makes values of one.
+bool find_made(Node* node, void* context) {
+    auto* walk = static_cast<Walk*>(context);
+    if (node == nullptr)
+        return false;
+    walk->domain = walk->domains->in_node(node);
+    return walk->domain != nullptr || expression_tree_walker(node, tree_walker(find_made), context);
+}
+
 } // namespace
 
 const char* MadeDomains::in_type(Oid type) {
@@ -76,11 +95,13 @@ const char* MadeDomains::in_type(Oid type) {
         return nullptr; // a column that was dropped
     const FormData_pg_type row = *reinterpret_cast<const FormData_pg_type*>(GETSTRUCT(tuple));
     ReleaseSysCache(tuple);
+    const char* domain = nullptr;
     switch (row.typtype) {
     case TYPTYPE_DOMAIN:
-        return has_privs_of_role(row.typowner, owner_)
-                   ? in_type(row.typbasetype)
-                   : psprintf("domain %s", format_type_be(type));
+        if (!has_privs_of_role(row.typowner, owner_))
+            return psprintf("domain %s", format_type_be(type));
+        domain = in_checks(type);
+        return domain != nullptr ? domain : in_type(row.typbasetype);
     case TYPTYPE_COMPOSITE:
         return in_columns(type);
     case TYPTYPE_RANGE:
@@ -90,6 +111,24 @@ const char* MadeDomains::in_type(Oid type) {
     default:
         return IsTrueArrayType(&row) ? in_type(row.typelem) : nullptr;
     }
+}
+
+/// As catalogs have them: the type's cache would compute what is constant in them.
+const char* MadeDomains::in_checks(Oid domain) {
+    Walk walk{this, nullptr};
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_constraint_contypid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(domain));
+    Relation constraints = table_open(ConstraintRelationId, AccessShareLock);
+    SysScanDesc scan =
+        systable_beginscan(constraints, ConstraintTypidIndexId, true, nullptr, 1, &key);
+    HeapTuple tuple = nullptr;
+    while (walk.domain == nullptr && HeapTupleIsValid(tuple = systable_getnext(scan)))
+        (void)find_made(
+            static_cast<Node*>(stored_tree(CONSTROID, tuple, Anum_pg_constraint_conbin)), &walk);
+    systable_endscan(scan);
+    table_close(constraints, AccessShareLock);
+    return walk.domain;
 }
 
 const char* MadeDomains::in_columns(Oid type) {

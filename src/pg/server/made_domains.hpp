@@ -16,7 +16,8 @@ public:
     explicit MadeDomains(Oid owner) : owner_{owner} {}
 
     /// A domain in the type, as "domain c.zip", of a role that could not act as the owner, also one
-    /// without checks, which can be added later; null if there is none, or a call has named it.
+    /// without checks, which can be added later, or made by the checks of a domain of the owner's;
+    /// null if there is none, or a call has named it.
     const char* in_type(Oid type);
 
     /// The same among the types of the values that the node makes, not those below it, and of those
@@ -26,6 +27,7 @@ public:
 
 private:
     const char* in_types(const List* types);
+    const char* in_checks(Oid domain);
     const char* in_call(Oid function, const List* arguments, Oid result);
     const char* in_aggregate(Oid function, const List* arguments, Oid result);
     const char* in_columns(Oid type);

@@ -23,6 +23,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/readfuncs.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -119,10 +120,13 @@ bool find_in_row(SysCacheIdentifier cache, Oid key, AttrNumber column, Search* s
 
 bool find_in_expressions(Relation table, Search* search) {
     const ListCell* cell = nullptr;
-    foreach (cell, RelationGetIndexList(table))
+    foreach (cell, RelationGetIndexList(table)) {
+        // Or the planner would wait for a lock, and take what else was made meanwhile.
+        LockRelationOid(lfirst_oid(cell), AccessShareLock);
         if (find_in_row(INDEXRELID, lfirst_oid(cell), Anum_pg_index_indpred, search) ||
             find_in_row(INDEXRELID, lfirst_oid(cell), Anum_pg_index_indexprs, search))
             return true;
+    }
     foreach (cell, RelationGetStatExtList(table))
         if (find_in_row(STATEXTOID, lfirst_oid(cell), Anum_pg_statistic_ext_stxexprs, search))
             return true;

@@ -18,6 +18,7 @@ extern "C" {
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
+#include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
@@ -28,11 +29,11 @@ namespace dp_counter::pg {
 namespace {
 
 Oid served_owner = InvalidOid;
-bool is_planning = false;
 needs_fmgr_hook_type next_needs_hook = nullptr;
 fmgr_hook_type next_hook = nullptr;
 object_access_hook_type next_access = nullptr;
 planner_hook_type next_planner = nullptr;
+ProcessUtility_hook_type next_utility = nullptr;
 #if PG_VERSION_NUM >= 190000
 build_simple_rel_hook_type next_relation = nullptr;
 #else
@@ -95,58 +96,53 @@ void check_relation(Oid table, const RelOptInfo* relation) {
     }
 }
 
-template <class Plan>
-PlannedStmt* plan(Query* query, const Plan& plan_further) {
-    check_part(strangers_part(reinterpret_cast<Node*>(query), served_owner));
-    const bool was_planning = is_planning;
-    PlannedStmt* statement = nullptr;
-    is_planning = true;
-    PG_TRY();
-    { statement = plan_further(); }
-    PG_CATCH(); // not PG_FINALLY: GCC warns of its variable
-    {
-        is_planning = was_planning;
-        PG_RE_THROW();
-    }
-    PG_END_TRY();
-    is_planning = was_planning;
-    return statement;
+void look_at_query(const Query* query) {
+    check_part(strangers_part(reinterpret_cast<Node*>(const_cast<Query*>(query)), served_owner));
 }
 
 // --- what does more than read
 
+bool is_evaluating() {
+    return XactReadOnly; // as_owner (settings.hpp)
+}
+
 /// Of the VOLATILE functions of PostgreSQL and of extensions. The others run texts as queries, read
-/// files, tell other sessions or change the server: what a stranger's text would call if it ran.
-/// Those of roles are the owner's, who has rights over them.
+/// files, tell other sessions, wait or change the server: what a stranger's text would call if it
+/// ran. Those of roles are the owner's, who has rights over them.
 bool is_harmless(Oid function) {
-    if (function >= FirstNormalObjectId &&
-        !OidIsValid(getExtensionOfObject(ProcedureRelationId, function)))
-        return true;
+    if (function >= FirstNormalObjectId)
+        return !OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
     const char* name = get_func_name(function);
-    for (const char* harmless :
-         {"clock_timestamp", "current_query", "gen_random_uuid", "pg_lock_status", "pg_sleep",
-          "pg_stat_clear_snapshot", "random", "timeofday", "uuidv"})
-        if (name != nullptr && std::strncmp(name, harmless, std::strlen(harmless)) == 0)
+    for (const char* harmless : {"clock_timestamp", "current_query", "gen_random_uuid",
+                                 "pg_lock_status", "pg_stat_clear_snapshot", "random",
+                                 "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7"})
+        if (name != nullptr && std::strcmp(name, harmless) == 0)
             return true;
     return false;
 }
 
-/// While a query is planned nothing that is VOLATILE is harmless: what was looked at could change.
-bool does_more_than_read(Oid function) {
-    const bool is_evaluating = XactReadOnly; // as_owner (settings.hpp)
-    if (func_volatile(function) == PROVOLATILE_VOLATILE)
-        return is_planning || (is_evaluating && !is_harmless(function));
-    return is_evaluating && reads_by_name(function);
+void check_access(Oid function) {
+    const bool is_volatile = func_volatile(function) == PROVOLATILE_VOLATILE;
+    if (is_volatile ? !is_harmless(function) : reads_by_name(function))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("function %s cannot be called while a source is read",
+                               format_procedure(function))));
+}
+
+void check_utility(Node* statement) {
+    if (is_evaluating())
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("%s cannot run while a source is read",
+                               GetCommandTagName(CreateCommandTag(statement)))));
 }
 
 extern "C" {
 #if PG_VERSION_NUM >= 190000
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
                                ExplainState* explain) {
-    return plan(query, [=] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
-                                                                           bound, explain);
-    });
+    look_at_query(query);
+    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound,
+                                                                       explain);
 }
 
 static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEntry* entry) {
@@ -157,10 +153,8 @@ static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEn
 }
 #else
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    return plan(query, [=] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
-                                                                           bound);
-    });
+    look_at_query(query);
+    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound);
 }
 
 static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOptInfo* relation) {
@@ -172,12 +166,19 @@ static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOp
 
 static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int part,
                            void* argument) {
-    if (access == OAT_FUNCTION_EXECUTE && does_more_than_read(object))
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("function %s cannot be called while a source is %s",
-                               format_procedure(object), is_planning ? "planned" : "read")));
+    if (access == OAT_FUNCTION_EXECUTE && is_evaluating())
+        check_access(object);
     if (next_access != nullptr)
         next_access(access, catalog, object, part, argument);
+}
+
+static void look_at_utility(PlannedStmt* statement, const char* text, bool keeps_tree,
+                            ProcessUtilityContext context, ParamListInfo bound,
+                            QueryEnvironment* environment, DestReceiver* receiver,
+                            QueryCompletion* completion) {
+    check_utility(statement->utilityStmt);
+    (next_utility != nullptr ? next_utility : standard_ProcessUtility)(
+        statement, text, keeps_tree, context, bound, environment, receiver, completion);
 }
 }
 
@@ -193,6 +194,8 @@ void refuse_strangers(Oid owner) {
     object_access_hook = look_at_access;
     next_planner = planner_hook;
     planner_hook = plan_query;
+    next_utility = ProcessUtility_hook;
+    ProcessUtility_hook = look_at_utility;
 #if PG_VERSION_NUM >= 190000
     next_relation = build_simple_rel_hook;
     build_simple_rel_hook = look_at_relation;
