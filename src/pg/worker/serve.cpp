@@ -3,6 +3,7 @@
 #include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
+#include "pg/worker/only_reading.hpp"
 #include "pg/worker/progress.hpp"
 #include "pg/worker/settings.hpp"
 #include "pg/worker/strangers.hpp"
@@ -163,6 +164,7 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     served = job;
     quiet_executor_hooks();
     refuse_strangers(job->owner);
+    refuse_all_but_reading();
     lasting = AllocSetContextCreate(TopMemoryContext, "dp_counter worker", ALLOCSET_DEFAULT_SIZES);
     begin_work();
     MemoryContextSwitchTo(lasting);

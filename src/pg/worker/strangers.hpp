@@ -14,13 +14,6 @@ namespace dp_counter::pg {
 ///   SQL functions are not inlined: the owner's are planned by themselves. The relations that the
 ///   planner opens are looked at where it has them, as an index can be created and a partition
 ///   attached in between.
-/// While a view is evaluated, whatever calls it, so does
-/// - a function of PostgreSQL or an extension that is VOLATILE, unless it is known to do nothing,
-/// or
-///   that reads a relation by its name;
-/// - a statement that is no query.
-/// Should a stranger's text run after all, it can decide whether the tick fails, and how long it
-/// takes, but tell nobody more.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg

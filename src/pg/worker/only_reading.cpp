@@ -1,0 +1,89 @@
+#include <cstring>
+#include <initializer_list>
+
+#include "pg/worker/only_reading.hpp"
+
+#include "pg/server/postgres_api.hpp"
+#include "pg/server/query_owners.hpp"
+
+extern "C" {
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "tcop/utility.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+}
+
+namespace dp_counter::pg {
+
+namespace {
+
+object_access_hook_type next_access = nullptr;
+ProcessUtility_hook_type next_utility = nullptr;
+
+bool is_evaluating() {
+    return XactReadOnly; // as_owner (settings.hpp)
+}
+
+/// Of the VOLATILE functions of PostgreSQL and of extensions. The others run texts as queries, read
+/// files, tell other sessions, wait or change the server: what a stranger's text would call if it
+/// ran. Those of roles are the owner's, who has rights over them.
+bool is_harmless(Oid function) {
+    if (function >= FirstNormalObjectId)
+        return !OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
+    const char* name = get_func_name(function);
+    for (const char* harmless : {"clock_timestamp", "current_query", "gen_random_uuid",
+                                 "pg_lock_status", "pg_stat_clear_snapshot", "random",
+                                 "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7"})
+        if (name != nullptr && std::strcmp(name, harmless) == 0)
+            return true;
+    return false;
+}
+
+void check_access(Oid function) {
+    const bool is_volatile = func_volatile(function) == PROVOLATILE_VOLATILE;
+    if (is_volatile ? !is_harmless(function) : reads_by_name(function))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("function %s cannot be called while a source is read",
+                               format_procedure(function))));
+}
+
+void check_utility(Node* statement) {
+    if (is_evaluating())
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("%s cannot run while a source is read",
+                               GetCommandTagName(CreateCommandTag(statement)))));
+}
+
+extern "C" {
+static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int part,
+                           void* argument) {
+    if (access == OAT_FUNCTION_EXECUTE && is_evaluating())
+        check_access(object);
+    if (next_access != nullptr)
+        next_access(access, catalog, object, part, argument);
+}
+
+static void look_at_utility(PlannedStmt* statement, const char* text, bool keeps_tree,
+                            ProcessUtilityContext context, ParamListInfo bound,
+                            QueryEnvironment* environment, DestReceiver* receiver,
+                            QueryCompletion* completion) {
+    check_utility(statement->utilityStmt);
+    (next_utility != nullptr ? next_utility : standard_ProcessUtility)(
+        statement, text, keeps_tree, context, bound, environment, receiver, completion);
+}
+}
+
+} // namespace
+
+void refuse_all_but_reading() {
+    next_access = object_access_hook;
+    object_access_hook = look_at_access;
+    next_utility = ProcessUtility_hook;
+    ProcessUtility_hook = look_at_utility;
+}
+
+} // namespace dp_counter::pg
