@@ -581,6 +581,22 @@ sql(q{CREATE FUNCTION hospital.early(text) RETURNS text LANGUAGE plpgsql IMMUTAB
 like($why->('c_hasty'), qr/function pg_sleep\(double precision\) cannot be called while a source is read/,
 	'nor does the planner call such a function');
 
+# An index that is made while the tick waits for the lock of another one: it waits before it looks, not when it plans.
+sql(q{CREATE TABLE odd.first (person integer, at timestamp); CREATE INDEX first_person ON odd.first (person);
+	CREATE TABLE odd.second (k integer); GRANT SELECT ON odd.first, odd.second TO steward}, 'stranger');
+sql(source('two', 'SELECT person, at, k = 1 AS event FROM odd.first JOIN odd.second ON k = person'), 'steward');
+my $maker = $node->background_psql('postgres', extra_params => [ '-U', 'stranger' ]);
+$maker->query_safe('BEGIN; REINDEX INDEX odd.first_person');
+my $waits = start_program($node->basedir . '/two.out', 'psql', '-X', '-d', $node->connstr('postgres') . ' user=steward',
+	'-c', q{CALL dp_tick('hospital.c_two')});
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted}) or die 'the tick does not wait';
+$maker->query_safe("CREATE INDEX second_k ON odd.second (k) WHERE $populate; $check; COMMIT");
+$maker->quit;
+$waits->finish;
+like(slurp_file($node->basedir . '/two.out.errors'), qr/It uses .* in an index, .* of table odd\.second, which belongs/,
+	'an index that is made while the tick waits for another one\'s lock is seen');
+sql('ALTER DOMAIN odd.runs DROP CONSTRAINT c', 'stranger');
+
 # A superuser's source runs as the superuser, and a clock gains nothing by it.
 sql(q{
 	SELECT dp_budget_create('office.b', 1e15);
