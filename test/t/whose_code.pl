@@ -525,8 +525,9 @@ sql(q{
 	CREATE FUNCTION hospital.to_word(s text) RETURNS odd.any_text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN s; END $$;
 	CREATE FUNCTION hospital.add(s text, p text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT p';
 	CREATE AGGREGATE hospital.word_of(text) (SFUNC = hospital.add, STYPE = text, FINALFUNC = hospital.to_word);
-	CREATE AGGREGATE hospital.filled(jsonb) (SFUNC = jsonb_populate_record, STYPE = odd.any_row);
-} . source('later_filled', q{SELECT person, min(at) AS at, hospital.filled(to_jsonb(t)) IS NOT NULL AS event FROM odd.rows GROUP BY person}), 'steward');
+	CREATE FUNCTION hospital.is_filled(odd.any_row) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 IS NOT NULL';
+	CREATE AGGREGATE hospital.filled(jsonb) (SFUNC = jsonb_populate_record, STYPE = odd.any_row, FINALFUNC = hospital.is_filled);
+} . source('later_filled', q{SELECT person, min(at) AS at, hospital.filled(to_jsonb(t)) AS event FROM odd.rows GROUP BY person}), 'steward');
 sql('CREATE DOMAIN hospital.checked AS text CHECK (VALUE::odd.any_text IS NOT NULL)');
 for my $view ('(t::text)::hospital.checked IS NOT NULL AS event FROM odd.typed', 'hospital.shown(t) IS NOT NULL AS event FROM odd.typed', q{t OPERATOR(hospital.===) 'x' AS event FROM odd.typed},
 	q{t OPERATOR(hospital.===) ANY ('{x}') AS event FROM odd.typed}, 'EXISTS (SELECT hospital.last_of(t) FROM odd.typed) AS event FROM odd.rows',
