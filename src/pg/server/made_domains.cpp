@@ -1,5 +1,4 @@
 #include <cstring>
-#include <initializer_list>
 
 #include "pg/server/made_domains.hpp"
 
@@ -33,7 +32,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Whether the second argument tells the built-in function which type to make a value of.
+/// Whether the second argument of the built-in function names the type of the value that it makes.
 bool is_told_type(Oid function) {
     switch (function) {
     case F_ARRAY_IN:
@@ -186,27 +185,19 @@ const char* MadeDomains::in_aggregate(Oid function, const List* arguments, Oid r
         return domain; // or a window function
     const auto row = *reinterpret_cast<const FormData_pg_aggregate*>(GETSTRUCT(tuple));
     ReleaseSysCache(tuple);
-    for (const Oid state : {row.aggtranstype, row.aggmtranstype})
-        if (domain == nullptr)
-            domain = in_type(state);
-    return domain;
+    return domain != nullptr ? domain
+                             : in_types(list_make2_oid(row.aggtranstype, row.aggmtranstype));
 }
 
 const char* MadeDomains::in_node(const Node* node) {
     switch (nodeTag(node)) {
-    case T_FuncExpr: {
-        const auto* call = reinterpret_cast<const FuncExpr*>(node);
-        return in_call(call->funcid, call->args, call->funcresulttype);
-    }
+    case T_FuncExpr:
     case T_OpExpr:
     case T_DistinctExpr:
-    case T_NullIfExpr: {
-        const auto* call = reinterpret_cast<const OpExpr*>(node);
-        return in_call(get_opcode(call->opno), call->args, exprType(node));
-    }
+    case T_NullIfExpr:
     case T_ScalarArrayOpExpr: {
-        const auto* call = reinterpret_cast<const ScalarArrayOpExpr*>(node);
-        return in_call(get_opcode(call->opno), call->args, BOOLOID);
+        const auto [function, arguments] = call_in(node);
+        return in_call(function, arguments, exprType(node));
     }
     case T_WindowFunc: {
         const auto* call = reinterpret_cast<const WindowFunc*>(node);

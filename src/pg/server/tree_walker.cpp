@@ -10,15 +10,24 @@ extern "C" {
 namespace dp_counter::pg {
 
 NodeCall call_in(const Node* node) {
-    if (IsA(node, FuncExpr)) {
+    switch (nodeTag(node)) {
+    case T_FuncExpr: {
         const auto* call = reinterpret_cast<const FuncExpr*>(node);
         return {call->funcid, call->args};
     }
-    if (IsA(node, OpExpr)) {
+    case T_OpExpr:
+    case T_DistinctExpr:
+    case T_NullIfExpr: {
         const auto* call = reinterpret_cast<const OpExpr*>(node);
         return {get_opcode(call->opno), call->args};
     }
-    return {InvalidOid, NIL};
+    case T_ScalarArrayOpExpr: {
+        const auto* call = reinterpret_cast<const ScalarArrayOpExpr*>(node);
+        return {get_opcode(call->opno), call->args};
+    }
+    default:
+        return {InvalidOid, NIL};
+    }
 }
 
 void* stored_tree(SysCacheIdentifier cache, HeapTuple row, AttrNumber column) {
