@@ -5,9 +5,8 @@ namespace dp_counter::pg {
 
 /// For the rest of the process's life raises insufficient_privilege while a view is evaluated,
 /// whatever calls it, for
-/// - a function of PostgreSQL or an extension that is VOLATILE, unless it is known to do nothing,
-/// or
-///   that reads a relation by its name;
+/// - a VOLATILE function of PostgreSQL or an extension, unless it is known to do nothing;
+/// - a function that reads a relation by its name;
 /// - a statement that is no query.
 /// So a stranger's text can decide whether the tick fails, and how long it takes, but tell nobody
 /// more.
