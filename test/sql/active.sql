@@ -32,6 +32,13 @@ SELECT counter, measure, active, per, per_person, mechanism, k, sensitivity, cum
 SELECT counter, number, round(stddev::numeric, 1) AS stddev, half_width, sensitivity
     FROM unnest('{months,days_of_28,full_years,grouped}'::regclass[]) AS counter, dp_counter_plan(counter) ORDER BY counter::text,
     periods, number DESC;
+-- of more than 256 places in a block the plan leaves out some, but none where a change is across two blocks
+BEGIN;
+SELECT declare('days_of_366', 'years_dp', '1 day', '366 days');
+SELECT number, half_width, half_width = (SELECT max(upper(dp_interval(0, step + periods, NULL, 1, k => 730, mechanism => 'anchored',
+    since_step => step))) - 1 FROM generate_series(1, 730) AS step) AS is_the_widest
+    FROM dp_counter_plan('days_of_366') WHERE number LIKE 'change%' ORDER BY periods;
+ROLLBACK;
 SELECT obj_description('days_of_28'::regclass);
 SELECT obj_description('full_years'::regclass);
 SELECT obj_description('grouped'::regclass);

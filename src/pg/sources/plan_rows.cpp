@@ -50,12 +50,16 @@ constexpr const char* kStocks =
 
 /// Of box noise a sum is the less accurate the more of it is in one block, and not only then: the
 /// widest of all places in a block that the counter has; also of anchored noise, of about 256
-/// places in long blocks. `first` is the steps before; of a stock the release is asked about, from
-/// 0 on.
+/// places in long blocks and of all where a change is across two. `first` is the steps before; of
+/// a stock the release is asked about, from 0 on.
 constexpr const char* kPlaces =
-    "generate_series(0, CASE WHEN c.mechanism IN ('box', 'anchored') THEN "
-    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END, "
-    "CASE c.mechanism WHEN 'anchored' THEN greatest(1, c.k / 256) ELSE 1 END) AS first, "
+    "LATERAL (SELECT CASE WHEN c.mechanism IN ('box', 'anchored') THEN "
+    "least(c.k - 1, coalesce(c.horizon, line.step + c.k) - line.step) ELSE 0 END AS last) AS "
+    "block, "
+    "LATERAL (SELECT generate_series(0, block.last, "
+    "CASE c.mechanism WHEN 'anchored' THEN greatest(1, c.k / 256) ELSE 1 END) UNION "
+    "SELECT generate_series(greatest(0, block.last - line.periods + 1), block.last)) "
+    "AS looked_at (first), "
     "LATERAL (SELECT line.step + first AS step, CASE WHEN c.mechanism = 'anchored' AND "
     "line.since = 0 THEN 0 ELSE line.since + first END AS since) AS place";
 
