@@ -111,10 +111,18 @@ BinRange QuantileTest::range(const HistogramSums& sums) {
 
 RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence) {
     constexpr Fraction kMedian{1, 2}; // an excess is twice the rank's error
-    const std::int32_t middle = bins / 2 - 1;
     QuantileTest test(noise, bins, kMedian, confidence);
-    return {std::sqrt(CharacteristicFunction(test.noise(middle)).variance()) / 2,
-            test.quantile(middle) / 2};
+    const auto variance = [&](std::int32_t bin) {
+        return CharacteristicFunction(test.noise(bin)).variance();
+    };
+    std::int32_t widest = 0;
+    double greatest = variance(0);
+    for (std::int32_t bin = 1; bin < bins - 1; ++bin)
+        if (const double here = variance(bin); here > greatest) {
+            widest = bin;
+            greatest = here;
+        }
+    return {std::sqrt(greatest) / 2, test.quantile(widest) / 2};
 }
 
 HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::int64_t> ends,

@@ -105,8 +105,8 @@ struct RankError {
     std::int64_t half_width;
 };
 
-/// That of a median which is in the bin in the middle; of noise for each bin by itself it is the
-/// same in all. Throws Error (parameter) as QuantileTest does.
+/// That of a median in the bin where it is greatest; of noise for each bin by itself it is the same
+/// in all. Throws Error (parameter) as QuantileTest does.
 [[nodiscard]] RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence);
 
 /// A quantile in the values of the bins.
