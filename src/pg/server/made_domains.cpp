@@ -17,6 +17,7 @@ extern "C" {
 #include "nodes/miscnodes.h"
 #endif
 #include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_type.h"
 #include "utils/acl.h"
@@ -217,6 +218,8 @@ const char* MadeDomains::in_node(const Node* node) {
     case T_JsonExpr:
 #endif
         return in_type(exprType(node));
+    case T_SetOperationStmt: // the planner casts to these
+        return in_types(reinterpret_cast<const SetOperationStmt*>(node)->colTypes);
     case T_RangeTblFunction:
         return in_types(reinterpret_cast<const RangeTblFunction*>(node)->funccoltypes);
     case T_TableFunc:
