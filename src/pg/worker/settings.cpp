@@ -22,7 +22,8 @@ constexpr Setting kSettings[] = {
     {"transaction_read_only", "on"}, // for a view: what RESET, which asks nobody, puts it to
     {"default_transaction_isolation", "read committed"},
     {"transaction_timeout", "0"}, // the caller's statement_timeout ends it
-    // What counts or logs the rows.
+    // What counts or logs the rows, or tells where a scan has stopped.
+    {"synchronize_seqscans", "off"},
     {"track_functions", "none"},
     {"track_io_timing", "off"},
     {"trace_sort", "off"},
