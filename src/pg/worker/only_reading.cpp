@@ -28,24 +28,33 @@ bool is_evaluating() {
     return XactReadOnly; // as_owner (settings.hpp)
 }
 
-/// Of the VOLATILE functions of PostgreSQL and of extensions. The others run texts as queries, read
-/// files, tell other sessions, wait or change the server: what a stranger's text would call if it
-/// ran. Those of roles are the owner's, who has rights over them.
-bool is_harmless(Oid function) {
-    if (function >= FirstNormalObjectId)
-        return !OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
+bool is_called(Oid function, std::initializer_list<const char*> names) {
     const char* name = get_func_name(function);
-    for (const char* harmless : {"clock_timestamp", "current_query", "gen_random_uuid",
-                                 "pg_lock_status", "pg_stat_clear_snapshot", "random",
-                                 "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7"})
-        if (name != nullptr && std::strcmp(name, harmless) == 0)
+    for (const char* one : names)
+        if (name != nullptr && std::strcmp(name, one) == 0)
             return true;
     return false;
 }
 
-void check_access(Oid function) {
+/// The VOLATILE functions of PostgreSQL and of extensions run texts as queries, read files, tell
+/// other sessions, wait or change the server: what a stranger's text would call if it ran; and
+/// isn's isn_weak, which is not what it is declared to be, changes what follows. Those of roles are
+/// the owner's, who has rights over them.
+bool does_more_than_read(Oid function) {
     const bool is_volatile = func_volatile(function) == PROVOLATILE_VOLATILE;
-    if (is_volatile ? !is_harmless(function) : reads_by_name(function))
+    if (function < FirstNormalObjectId)
+        return is_volatile
+                   ? !is_called(function,
+                                {"clock_timestamp", "current_query", "gen_random_uuid",
+                                 "pg_lock_status", "pg_stat_clear_snapshot", "random",
+                                 "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7"})
+                   : reads_by_name(function);
+    return (is_volatile || is_called(function, {"isn_weak"})) &&
+           OidIsValid(getExtensionOfObject(ProcedureRelationId, function));
+}
+
+void check_access(Oid function) {
+    if (does_more_than_read(function))
         ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                         errmsg("function %s cannot be called while a source is read",
                                format_procedure(function))));
