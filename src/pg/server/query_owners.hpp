@@ -16,20 +16,28 @@ namespace dp_counter::pg {
 
 /// Whether it is a function of PostgreSQL's that reads a relation which it is told: table_to_xml
 /// and its like run whatever a view of that name calls, as no query shows; a partition's constraint
-/// is computed where it is asked for.
+/// is computed where it is asked for; and what gets the definition of a view or a function locks
+/// what is in it, which every role sees (all of pg_get_... are taken for such).
 [[nodiscard]] bool reads_by_name(Oid function);
 
-/// What in a rewritten query, or in an expression, belongs to a role that could not act as `owner`,
-/// as "view odd.feed"; null if nothing does. PostgreSQL evaluates it with the owner's rights, by
-/// functions of its own too, whose arguments it chooses. It is
-/// - a view, a foreign table, or a table with policies or virtual columns;
-/// - a function, or an operator, which has others beside the function that it calls (negator,
-///   estimates);
-/// - a domain, where a value of it is made: its checks are expressions;
-/// - an expression of a table that is read (in an index, statistics, a constraint or a partition
-///   key), which the planner computes or evaluates by itself. It may call functions of PostgreSQL
-///   and of superusers, if their result is not of any type, to which domains belong.
+/// What a rewritten query has of roles that could not act as an owner.
+struct StrangersParts {
+    /// As "view odd.feed"; null if there is none. PostgreSQL evaluates it with the owner's rights,
+    /// by functions of its own too, whose arguments it chooses. It is
+    /// - a view, a foreign table or its server, or a table with policies or virtual columns;
+    /// - a function, or an operator, which has others beside the function that it calls (negator,
+    ///   estimates);
+    /// - a domain, where a value of it is made: its checks are expressions.
+    const char* evaluated;
+    /// Whether it reads a table of theirs, as a part of another one too, or of which it is a part:
+    /// the planner computes expressions of indexes, statistics, constraints and partition keys.
+    bool has_tables;
+};
+
 /// The relations are locked.
-[[nodiscard]] const char* strangers_part(Node* node, Oid owner);
+[[nodiscard]] StrangersParts strangers_parts(Node* node, Oid owner);
+
+/// The foreign table, or its server, as "server far", if either belongs to a stranger; or null.
+[[nodiscard]] const char* strangers_foreign_part(Oid table, Oid server, Oid owner);
 
 } // namespace dp_counter::pg

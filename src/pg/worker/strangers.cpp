@@ -2,12 +2,17 @@
 
 #include "pg/server/query_owners.hpp"
 #include "pg/server/relations.hpp"
+#include "pg/server/tree_walker.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
@@ -21,7 +26,11 @@ namespace dp_counter::pg {
 
 namespace {
 
+/// May have a checkpoint made, by a statement, which fails in a worker; and what all roles may.
+constexpr Oid kNobody = ROLE_PG_CHECKPOINT;
+
 Oid served_owner = InvalidOid;
+object_access_hook_type next_access = nullptr;
 needs_fmgr_hook_type next_needs_hook = nullptr;
 fmgr_hook_type next_hook = nullptr;
 planner_hook_type next_planner = nullptr;
@@ -57,13 +66,16 @@ bool is_sql(Oid function) {
 }
 
 /// PostgreSQL asks this whenever it looks up a function that is not built in, also before it
-/// inlines one, unless the function is SECURITY DEFINER or has settings.
+/// inlines one, unless the function is SECURITY DEFINER or has settings. The planner looks up those
+/// of a stranger's index, and need not call them.
 bool needs_hook(Oid function) {
-    check_function(function);
-    return is_sql(function) || (next_needs_hook != nullptr && next_needs_hook(function));
+    if (GetUserId() != kNobody)
+        check_function(function);
+    return !is_trusted_by(served_owner, function) || is_sql(function) ||
+           (next_needs_hook != nullptr && next_needs_hook(function));
 }
 
-/// PostgreSQL calls this before it runs one that is or has.
+/// PostgreSQL calls this before it runs one that is or has, or needs it.
 void before_function(FmgrHookEventType event, FmgrInfo* function, Datum* argument) {
     if (event == FHET_START)
         check_function(function->fn_oid);
@@ -71,33 +83,82 @@ void before_function(FmgrHookEventType event, FmgrInfo* function, Datum* argumen
         next_hook(event, function, argument);
 }
 
-// --- queries
-
-/// The planner estimates by the operators of an index's predicate how many rows it has.
-void check_relation(Oid table, const RelOptInfo* relation) {
-    if (has_privs_of_role(owner_of(table), served_owner))
-        return;
-    if (OidIsValid(relation->serverid))
-        check_part(psprintf("foreign table %s", quoted_name(table)));
-    ListCell* cell = nullptr;
-    foreach (cell, relation->indexlist) {
-        const auto* index = lfirst_node(IndexOptInfo, cell);
-        check_part(strangers_part(reinterpret_cast<Node*>(index->indpred), served_owner));
-        check_part(strangers_part(reinterpret_cast<Node*>(index->indexprs), served_owner));
-    }
+extern "C" {
+/// PostgreSQL calls this before it sets what the function has of settings.
+static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int part,
+                           void* argument) {
+    if (access == OAT_FUNCTION_EXECUTE)
+        check_function(object);
+    if (next_access != nullptr)
+        next_access(access, catalog, object, part, argument);
+}
 }
 
-void look_at_query(Query* query) {
-    check_part(strangers_part(reinterpret_cast<Node*>(query), served_owner));
+// --- queries
+
+/// Where the planner has it: as a partition that was attached meanwhile, too.
+void check_relation(Oid table, RelOptInfo* relation) {
+    if (OidIsValid(relation->serverid))
+        check_part(strangers_foreign_part(table, relation->serverid, served_owner));
+    if (has_privs_of_role(owner_of(table), served_owner))
+        return;
+    ListCell* cell = nullptr;
+    foreach (cell, relation->indexlist)
+        if (lfirst_node(IndexOptInfo, cell)->indpred != NIL)
+            relation->indexlist = foreach_delete_current(relation->indexlist, cell);
+}
+
+/// A walker: privileges, which for views the planner checks, and statistics are those of the user.
+bool keep_user(Node* node, void* user) {
+    if (node == nullptr)
+        return false;
+    const auto keep = [&](Oid& checked) {
+        if (!OidIsValid(checked))
+            checked = *static_cast<const Oid*>(user);
+    };
+    if (IsA(node, RangeTblEntry)) { // what is in it comes next
+#if PG_VERSION_NUM < 160000
+        keep(reinterpret_cast<RangeTblEntry*>(node)->checkAsUser);
+#endif
+        return false;
+    }
+    if (!IsA(node, Query))
+        return expression_tree_walker(node, tree_walker(keep_user), user);
+    auto* query = reinterpret_cast<Query*>(node);
+#if PG_VERSION_NUM >= 160000
+    const ListCell* cell = nullptr;
+    foreach (cell, query->rteperminfos)
+        keep(lfirst_node(RTEPermissionInfo, cell)->checkAsUser);
+#endif
+    return query_tree_walker(query, tree_walker(keep_user), user, QTW_EXAMINE_RTES_BEFORE);
+}
+
+/// An error brings the user back, as the transaction or the subtransaction ends.
+template <class Plan>
+PlannedStmt* planned(Query* query, const Plan& plan) {
+    const StrangersParts parts = strangers_parts(reinterpret_cast<Node*>(query), served_owner);
+    check_part(parts.evaluated);
+    if (!parts.has_tables)
+        return plan();
+    Oid user = InvalidOid;
+    int security = 0;
+    GetUserIdAndSecContext(&user, &security);
+    (void)keep_user(reinterpret_cast<Node*>(query), &user);
+    SetUserIdAndSecContext(kNobody, security | SECURITY_RESTRICTED_OPERATION);
+    PlannedStmt* result = plan();
+    SetUserIdAndSecContext(user, security);
+    result->dependsOnRole = true; // whoever has it planned is the one who is checked
+    return result;
 }
 
 extern "C" {
 #if PG_VERSION_NUM >= 190000
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
                                ExplainState* explain) {
-    look_at_query(query);
-    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound,
-                                                                       explain);
+    return planned(query, [&] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+                                                                           bound, explain);
+    });
 }
 
 static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEntry* entry) {
@@ -108,8 +169,10 @@ static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEn
 }
 #else
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    look_at_query(query);
-    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound);
+    return planned(query, [&] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+                                                                           bound);
+    });
 }
 
 static void look_at_relation(PlannerInfo* root, Oid table, bool is_parent, RelOptInfo* relation) {
@@ -128,6 +191,8 @@ void refuse_strangers(Oid owner) {
     needs_fmgr_hook = needs_hook;
     next_hook = fmgr_hook;
     fmgr_hook = before_function;
+    next_access = object_access_hook;
+    object_access_hook = look_at_access;
     next_planner = planner_hook;
     planner_hook = plan_query;
 #if PG_VERSION_NUM >= 190000

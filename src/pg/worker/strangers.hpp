@@ -7,13 +7,17 @@
 namespace dp_counter::pg {
 
 /// For the rest of the process's life what belongs to another role raises insufficient_privilege:
-/// - a function, when it is looked up, whatever calls it. Functions of PostgreSQL such as
-///   text || mood or jsonb_agg find casts, comparisons and output functions by type, which no plan
-///   shows; whoever owns a type could otherwise run code as the owner of a view that reads it.
-/// - a part of a query (query_owners.hpp), when it is planned, of a function of the owner's too.
-///   SQL functions are not inlined: the owner's are planned by themselves. The relations that the
-///   planner opens are looked at where it has them, as an index can be created and a partition
-///   attached in between.
+/// - a function, when it is looked up, whatever calls it, and before it runs. Functions of
+///   PostgreSQL such as text || mood or jsonb_agg find casts, comparisons and output functions by
+///   type, which no plan shows; whoever owns a type could otherwise run code as the owner of a view
+///   that reads it.
+/// - what a query evaluates (query_owners.hpp), when it is planned, of a function of the owner's
+///   too. SQL functions are not inlined: the owner's are planned by themselves.
+///
+/// A query that reads a stranger's table is planned with no role's rights: then it does not matter
+/// what the stranger has written into indexes, statistics, constraints and partition keys, or does
+/// meanwhile, which no lock prevents. Its partial indexes are not used, as a scan evaluates their
+/// predicates.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg
