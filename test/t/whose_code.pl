@@ -391,9 +391,9 @@ sql(q{GRANT CREATE ON SCHEMA hospital TO stranger; ALTER FUNCTION hospital.given
 	RESET ROLE; REVOKE CREATE ON SCHEMA hospital FROM stranger});
 sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTABLE PARALLEL SAFE')
 	. marking('stranger', 'odd.json_of(odd.mood) RETURNS json', q{'"glad"'})
-	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET exit_on_error = on')
+	. marking('stranger', 'odd.set_text_of(odd.set_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SET work_mem = 64')
 		. marking('stranger', 'odd.definers_text_of(odd.definers_mood) RETURNS text', q{'glad'}, 'IMMUTABLE SECURITY DEFINER')
-	. marking('stranger', 'odd.small(integer) RETURNS boolean', '$1 < 10') . q{
+	. marking('stranger', 'odd.small(integer) RETURNS boolean', '$1 < 10', 'IMMUTABLE SET exit_on_error = on') . q{
 	CREATE CAST (odd.set_mood AS text) WITH FUNCTION odd.set_text_of;
 	CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;
 	CREATE CAST (odd.mood AS text) WITH FUNCTION odd.text_of(odd.mood); CREATE CAST (odd.mood AS json) WITH FUNCTION odd.json_of;
