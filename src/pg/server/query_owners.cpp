@@ -14,6 +14,7 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
+#include "catalog/pg_partitioned_table.h"
 #include "catalog/pg_proc.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
@@ -92,18 +93,50 @@ bool computes_columns([[maybe_unused]] Relation table) {
 #endif
 }
 
-/// Of a table, and of one that inherits from it.
-bool find_in_table(Relation table, Search* search) {
-    const Oid number = RelationGetRelid(table);
-    const bool is_of_stranger = is_strangers(number, search);
+/// For check_functions_in_node. One that is built in computes another table's key.
+bool is_not_plain(Oid function, void* context) {
+    return (function >= FirstNormalObjectId || function == F_SATISFIES_HASH_PARTITION) &&
+           is_found(psprintf("function %s", format_procedure(function)),
+                    static_cast<Search*>(context));
+}
+
+/// A walker that stops at the first call of a function that is not built in, or at a domain.
+bool find_in_key(Node* node, void* context) {
+    auto* search = static_cast<Search*>(context);
+    return node != nullptr && (check_functions_in_node(node, is_not_plain, context) ||
+                               is_found(search->domains.in_node(node), search) ||
+                               expression_tree_walker(node, tree_walker(find_in_key), context));
+}
+
+/// The executor computes partition keys, too, where it has them no longer: when it starts.
+bool find_in_partition_key(Oid table, Search* search) {
+    HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
+    if (!HeapTupleIsValid(tuple))
+        return false;
+    auto* key =
+        static_cast<Node*>(stored_tree(PARTRELID, tuple, Anum_pg_partitioned_table_partexprs));
+    ReleaseSysCache(tuple);
+    return find_in_key(key, search) &&
+           is_found(psprintf("%s in the partition key of table %s", search->found.evaluated,
+                             quoted_name(table)),
+                    search);
+}
+
+bool is_strangers_server(Oid table, Search* search) {
+    const ForeignServer* server = GetForeignServer(GetForeignServerIdByRelId(table));
+    return !has_privs_of_role(server->owner, search->owner) &&
+           is_found(psprintf("server %s", server->servername), search);
+}
+
+bool find_in_table(Oid table, Search* search) {
+    const bool is_of_stranger = is_strangers(table, search);
     search->found.has_tables |= is_of_stranger;
-    if (is_of_stranger && computes_columns(table))
-        return is_found(psprintf("a virtual column of table %s", quoted_name(number)), search);
-    return table->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
-           (is_found(
-                strangers_foreign_part(number, GetForeignServerIdByRelId(number), search->owner),
-                search) ||
-            is_found(search->domains.in_type(table->rd_rel->reltype), search)); // made of text
+    if (get_rel_relkind(table) != RELKIND_FOREIGN_TABLE)
+        return is_of_stranger && find_in_partition_key(table, search);
+    return is_of_stranger ? is_found(psprintf("foreign table %s", quoted_name(table)), search)
+                          : is_strangers_server(table, search) ||
+                                // whose values are made of text
+                                is_found(search->domains.in_type(get_rel_type_id(table)), search);
 }
 
 bool has_strangers_ancestor(Oid table, const Search* search) {
@@ -133,7 +166,11 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
                               : list_make1_oid(entry->relid)) {
         CHECK_FOR_INTERRUPTS();
         Relation table = relation_open(lfirst_oid(cell), NoLock);
-        const bool found = find_in_table(table, search);
+        const bool found =
+            find_in_table(RelationGetRelid(table), search) ||
+            (computes_columns(table) && is_strangers(RelationGetRelid(table), search) &&
+             is_found(psprintf("a virtual column of table %s", quoted_name(lfirst_oid(cell))),
+                      search));
         relation_close(table, NoLock);
         if (found)
             return true;
@@ -176,16 +213,15 @@ bool reads_by_name(Oid function) {
            std::strcmp(name, "fmgr_sql_validator") == 0;
 }
 
-const char* strangers_foreign_part(Oid table, Oid server, Oid owner) {
-    if (!has_privs_of_role(owner_of(table), owner))
-        return psprintf("foreign table %s", quoted_name(table));
-    const ForeignServer* row = GetForeignServer(server);
-    return has_privs_of_role(row->owner, owner) ? nullptr : psprintf("server %s", row->servername);
-}
-
 StrangersParts strangers_parts(Node* node, Oid owner) {
     Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false}};
     (void)find_part(node, &search);
+    return search.found;
+}
+
+StrangersParts strangers_parts(Oid table, Oid owner) {
+    Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false}};
+    (void)find_in_table(table, &search);
     return search.found;
 }
 

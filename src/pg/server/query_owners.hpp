@@ -24,7 +24,8 @@ namespace dp_counter::pg {
 struct StrangersParts {
     /// As "view odd.feed"; null if there is none. PostgreSQL evaluates it with the owner's rights,
     /// by functions of its own too, whose arguments it chooses. It is
-    /// - a view, a foreign table or its server, or a table with policies or virtual columns;
+    /// - a view, a foreign table or its server, or a table with policies, with virtual columns, or
+    ///   with a partition key that calls what is not built in;
     /// - a function, or an operator, which has others beside the function that it calls (negator,
     ///   estimates);
     /// - a domain, where a value of it is made: its checks are expressions.
@@ -37,7 +38,7 @@ struct StrangersParts {
 /// The relations are locked.
 [[nodiscard]] StrangersParts strangers_parts(Node* node, Oid owner);
 
-/// The foreign table, or its server, as "server far", if either belongs to a stranger; or null.
-[[nodiscard]] const char* strangers_foreign_part(Oid table, Oid server, Oid owner);
+/// Of a table alone, which the planner has: not of what inherits from it.
+[[nodiscard]] StrangersParts strangers_parts(Oid table, Oid owner);
 
 } // namespace dp_counter::pg

@@ -14,6 +14,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
@@ -98,9 +99,9 @@ static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int
 
 /// Where the planner has it: as a partition that was attached meanwhile, too.
 void check_relation(Oid table, RelOptInfo* relation) {
-    if (OidIsValid(relation->serverid))
-        check_part(strangers_foreign_part(table, relation->serverid, served_owner));
-    if (has_privs_of_role(owner_of(table), served_owner))
+    const StrangersParts parts = strangers_parts(table, served_owner);
+    check_part(parts.evaluated);
+    if (!parts.has_tables)
         return;
     ListCell* cell = nullptr;
     foreach (cell, relation->indexlist)
@@ -133,21 +134,51 @@ bool keep_user(Node* node, void* user) {
     return query_tree_walker(query, tree_walker(keep_user), user, QTW_EXAMINE_RTES_BEFORE);
 }
 
-/// An error brings the user back, as the transaction or the subtransaction ends.
+bool is_constant(const List* arguments) {
+    const ListCell* cell = nullptr;
+    foreach (cell, arguments) {
+        const auto* argument = static_cast<const Node*>(lfirst(cell));
+        if (IsA(argument, NamedArgExpr))
+            argument =
+                reinterpret_cast<const Node*>(reinterpret_cast<const NamedArgExpr*>(argument)->arg);
+        if (!IsA(argument, Const))
+            return false;
+    }
+    return true;
+}
+
+/// A mutator: what the query calls with constants alone is computed, as the planner would do it.
+Node* compute_constants(Node* node, void* context) {
+    if (node == nullptr)
+        return nullptr;
+    if (IsA(node, Query))
+        return reinterpret_cast<Node*>(query_tree_mutator(
+            reinterpret_cast<Query*>(node), tree_walker(compute_constants), context, 0));
+    Node* computed = expression_tree_mutator(node, tree_walker(compute_constants), context);
+    const auto [function, arguments] = call_in(computed);
+    return OidIsValid(function) && is_constant(arguments)
+               ? eval_const_expressions(nullptr, computed)
+               : computed;
+}
+
+/// An error brings the user back, as the transaction or the subtransaction ends. Whoever plans as
+/// nobody has no plan that others use: a function's would hold constants that nobody has computed.
 template <class Plan>
 PlannedStmt* planned(Query* query, const Plan& plan) {
     const StrangersParts parts = strangers_parts(reinterpret_cast<Node*>(query), served_owner);
     check_part(parts.evaluated);
-    if (!parts.has_tables)
-        return plan();
     Oid user = InvalidOid;
     int security = 0;
     GetUserIdAndSecContext(&user, &security);
-    (void)keep_user(reinterpret_cast<Node*>(query), &user);
-    SetUserIdAndSecContext(kNobody, security | SECURITY_RESTRICTED_OPERATION);
-    PlannedStmt* result = plan();
+    if (parts.has_tables) {
+        (void)keep_user(reinterpret_cast<Node*>(query), &user);
+        query =
+            reinterpret_cast<Query*>(compute_constants(reinterpret_cast<Node*>(query), nullptr));
+        SetUserIdAndSecContext(kNobody, security | SECURITY_RESTRICTED_OPERATION);
+    }
+    PlannedStmt* result = plan(query);
     SetUserIdAndSecContext(user, security);
-    result->dependsOnRole = true; // whoever has it planned is the one who is checked
+    result->dependsOnRole |= parts.has_tables || user == kNobody;
     return result;
 }
 
@@ -155,8 +186,8 @@ extern "C" {
 #if PG_VERSION_NUM >= 190000
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
                                ExplainState* explain) {
-    return planned(query, [&] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+    return planned(query, [&](Query* looked_at) {
+        return (next_planner != nullptr ? next_planner : standard_planner)(looked_at, text, options,
                                                                            bound, explain);
     });
 }
@@ -169,8 +200,8 @@ static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEn
 }
 #else
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    return planned(query, [&] {
-        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
+    return planned(query, [&](Query* looked_at) {
+        return (next_planner != nullptr ? next_planner : standard_planner)(looked_at, text, options,
                                                                            bound);
     });
 }
