@@ -595,7 +595,7 @@ continue
 sql('ALTER DATABASE postgres RESET enable_seqscan');
 # A partition key the executor computes, too, when it starts.
 sql("CREATE TABLE odd.rows2 PARTITION OF odd.rows FOR VALUES IN (2) PARTITION BY LIST (($populate))", 'stranger');
-like($why->('later_of_table'), qr/function populate_record\S+ in the partition key of table odd\.rows2, which belongs/,
+like($why->('later_of_table'), qr/function public\.populate_record\S+ in the partition key of table odd\.rows2, which belongs/,
 	'a key of a stranger\'s table calls no function that is not built in');
 sql('DROP TABLE odd.rows2; CREATE TABLE odd.rows2 PARTITION OF odd.rows FOR VALUES IN (2) PARTITION BY LIST (lower(t))', 'stranger');
 is(session('clock', q{CALL dp_tick('hospital.later_of_table')}), '', 'such as lower');
@@ -605,8 +605,10 @@ sql(q{
 	REVOKE EXECUTE ON FUNCTION hospital.hidden FROM PUBLIC;
 	CREATE FUNCTION hospital.parse(word text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 		BEGIN RETURN hospital.hidden(word); EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$;
+	CREATE FUNCTION hospital.fails(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / 0; END $$;
 	CREATE FUNCTION hospital.is_in(integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN hospital.parse('X') = 'x'; END $$;
-} . source('parsed', q{SELECT person, at, t = hospital.parse(word => 'X' || '') AS event FROM odd.rows})
+} . source('parsed', q{SELECT person, at, t = hospital.parse(word => 'X' || '') AND
+		CASE WHEN false THEN 1 / 0 = hospital.fails(1) ELSE EXISTS (SELECT FROM odd.rows WHERE t = hospital.parse('X')) END AS event FROM odd.rows})
 	. source('poisoned', 'SELECT person, at, hospital.is_in(person) AS event FROM odd.rows'), 'steward');
 sql('CREATE INDEX one ON odd.rows ((person + hospital.is_in(1)::integer))', 'stranger');
 is(session('clock', "CALL dp_tick('hospital.c_$_')"), '', "$_ is ticked") for 'parsed', 'poisoned';

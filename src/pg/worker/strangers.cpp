@@ -134,31 +134,25 @@ bool keep_user(Node* node, void* user) {
     return query_tree_walker(query, tree_walker(keep_user), user, QTW_EXAMINE_RTES_BEFORE);
 }
 
-bool is_constant(const List* arguments) {
-    const ListCell* cell = nullptr;
-    foreach (cell, arguments) {
-        const auto* argument = static_cast<const Node*>(lfirst(cell));
-        if (IsA(argument, NamedArgExpr))
-            argument =
-                reinterpret_cast<const Node*>(reinterpret_cast<const NamedArgExpr*>(argument)->arg);
-        if (!IsA(argument, Const))
-            return false;
-    }
-    return true;
+Node* compute_constants(Node* node, void* context);
+
+/// A mutator of the queries in an expression.
+Node* compute_in_queries(Node* node, void* context) {
+    if (node == nullptr)
+        return nullptr;
+    return IsA(node, Query)
+               ? compute_constants(node, context)
+               : expression_tree_mutator(node, tree_walker(compute_in_queries), context);
 }
 
-/// A mutator: what the query calls with constants alone is computed, as the planner would do it.
+/// A mutator: each expression of a query, as the planner does it, which stops at other queries.
 Node* compute_constants(Node* node, void* context) {
     if (node == nullptr)
         return nullptr;
-    if (IsA(node, Query))
-        return reinterpret_cast<Node*>(query_tree_mutator(
-            reinterpret_cast<Query*>(node), tree_walker(compute_constants), context, 0));
-    Node* computed = expression_tree_mutator(node, tree_walker(compute_constants), context);
-    const auto [function, arguments] = call_in(computed);
-    return OidIsValid(function) && is_constant(arguments)
-               ? eval_const_expressions(nullptr, computed)
-               : computed;
+    return IsA(node, Query)
+               ? reinterpret_cast<Node*>(query_tree_mutator(
+                     reinterpret_cast<Query*>(node), tree_walker(compute_constants), context, 0))
+               : compute_in_queries(eval_const_expressions(nullptr, node), context);
 }
 
 /// An error brings the user back, as the transaction or the subtransaction ends. Whoever plans as
