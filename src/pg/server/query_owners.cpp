@@ -12,14 +12,17 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_partitioned_table.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic_ext.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/readfuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -54,8 +57,11 @@ bool is_found(const char* part, Search* search) {
 /// For check_functions_in_node, which stops at the first one.
 bool is_strangers_function(Oid function, void* context) {
     auto* search = static_cast<Search*>(context);
-    return !is_trusted_by(search->owner, function) &&
-           is_found(psprintf("function %s", format_procedure(function)), search);
+    if (!is_trusted_by(search->owner, function))
+        return is_found(psprintf("function %s", format_procedure(function)), search);
+    if (function >= FirstNormalObjectId)
+        search->found.functions = list_append_unique_oid(search->found.functions, function);
+    return false;
 }
 
 /// Of a comparison of rows and a sort all are of an operator class, which superusers make.
@@ -93,9 +99,45 @@ bool computes_columns([[maybe_unused]] Relation table) {
 #endif
 }
 
-/// For check_functions_in_node. One that is built in computes another table's key.
-bool is_not_plain(Oid function, void* context) {
-    return (function >= FirstNormalObjectId || function == F_SATISFIES_HASH_PARTITION) &&
+bool find_part(Node* node, void* context);
+
+/// An expression that a catalog's row holds as a text. The relation's descriptor has it with its
+/// constants computed.
+Node* stored_in(SysCacheIdentifier cache, Oid key, AttrNumber column) {
+    HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(key));
+    if (!HeapTupleIsValid(tuple))
+        return nullptr;
+    auto* expression = static_cast<Node*>(stored_tree(cache, tuple, column));
+    ReleaseSysCache(tuple);
+    return expression;
+}
+
+/// Whether what the planner computes of a table of the owner's has a part of a stranger's, who had
+/// the table before, or another one that it was a partition of.
+bool has_strangers_expression(Oid number, Oid owner) {
+    List* expressions = NIL;
+    Relation table = relation_open(number, AccessShareLock);
+    const ListCell* cell = nullptr;
+    foreach (cell, RelationGetIndexList(table)) {
+        const Oid index = lfirst_oid(cell);
+        expressions = lappend(expressions, stored_in(INDEXRELID, index, Anum_pg_index_indpred));
+        expressions = lappend(expressions, stored_in(INDEXRELID, index, Anum_pg_index_indexprs));
+    }
+    foreach (cell, RelationGetStatExtList(table))
+        expressions = lappend(
+            expressions, stored_in(STATEXTOID, lfirst_oid(cell), Anum_pg_statistic_ext_stxexprs));
+    const TupleConstr* constraints = RelationGetDescr(table)->constr;
+    for (int i = 0; constraints != nullptr && i < constraints->num_check; ++i)
+        expressions = lappend(expressions, stringToNode(constraints->check[i].ccbin));
+    expressions =
+        lappend(expressions, stored_in(PARTRELID, number, Anum_pg_partitioned_table_partexprs));
+    relation_close(table, NoLock);
+    return strangers_parts(reinterpret_cast<Node*>(expressions), owner).evaluated != nullptr;
+}
+
+/// For check_functions_in_node.
+bool is_not_built_in(Oid function, void* context) {
+    return function >= FirstNormalObjectId &&
            is_found(psprintf("function %s", format_procedure(function)),
                     static_cast<Search*>(context));
 }
@@ -103,20 +145,14 @@ bool is_not_plain(Oid function, void* context) {
 /// A walker that stops at the first call of a function that is not built in, or at a domain.
 bool find_in_key(Node* node, void* context) {
     auto* search = static_cast<Search*>(context);
-    return node != nullptr && (check_functions_in_node(node, is_not_plain, context) ||
+    return node != nullptr && (check_functions_in_node(node, is_not_built_in, context) ||
                                is_found(search->domains.in_node(node), search) ||
                                expression_tree_walker(node, tree_walker(find_in_key), context));
 }
 
 /// The executor computes partition keys, too, where it has them no longer: when it starts.
 bool find_in_partition_key(Oid table, Search* search) {
-    HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
-    if (!HeapTupleIsValid(tuple))
-        return false;
-    auto* key =
-        static_cast<Node*>(stored_tree(PARTRELID, tuple, Anum_pg_partitioned_table_partexprs));
-    ReleaseSysCache(tuple);
-    return find_in_key(key, search) &&
+    return find_in_key(stored_in(PARTRELID, table, Anum_pg_partitioned_table_partexprs), search) &&
            is_found(psprintf("%s in the partition key of table %s", search->found.evaluated,
                              quoted_name(table)),
                     search);
@@ -128,23 +164,26 @@ bool is_strangers_server(Oid table, Search* search) {
            is_found(psprintf("server %s", server->servername), search);
 }
 
+/// Also if it is being detached.
+bool has_strangers_ancestor(Oid table, const Search* search) {
+    while (get_rel_relispartition(table)) {
+        table = get_partition_parent(table, true);
+        if (is_strangers(table, search))
+            return true;
+    }
+    return false;
+}
+
 bool find_in_table(Oid table, Search* search) {
     const bool is_of_stranger = is_strangers(table, search);
-    search->found.has_tables |= is_of_stranger;
+    search->found.has_tables |= is_of_stranger || has_strangers_ancestor(table, search) ||
+                                has_strangers_expression(table, search->owner);
     if (get_rel_relkind(table) != RELKIND_FOREIGN_TABLE)
         return is_of_stranger && find_in_partition_key(table, search);
     return is_of_stranger ? is_found(psprintf("foreign table %s", quoted_name(table)), search)
                           : is_strangers_server(table, search) ||
                                 // whose values are made of text
                                 is_found(search->domains.in_type(get_rel_type_id(table)), search);
-}
-
-bool has_strangers_ancestor(Oid table, const Search* search) {
-    const ListCell* cell = nullptr;
-    foreach (cell, get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL)
-        if (is_strangers(lfirst_oid(cell), search))
-            return true;
-    return false;
 }
 
 /// The query of a view is there as an entry with the view's OID, or (15) has it as its OLD.
@@ -160,7 +199,6 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
     if (entry->relkind == RELKIND_VIEW || list_member_oid(looked_at, entry->relid))
         return false;
     looked_at = lappend_oid(looked_at, entry->relid);
-    search->found.has_tables |= has_strangers_ancestor(entry->relid, search);
     const ListCell* cell = nullptr;
     foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                               : list_make1_oid(entry->relid)) {
@@ -207,20 +245,20 @@ bool is_trusted_by(Oid role, Oid function) {
 
 bool reads_by_name(Oid function) {
     if (function >= FirstNormalObjectId || func_volatile(function) == PROVOLATILE_IMMUTABLE)
-        return false;
+        return function == F_SATISFIES_HASH_PARTITION;
     const char* name = get_func_name(function);
     return std::strstr(name, "_to_xml") != nullptr || std::strncmp(name, "pg_get_", 7) == 0 ||
            std::strcmp(name, "fmgr_sql_validator") == 0;
 }
 
 StrangersParts strangers_parts(Node* node, Oid owner) {
-    Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false}};
+    Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false, NIL}};
     (void)find_part(node, &search);
     return search.found;
 }
 
 StrangersParts strangers_parts(Oid table, Oid owner) {
-    Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false}};
+    Search search{owner, MadeDomains{owner}, NIL, NIL, {nullptr, false, NIL}};
     (void)find_in_table(table, &search);
     return search.found;
 }

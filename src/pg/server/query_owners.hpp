@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "nodes/nodes.h"
+#include "nodes/pg_list.h"
 }
 
 namespace dp_counter::pg {
@@ -32,7 +33,9 @@ struct StrangersParts {
     const char* evaluated;
     /// Whether it reads a table of theirs, as a part of another one too, or of which it is a part:
     /// the planner computes expressions of indexes, statistics, constraints and partition keys.
+    /// Also what a stranger left on a table that is the owner's now.
     bool has_tables;
+    List* functions; ///< that it calls, but for those that are built in and a stranger's
 };
 
 /// The relations are locked.

@@ -14,7 +14,6 @@ extern "C" {
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
@@ -32,6 +31,14 @@ constexpr Oid kNobody = ROLE_PG_CHECKPOINT;
 
 Oid served_owner = InvalidOid;
 object_access_hook_type next_access = nullptr;
+
+struct Planning {
+    Oid user;
+    int security;
+    List* functions; ///< that the query calls
+};
+
+Planning planning{};
 needs_fmgr_hook_type next_needs_hook = nullptr;
 fmgr_hook_type next_hook = nullptr;
 planner_hook_type next_planner = nullptr;
@@ -66,22 +73,47 @@ bool is_sql(Oid function) {
     return language == SQLlanguageId;
 }
 
+/// Whether it is a function of the owner's query that the planner calls.
+bool is_planned(Oid function) {
+    return GetUserId() == kNobody && list_member_oid(planning.functions, function);
+}
+
 /// PostgreSQL asks this whenever it looks up a function that is not built in, also before it
 /// inlines one, unless the function is SECURITY DEFINER or has settings. The planner looks up those
 /// of a stranger's index, and need not call them.
 bool needs_hook(Oid function) {
     if (GetUserId() != kNobody)
         check_function(function);
-    return !is_trusted_by(served_owner, function) || is_sql(function) ||
+    return !is_trusted_by(served_owner, function) || is_sql(function) || is_planned(function) ||
            (next_needs_hook != nullptr && next_needs_hook(function));
 }
 
-/// PostgreSQL calls this before it runs one that is or has, or needs it.
-void before_function(FmgrHookEventType event, FmgrInfo* function, Datum* argument) {
-    if (event == FHET_START)
+/// Of a call that PostgreSQL tells us of.
+struct Call {
+    int depth; ///< of calls of the owner's function while planning, the outermost of which is it
+    Planning planning;
+    Datum next; ///< of the next hook
+};
+
+/// PostgreSQL calls this before and after it runs one that is or has, or needs it.
+void around_function(FmgrHookEventType event, FmgrInfo* function, Datum* argument) {
+    auto* call = reinterpret_cast<Call*>(DatumGetPointer(*argument));
+    if (call == nullptr) {
+        call = static_cast<Call*>(MemoryContextAllocZero(function->fn_mcxt, sizeof(Call)));
+        *argument = PointerGetDatum(call);
+    }
+    if (event == FHET_START) {
         check_function(function->fn_oid);
+        if ((call->depth > 0 || is_planned(function->fn_oid)) && ++call->depth == 1) {
+            call->planning = planning;
+            SetUserIdAndSecContext(planning.user, planning.security);
+        }
+    } else if (call->depth > 0 && --call->depth == 0) {
+        planning = call->planning; // which an error that was caught may have left
+        SetUserIdAndSecContext(kNobody, planning.security | SECURITY_RESTRICTED_OPERATION);
+    }
     if (next_hook != nullptr)
-        next_hook(event, function, argument);
+        next_hook(event, function, &call->next);
 }
 
 extern "C" {
@@ -99,6 +131,8 @@ static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int
 
 /// Where the planner has it: as a partition that was attached meanwhile, too.
 void check_relation(Oid table, RelOptInfo* relation) {
+    if (table < FirstNormalObjectId)
+        return;
     const StrangersParts parts = strangers_parts(table, served_owner);
     check_part(parts.evaluated);
     if (!parts.has_tables)
@@ -134,45 +168,24 @@ bool keep_user(Node* node, void* user) {
     return query_tree_walker(query, tree_walker(keep_user), user, QTW_EXAMINE_RTES_BEFORE);
 }
 
-Node* compute_constants(Node* node, void* context);
-
-/// A mutator of the queries in an expression.
-Node* compute_in_queries(Node* node, void* context) {
-    if (node == nullptr)
-        return nullptr;
-    return IsA(node, Query)
-               ? compute_constants(node, context)
-               : expression_tree_mutator(node, tree_walker(compute_in_queries), context);
-}
-
-/// A mutator: each expression of a query, as the planner does it, which stops at other queries.
-Node* compute_constants(Node* node, void* context) {
-    if (node == nullptr)
-        return nullptr;
-    return IsA(node, Query)
-               ? reinterpret_cast<Node*>(query_tree_mutator(
-                     reinterpret_cast<Query*>(node), tree_walker(compute_constants), context, 0))
-               : compute_in_queries(eval_const_expressions(nullptr, node), context);
-}
-
-/// An error brings the user back, as the transaction or the subtransaction ends. Whoever plans as
-/// nobody has no plan that others use: a function's would hold constants that nobody has computed.
+/// An error brings the user back, as the transaction or the subtransaction ends.
 template <class Plan>
 PlannedStmt* planned(Query* query, const Plan& plan) {
     const StrangersParts parts = strangers_parts(reinterpret_cast<Node*>(query), served_owner);
     check_part(parts.evaluated);
-    Oid user = InvalidOid;
-    int security = 0;
-    GetUserIdAndSecContext(&user, &security);
+    const Planning around = planning;
+    planning.functions = parts.functions;
+    GetUserIdAndSecContext(&planning.user, &planning.security);
+    const Planning now = planning;
     if (parts.has_tables) {
-        (void)keep_user(reinterpret_cast<Node*>(query), &user);
-        query =
-            reinterpret_cast<Query*>(compute_constants(reinterpret_cast<Node*>(query), nullptr));
-        SetUserIdAndSecContext(kNobody, security | SECURITY_RESTRICTED_OPERATION);
+        (void)keep_user(reinterpret_cast<Node*>(query), &planning.user);
+        SetUserIdAndSecContext(kNobody, now.security | SECURITY_RESTRICTED_OPERATION);
     }
-    PlannedStmt* result = plan(query);
-    SetUserIdAndSecContext(user, security);
-    result->dependsOnRole |= parts.has_tables || user == kNobody;
+    PlannedStmt* result = plan();
+    SetUserIdAndSecContext(now.user, now.security);
+    planning = around;
+    // A plan that was made as nobody has constants that nobody has computed.
+    result->dependsOnRole |= parts.has_tables || now.user == kNobody;
     return result;
 }
 
@@ -180,8 +193,8 @@ extern "C" {
 #if PG_VERSION_NUM >= 190000
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
                                ExplainState* explain) {
-    return planned(query, [&](Query* looked_at) {
-        return (next_planner != nullptr ? next_planner : standard_planner)(looked_at, text, options,
+    return planned(query, [&] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
                                                                            bound, explain);
     });
 }
@@ -194,8 +207,8 @@ static void look_at_relation(PlannerInfo* root, RelOptInfo* relation, RangeTblEn
 }
 #else
 static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    return planned(query, [&](Query* looked_at) {
-        return (next_planner != nullptr ? next_planner : standard_planner)(looked_at, text, options,
+    return planned(query, [&] {
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options,
                                                                            bound);
     });
 }
@@ -215,7 +228,7 @@ void refuse_strangers(Oid owner) {
     next_needs_hook = needs_fmgr_hook;
     needs_fmgr_hook = needs_hook;
     next_hook = fmgr_hook;
-    fmgr_hook = before_function;
+    fmgr_hook = around_function;
     next_access = object_access_hook;
     object_access_hook = look_at_access;
     next_planner = planner_hook;
