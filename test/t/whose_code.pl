@@ -630,10 +630,14 @@ is(session('clock', "CALL dp_tick('hospital.c_$_')"), '', "$_ is ticked") for 'p
 is(sql('SELECT p.count, q.count FROM hospital.c_parsed AS p, hospital.c_poisoned AS q'), '1|1', 'and counts what the owner\'s functions say');
 sql('DROP INDEX odd.one', 'stranger');
 # So do estimates. Who may run a function of constants is asked of nobody.
-sql(q{CREATE FUNCTION hospital.opened() RETURNS timestamp LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT min(at) FROM hospital.facts); END $$;}
+sql(q{CREATE FUNCTION hospital.opened() RETURNS timestamp LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT min(at) FROM hospital.facts); END $$;
+	CREATE FUNCTION hospital.caught() RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN RETURN hospital.hidden('X'); EXCEPTION WHEN OTHERS THEN RETURN 'y'; END $$;}
 	. source('compared', 'SELECT person, at, true AS event FROM odd.rows WHERE at >= hospital.opened()')
 	. source('revoked', q{SELECT person, at, t = hospital.hidden('X') AS event FROM odd.rows}), 'steward');
+sql('CREATE INDEX one ON odd.rows ((person + length(hospital.caught())))', 'stranger');
 is(session('clock', q{CALL dp_tick('hospital.c_compared')}), '', 'a function of the query that the planner calls runs as the owner');
+sql('DROP INDEX odd.one', 'stranger');
 like($why->('c_revoked'), qr/permission denied for function hidden/, 'one that only the owner may run is not called');
 sql('GRANT EXECUTE ON FUNCTION hospital.hidden TO pg_checkpoint', 'steward');
 is($why->('c_revoked'), '', 'unless nobody may');

@@ -29,9 +29,7 @@ namespace {
 /// May have a checkpoint made, by a statement, which fails in a worker; and what all roles may.
 constexpr Oid kNobody = ROLE_PG_CHECKPOINT;
 
-Oid served_owner = InvalidOid;
-object_access_hook_type next_access = nullptr;
-
+/// The query that is planned.
 struct Planning {
     Oid user;
     int security;
@@ -39,6 +37,8 @@ struct Planning {
 };
 
 Planning planning{};
+Oid served_owner = InvalidOid;
+object_access_hook_type next_access = nullptr;
 needs_fmgr_hook_type next_needs_hook = nullptr;
 fmgr_hook_type next_hook = nullptr;
 planner_hook_type next_planner = nullptr;
@@ -90,8 +90,7 @@ bool needs_hook(Oid function) {
 
 /// Of a call that PostgreSQL tells us of.
 struct Call {
-    int depth; ///< of calls of the owner's function while planning, the outermost of which is it
-    Planning planning;
+    int depth;  ///< that of the calls in it, from the one on that is_planned
     Datum next; ///< of the next hook
 };
 
@@ -104,12 +103,9 @@ void around_function(FmgrHookEventType event, FmgrInfo* function, Datum* argumen
     }
     if (event == FHET_START) {
         check_function(function->fn_oid);
-        if ((call->depth > 0 || is_planned(function->fn_oid)) && ++call->depth == 1) {
-            call->planning = planning;
+        if ((call->depth > 0 || is_planned(function->fn_oid)) && ++call->depth == 1)
             SetUserIdAndSecContext(planning.user, planning.security);
-        }
     } else if (call->depth > 0 && --call->depth == 0) {
-        planning = call->planning; // which an error that was caught may have left
         SetUserIdAndSecContext(kNobody, planning.security | SECURITY_RESTRICTED_OPERATION);
     }
     if (next_hook != nullptr)
@@ -129,7 +125,8 @@ static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int
 
 // --- queries
 
-/// Where the planner has it: as a partition that was attached meanwhile, too.
+/// Where the planner has it: as a partition that was attached meanwhile, too. Partial indexes are
+/// taken away, as scans evaluate their predicates.
 void check_relation(Oid table, RelOptInfo* relation) {
     if (table < FirstNormalObjectId)
         return;
@@ -173,17 +170,25 @@ template <class Plan>
 PlannedStmt* planned(Query* query, const Plan& plan) {
     const StrangersParts parts = strangers_parts(reinterpret_cast<Node*>(query), served_owner);
     check_part(parts.evaluated);
-    const Planning around = planning;
-    planning.functions = parts.functions;
-    GetUserIdAndSecContext(&planning.user, &planning.security);
-    const Planning now = planning;
+    Planning now{InvalidOid, 0, parts.functions};
+    GetUserIdAndSecContext(&now.user, &now.security);
     if (parts.has_tables) {
-        (void)keep_user(reinterpret_cast<Node*>(query), &planning.user);
+        (void)keep_user(reinterpret_cast<Node*>(query), &now.user);
         SetUserIdAndSecContext(kNobody, now.security | SECURITY_RESTRICTED_OPERATION);
     }
-    PlannedStmt* result = plan();
-    SetUserIdAndSecContext(now.user, now.security);
+    const Planning around = planning;
+    planning = now;
+    PlannedStmt* result = nullptr;
+    PG_TRY();
+    { result = plan(); }
+    PG_CATCH();
+    {
+        planning = around; // for whoever catches it
+        PG_RE_THROW();
+    }
+    PG_END_TRY();
     planning = around;
+    SetUserIdAndSecContext(now.user, now.security);
     // A plan that was made as nobody has constants that nobody has computed.
     result->dependsOnRole |= parts.has_tables || now.user == kNobody;
     return result;

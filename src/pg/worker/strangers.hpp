@@ -16,8 +16,8 @@ namespace dp_counter::pg {
 ///
 /// A query that reads a stranger's table is planned with no role's rights: then it does not matter
 /// what the stranger has written into indexes, statistics, constraints and partition keys, or does
-/// meanwhile, which no lock prevents. Its partial indexes are not used, as a scan evaluates their
-/// predicates.
+/// meanwhile, which no lock prevents. Its partial indexes are not used. Where the planner calls a
+/// function that the query calls, too, it runs as the owner.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg
