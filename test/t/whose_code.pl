@@ -621,10 +621,11 @@ sql(q{
 		BEGIN SELECT count(*) INTO n FROM odd.rows WHERE t = hospital.parse(word); RETURN n; END $$;
 	CREATE FUNCTION hospital.fails(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / 0; END $$;
 	CREATE FUNCTION hospital.is_in(integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN hospital.parse('X') = 'x'; END $$;
+	CREATE FUNCTION hospital.says(integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN hospital.is_in($1); END $$;
 } . source('parsed', q{SELECT person, at, t = hospital.parse(word => 'X' || '') AND
 		CASE WHEN false THEN 1 / 0 = hospital.fails(1) ELSE EXISTS (SELECT 1 / 0 FROM odd.rows, (VALUES ('X')) AS v(x)
 			WHERE t = hospital.parse(x)) END AND hospital.matching('X') = 1 AS event FROM (SELECT *, hospital.fails(1) FROM odd.rows) AS s})
-	. source('poisoned', 'SELECT person, at, hospital.is_in(person) AS event FROM odd.rows'), 'steward');
+	. source('poisoned', 'SELECT person, at, hospital.says(person) AS event FROM odd.rows'), 'steward');
 sql('CREATE INDEX one ON odd.rows ((person + hospital.is_in(1)::integer))', 'stranger');
 is(session('clock', "CALL dp_tick('hospital.c_$_')"), '', "$_ is ticked") for 'parsed', 'poisoned';
 is(sql('SELECT p.count, q.count FROM hospital.c_parsed AS p, hospital.c_poisoned AS q'), '1|1', 'and counts what the owner\'s functions say');
