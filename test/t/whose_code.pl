@@ -626,10 +626,10 @@ sql(q{
 		CASE WHEN false THEN 1 / 0 = hospital.fails(1) ELSE EXISTS (SELECT 1 / 0 FROM odd.rows, (VALUES ('X')) AS v(x)
 			WHERE t = hospital.parse(x)) END AND hospital.matching('X') = 1 AS event FROM (SELECT *, hospital.fails(1) FROM odd.rows) AS s})
 	. source('poisoned', 'SELECT person, at, hospital.says(person) AS event FROM odd.rows'), 'steward');
-sql('CREATE INDEX one ON odd.rows ((person + hospital.is_in(1)::integer))', 'stranger');
+sql("CREATE INDEX one ON odd.rows ((person + hospital.is_in(1)::integer)); CREATE INDEX two ON odd.rows (person) WHERE $populate; $check", 'stranger');
 is(session('clock', "CALL dp_tick('hospital.c_$_')"), '', "$_ is ticked") for 'parsed', 'poisoned';
 is(sql('SELECT p.count, q.count FROM hospital.c_parsed AS p, hospital.c_poisoned AS q'), '1|1', 'and counts what the owner\'s functions say');
-sql('DROP INDEX odd.one', 'stranger');
+sql('DROP INDEX odd.one, odd.two; ALTER DOMAIN odd.runs DROP CONSTRAINT c', 'stranger');
 # So do estimates. Who may run a function of constants is asked of nobody.
 sql(q{CREATE FUNCTION hospital.opened() RETURNS timestamp LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT min(at) FROM hospital.facts); END $$;
 	CREATE FUNCTION hospital.caught() RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
