@@ -90,16 +90,17 @@ bool is_strangers_operator(Oid number, Search* search) {
 
 // --- tables and views
 
-bool computes_columns([[maybe_unused]] Relation table) {
+bool computes_columns([[maybe_unused]] Oid number) {
 #if PG_VERSION_NUM >= 180000
+    Relation table = relation_open(number, NoLock);
     const TupleConstr* constraints = RelationGetDescr(table)->constr;
-    return constraints != nullptr && constraints->has_generated_virtual;
+    const bool computes = constraints != nullptr && constraints->has_generated_virtual;
+    relation_close(table, NoLock);
+    return computes;
 #else
     return false;
 #endif
 }
-
-bool find_part(Node* node, void* context);
 
 /// An expression that a catalog's row holds as a text. The relation's descriptor has it with its
 /// constants computed.
@@ -135,26 +136,16 @@ bool has_strangers_expression(Oid number, Oid owner) {
     return strangers_parts(reinterpret_cast<Node*>(expressions), owner).evaluated != nullptr;
 }
 
-/// For check_functions_in_node.
-bool is_not_built_in(Oid function, void* context) {
-    return function >= FirstNormalObjectId &&
-           is_found(psprintf("function %s", format_procedure(function)),
-                    static_cast<Search*>(context));
-}
-
-/// A walker that stops at the first call of a function that is not built in, or at a domain.
-bool find_in_key(Node* node, void* context) {
-    auto* search = static_cast<Search*>(context);
-    return node != nullptr && (check_functions_in_node(node, is_not_built_in, context) ||
-                               is_found(search->domains.in_node(node), search) ||
-                               expression_tree_walker(node, tree_walker(find_in_key), context));
-}
-
-/// The executor computes partition keys, too, where it has them no longer: when it starts.
+/// The executor computes partition keys, too, where it has them no longer: when it starts. So they
+/// call what is built in alone.
 bool find_in_partition_key(Oid table, Search* search) {
-    return find_in_key(stored_in(PARTRELID, table, Anum_pg_partitioned_table_partexprs), search) &&
-           is_found(psprintf("%s in the partition key of table %s", search->found.evaluated,
-                             quoted_name(table)),
+    const auto [evaluated, has_tables, functions] = strangers_parts(
+        stored_in(PARTRELID, table, Anum_pg_partitioned_table_partexprs), search->owner);
+    const char* part = functions == NIL
+                           ? evaluated
+                           : psprintf("function %s", format_procedure(linitial_oid(functions)));
+    return part != nullptr &&
+           is_found(psprintf("%s in the partition key of table %s", part, quoted_name(table)),
                     search);
 }
 
@@ -178,6 +169,8 @@ bool find_in_table(Oid table, Search* search) {
     const bool is_of_stranger = is_strangers(table, search);
     search->found.has_tables |= is_of_stranger || has_strangers_ancestor(table, search) ||
                                 has_strangers_expression(table, search->owner);
+    if (is_of_stranger && computes_columns(table))
+        return is_found(psprintf("a virtual column of table %s", quoted_name(table)), search);
     if (get_rel_relkind(table) != RELKIND_FOREIGN_TABLE)
         return is_of_stranger && find_in_partition_key(table, search);
     return is_of_stranger ? is_found(psprintf("foreign table %s", quoted_name(table)), search)
@@ -203,14 +196,7 @@ bool find_in_relation(const RangeTblEntry* entry, Search* search) {
     foreach (cell, entry->inh ? find_all_inheritors(entry->relid, AccessShareLock, nullptr)
                               : list_make1_oid(entry->relid)) {
         CHECK_FOR_INTERRUPTS();
-        Relation table = relation_open(lfirst_oid(cell), NoLock);
-        const bool found =
-            find_in_table(RelationGetRelid(table), search) ||
-            (computes_columns(table) && is_strangers(RelationGetRelid(table), search) &&
-             is_found(psprintf("a virtual column of table %s", quoted_name(lfirst_oid(cell))),
-                      search));
-        relation_close(table, NoLock);
-        if (found)
+        if (find_in_table(lfirst_oid(cell), search))
             return true;
     }
     return false;
