@@ -73,6 +73,10 @@ bool is_sql(Oid function) {
     return language == SQLlanguageId;
 }
 
+void become_nobody(int security) {
+    SetUserIdAndSecContext(kNobody, security | SECURITY_RESTRICTED_OPERATION);
+}
+
 /// Whether it is a function of the owner's query that the planner calls.
 bool is_planned(Oid function) {
     return GetUserId() == kNobody && list_member_oid(planning.functions, function);
@@ -82,10 +86,10 @@ bool is_planned(Oid function) {
 /// inlines one, unless the function is SECURITY DEFINER or has settings. The planner looks up those
 /// of a stranger's index, and need not call them.
 bool needs_hook(Oid function) {
-    if (GetUserId() != kNobody)
-        check_function(function);
-    return !is_trusted_by(served_owner, function) || is_sql(function) || is_planned(function) ||
-           (next_needs_hook != nullptr && next_needs_hook(function));
+    if (GetUserId() == kNobody)
+        return true;
+    check_function(function);
+    return is_sql(function) || (next_needs_hook != nullptr && next_needs_hook(function));
 }
 
 /// Of a call that PostgreSQL tells us of.
@@ -106,7 +110,7 @@ void around_function(FmgrHookEventType event, FmgrInfo* function, Datum* argumen
         if ((call->depth > 0 || is_planned(function->fn_oid)) && ++call->depth == 1)
             SetUserIdAndSecContext(planning.user, planning.security);
     } else if (call->depth > 0 && --call->depth == 0) {
-        SetUserIdAndSecContext(kNobody, planning.security | SECURITY_RESTRICTED_OPERATION);
+        become_nobody(planning.security);
     }
     if (next_hook != nullptr)
         next_hook(event, function, &call->next);
@@ -125,8 +129,8 @@ static void look_at_access(ObjectAccessType access, Oid catalog, Oid object, int
 
 // --- queries
 
-/// Where the planner has it: as a partition that was attached meanwhile, too. Partial indexes are
-/// taken away, as scans evaluate their predicates.
+/// Where the planner has it: as a partition that was attached meanwhile, too. A stranger's partial
+/// indexes are taken away, as scans evaluate their predicates.
 void check_relation(Oid table, RelOptInfo* relation) {
     if (table < FirstNormalObjectId)
         return;
@@ -174,7 +178,7 @@ PlannedStmt* planned(Query* query, const Plan& plan) {
     GetUserIdAndSecContext(&now.user, &now.security);
     if (parts.has_tables) {
         (void)keep_user(reinterpret_cast<Node*>(query), &now.user);
-        SetUserIdAndSecContext(kNobody, now.security | SECURITY_RESTRICTED_OPERATION);
+        become_nobody(now.security);
     }
     const Planning around = planning;
     planning = now;
