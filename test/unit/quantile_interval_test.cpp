@@ -151,7 +151,8 @@ TEST(QuantileTest, TwoBins) {
 TEST(QuantileTest, ErrorOfAMedian) {
     for (const std::int64_t lag : {1, 12})
         for (const int bins : {2, 3, 8, 20}) {
-            const RankError error = median_error(noise_of(12, lag), bins, kConfidence);
+            const RankError error = median_error(noise_of(12, lag), bins,
+                                                 widest_bin(noise_of(12, lag), bins), kConfidence);
             const LaplaceScale scale = PrivacyUnit(Epsilon(1.0 / 12)).scale(1);
             EXPECT_NEAR(error.stddev,
                         std::sqrt(static_cast<double>(lag * bins) * scale.variance()) / 2, 1e-9);
@@ -162,7 +163,7 @@ TEST(QuantileTest, ErrorOfAMedian) {
     const BinsLaw law(PrivacyUnit(Epsilon(1.0)), 1024);
     const ReleaseError totals(make_mechanism(law.totals()));
     const BinsNoise noise{&totals, 1};
-    const RankError error = median_error(noise, 1024, kConfidence);
+    const RankError error = median_error(noise, 1024, widest_bin(noise, 1024), kConfidence);
     EXPECT_NEAR(error.stddev, 11.6, 0.1); // by 3,000 draws bins 25 to 27 have 11.45 to 11.49
     const QuantileTest test(noise, 1024, {1, 2}, kConfidence);
     for (int bin = 0; bin < 1023; ++bin)

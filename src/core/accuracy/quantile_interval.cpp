@@ -109,20 +109,32 @@ BinRange QuantileTest::range(const HistogramSums& sums) {
     return range;
 }
 
-RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence) {
-    constexpr Fraction kMedian{1, 2}; // an excess is twice the rank's error
-    QuantileTest test(noise, bins, kMedian, confidence);
-    const auto variance = [&](std::int32_t bin) {
-        return CharacteristicFunction(test.noise(bin)).variance();
-    };
+namespace {
+
+constexpr Fraction kMedian{1, 2}; // an excess is twice the rank's error
+
+double median_variance(const QuantileTest& test, std::int32_t bin) {
+    return CharacteristicFunction(test.noise(bin)).variance() / 4;
+}
+
+} // namespace
+
+std::int32_t widest_bin(const BinsNoise& noise, std::int32_t bins) {
+    const QuantileTest test(noise, bins, kMedian, 0.5);
     std::int32_t widest = 0;
-    double greatest = variance(0);
+    double greatest = median_variance(test, 0);
     for (std::int32_t bin = 1; bin < bins - 1; ++bin)
-        if (const double here = variance(bin); here > greatest) {
+        if (const double here = median_variance(test, bin); here > greatest) {
             widest = bin;
             greatest = here;
         }
-    return {std::sqrt(greatest) / 2, test.quantile(widest) / 2};
+    return widest;
+}
+
+RankError median_error(const BinsNoise& noise, std::int32_t bins, std::int32_t bin,
+                       double confidence) {
+    QuantileTest test(noise, bins, kMedian, confidence);
+    return {std::sqrt(median_variance(test, bin)), test.quantile(bin) / 2};
 }
 
 HistogramQuantile quantile_of(const HistogramSums& sums, std::span<const std::int64_t> ends,

@@ -105,9 +105,13 @@ struct RankError {
     std::int64_t half_width;
 };
 
-/// That of a median in the bin where it is greatest; of noise for each bin by itself it is the same
-/// in all. Throws Error (parameter) as QuantileTest does.
-[[nodiscard]] RankError median_error(const BinsNoise& noise, std::int32_t bins, double confidence);
+/// The bin where a median is off by most, whatever the lag; of noise for each bin by itself the
+/// first one, as it is the same in all. At least 2 bins.
+[[nodiscard]] std::int32_t widest_bin(const BinsNoise& noise, std::int32_t bins);
+
+/// That of a median in this bin, not the last one. Throws Error (parameter) as QuantileTest does.
+[[nodiscard]] RankError median_error(const BinsNoise& noise, std::int32_t bins, std::int32_t bin,
+                                     double confidence);
 
 /// A quantile in the values of the bins.
 struct HistogramQuantile {

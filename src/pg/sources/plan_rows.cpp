@@ -74,14 +74,15 @@ const char* median_lines(const Planned& planned, const char* rest) {
         return "";
     RankError errors[lengthof(kPeriods)];
     run([&] {
-        BinsNoise noise{planned.unit.scale(1), 0};
+        BinsNoise noise{planned.unit.scale(1), 1};
         std::optional<ReleaseError> totals;
         if (planned.is_in_totals)
             noise.each =
                 &totals.emplace(make_mechanism(BinsLaw(planned.unit, planned.bins).totals()));
+        const std::int32_t widest = widest_bin(noise, planned.bins);
         for (std::size_t i = 0; i < lengthof(kPeriods); ++i) {
             noise.lag = kPeriods[i];
-            errors[i] = median_error(noise, planned.bins, kReleaseConfidence);
+            errors[i] = median_error(noise, planned.bins, widest, kReleaseConfidence);
         }
     });
     StringInfoData text;
