@@ -15,6 +15,8 @@ CREATE AGGREGATE their_sum(integer) (SFUNC = int4pl, STYPE = integer);
 CREATE FUNCTION their_text(mood) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT 'glad' $$;
 CREATE CAST (mood AS text) WITH FUNCTION their_text;
 CREATE DOMAIN theirs_below_10 AS integer CHECK (VALUE < 10);
+CREATE TABLE their_visits (person integer, at timestamptz);
+GRANT SELECT ON their_visits TO source_viewer;
 RESET ROLE;
 SET ROLE source_viewer;
 CREATE TYPE ward AS ENUM ('north', 'south');
@@ -45,7 +47,6 @@ CREATE TYPE feeling AS ENUM ('good', 'bad');
 CREATE FUNCTION reads(feeling) RETURNS text STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM source_views.visits); END';
 CREATE CAST (feeling AS text) WITH FUNCTION reads(feeling);
 ALTER TABLE visits ADD feeling feeling;
-CREATE FUNCTION populate_record() RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 SELECT dp_budget_create('budget', 1e7);
 
 -- shows whether a source over this SELECT is taken
@@ -83,7 +84,7 @@ CALL say(false, 'FROM visits', 'FROM parts', 'FROM filtered WHERE cents < 100',
     ', ward = ''north'' AS x', ', cents / 100 AS x', ', coalesce(cents, 0) AS x',
         ', CASE WHEN ward IS NULL THEN ''none'' ELSE upper(ward::text) END AS x', ', date_trunc(''week'', at) AS x',
     ', extract(hour FROM at) < 12 AS x', ', note::timestamptz AS x', ', note || at AS x', ', (place).a AS x', ', small + 1 AS x',
-        ', note || ward || place || tags AS x', ', populate_record() AS x',
+        ', note || ward || place || tags AS x',
         ', ''a'' = ANY (tags) AS x', ', to_char(at, ''Dy'') AS x',
     ', at + interval ''1 day'' AS x', ', tableoid AS x', ', concat(cents, at, ward, tags) AS x', ', format(''%s'', cents) AS x',
         ', cents::small AS x', ', place = place AS x', ', mine(cents) AS x', ', mood = ''glad'' AS x',
@@ -134,15 +135,14 @@ CALL say(true, 'FROM visits WHERE random() < 0.5', ', varies(cents) AS x', ', dp
         ', count(*) FILTER (WHERE varies(cents) > 0) OVER () AS x', ', sum(cents) OVER (ORDER BY varies(id)) AS x',
     'FROM visits LIMIT varies(5)', 'SELECT person, at FROM (VALUES (varies(1), timestamptz ''2024-01-01'')) AS v (person, at)',
         'FROM visits TABLESAMPLE BERNOULLI (varies(10))', 'FROM of_random');
--- functions of another role, and values of its domains,
+-- tables, functions, operators and domains of another role,
 CALL say(true, ', theirs(cents) AS x', ', note ~~~ note AS x', 'FROM visits WHERE note ~~~ ANY (tags)',
     'SELECT person, min(at) AS at, their_sum(cents) AS x FROM visits GROUP BY person', ', mood::text AS x',
     'SELECT v.person, v.at FROM visits v, theirs(v.id) AS n',
-    ', cents::theirs_below_10 AS x');
--- also those of a type that an argument tells, and what writes,
-CALL say(true, ', domain_in(''1'', ''theirs_below_10''::regtype, -1) IS NOT NULL AS x',
-    ', array_in(''{1}'', ''theirs_below_10''::regtype, -1) IS NOT NULL AS x', ', record_in(''(1)'', ''place''::regtype, -1) IS NOT NULL AS x',
-    'FROM visits FOR UPDATE', 'SELECT * FROM (SELECT person, at FROM visits FOR SHARE) v');
+    ', cents::theirs_below_10 AS x', 'FROM their_visits');
+SELECT try('SELECT person, at FROM their_visits', false);
+-- what writes,
+CALL say(true, 'FROM visits FOR UPDATE', 'SELECT * FROM (SELECT person, at FROM visits FOR SHARE) v');
 -- set operations that cast, which no call shows,
 CALL say(true, 'SELECT person, at, ward FROM visits UNION ALL SELECT person, at, ward FROM visits',
     'SELECT person, at::date AS at FROM visits UNION ALL SELECT person, at FROM visits',
@@ -172,8 +172,6 @@ BEGIN
     END IF;
     IF major >= 16 THEN
         ASSERT try('SELECT person, at, pg_input_is_valid(note, ''integer'') AS x FROM visits', true) = 'taken';
-        ASSERT try('SELECT person, at, pg_input_is_valid(note, ''small'') AS x FROM visits', true) ~ 'a type that function pg_input_is_valid';
-        ASSERT try('SELECT person, at, pg_input_is_valid(note, note) AS x FROM visits', true) ~ 'a type that function pg_input_is_valid';
         ASSERT try('SELECT person, at, JSON_ARRAY(ward) AS x FROM visits', true) = 'taken';
         ASSERT try('SELECT JSON_ARRAY(at)::text AS person, at FROM visits', true) ~ '^0A000 Column "person" depends on ';
     END IF;
@@ -241,23 +239,9 @@ DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I RESET cpu_tuple_cost', current_database());
 END $$;
 
--- Types of a stranger's, each with two columns of the one before: each is looked at once, not each way to it in each expression.
-SET ROLE source_stranger;
-CREATE TYPE nested_0 AS (a integer);
-DO $$ BEGIN FOR i IN 1..20 LOOP EXECUTE format('CREATE TYPE nested_%s AS (a nested_%s, b nested_%2$s)', i, i - 1); END LOOP; END $$;
-RESET ROLE;
-SET ROLE source_viewer;
-DO $$ BEGIN EXECUTE 'CREATE VIEW nested_dp AS SELECT person, at FROM tagged WHERE tags IS NOT NULL'
-    || repeat(' OR array_append(NULL::nested_20[], NULL) IS NULL', 4000); END $$;
-SET statement_timeout = '20s';
-SELECT dp_source_create('nested_dp', budget => 'budget', person => 'person', at => 'at', time_zone => 'UTC');
-RESET statement_timeout;
-SELECT dp_source_drop('nested_dp');
-RESET ROLE;
-
 SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
-DROP VIEW nested_dp, tagged_dp, moved_dp, layered_dp;
+DROP VIEW tagged_dp, moved_dp, layered_dp;
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_views CASCADE;
 DROP ROLE source_viewer, source_stranger;

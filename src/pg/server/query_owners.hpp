@@ -1,12 +1,11 @@
-// Whose functions and texts a query contains: those of roles that could act as an owner anyway, or
-// a stranger's.
+// Whose relations, functions, operators and domains a query names: those of roles that could act as
+// an owner anyway, or a stranger's.
 #pragma once
 
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
 #include "nodes/nodes.h"
-#include "nodes/pg_list.h"
 }
 
 namespace dp_counter::pg {
@@ -21,27 +20,14 @@ namespace dp_counter::pg {
 /// what is in it, which every role sees (all of pg_get_... are taken for such).
 [[nodiscard]] bool reads_by_name(Oid function);
 
-/// What a rewritten query has of roles that could not act as an owner.
-struct StrangersParts {
-    /// As "view odd.feed"; null if there is none. PostgreSQL evaluates it with the owner's rights,
-    /// by functions of its own too, whose arguments it chooses. It is
-    /// - a view, a foreign table or its server, or a table with policies, with virtual columns, or
-    ///   with a partition key that calls what is not built in;
-    /// - a function, or an operator, which has others beside the function that it calls (negator,
-    ///   estimates);
-    /// - a domain, where a value of it is made: its checks are expressions.
-    const char* evaluated;
-    /// Whether it reads a table of theirs, as a part of another one too, or of which it is a part:
-    /// the planner computes expressions of indexes, statistics, constraints and partition keys.
-    /// Also what a stranger left on a table that is the owner's now.
-    bool has_tables;
-    List* functions; ///< that it calls, but for those that are built in and a stranger's
-};
-
-/// The relations are locked.
-[[nodiscard]] StrangersParts strangers_parts(Node* node, Oid owner);
-
-/// Of a table alone, which the planner has: not of what inherits from it.
-[[nodiscard]] StrangersParts strangers_parts(Oid table, Oid owner);
+/// What a rewritten query, whose relations are locked, names first of a role that could not act as
+/// the owner, as "table ehr.visits"; null if there is nothing. Whoever runs the query evaluates
+/// - of a table, or another one that is a part of it or that it is a part of, what its owner has
+///   written into indexes, statistics, constraints, partition keys, policies and columns;
+/// - of a view or a foreign table, its query or its server;
+/// - of an operator, others beside the function that it calls: its negator, its estimates;
+/// - of a domain, where a value is cast to it, to an array of it or to a domain over it, its
+/// checks.
+[[nodiscard]] const char* strangers_part(Node* query, Oid owner);
 
 } // namespace dp_counter::pg

@@ -1,6 +1,7 @@
 #include "pg/vetting/rewritten_view.hpp"
 
 #include "pg/server/as_role.hpp"
+#include "pg/server/query_owners.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/vetting/view_calls.hpp"
 
@@ -38,20 +39,28 @@ Query* rewritten(const char* sql, Oid* types, int count, Oid source) {
 }
 
 void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at, int sqlstate) {
-    const char* reason = why_not_accepted(statement, owner_of(source), person, at);
+    const char* name = get_rel_name(source);
+    const char* part = strangers_part(reinterpret_cast<Node*>(statement), owner_of(source));
+    if (part != nullptr)
+        ereport(ERROR,
+                (errcode(sqlstate),
+                 errmsg("source \"%s\" uses what another role could change", name),
+                 errdetail("It uses %s, which belongs to another role than the view.", part),
+                 errhint("What that role writes would run with the rights of the view's owner. If "
+                         "you trust it, grant it the role that owns the view, or let it declare "
+                         "the source.")));
+    const char* reason = why_not_accepted(statement, person, at);
     if (reason != nullptr)
         ereport(
             ERROR,
             (errcode(sqlstate),
-             errmsg("source \"%s\" has an expression that is not accepted", get_rel_name(source)),
+             errmsg("source \"%s\" has an expression that is not accepted", name),
              errdetail("%s", reason),
              errhint(
                  "A view may call PostgreSQL's functions, and its owner's if they are declared "
                  "STABLE or, for the person and the time, IMMUTABLE: a timestamptz is made local "
-                 "by AT TIME ZONE 'Europe/Berlin'. Another role's query can be written into a view "
-                 "of the owner's, and a table with policies be read with BYPASSRLS. What a view "
-                 "cannot call can be stored in a column of the "
-                 "table.")));
+                 "by AT TIME ZONE 'Europe/Berlin'. What a view cannot call can be stored in a "
+                 "column of the table.")));
 }
 
 void check_source_calls(Oid source, const SourceRow& row) {

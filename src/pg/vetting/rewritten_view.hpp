@@ -15,11 +15,12 @@ namespace dp_counter::pg {
 /// Raises object_in_use where the name means another relation by now.
 [[nodiscard]] Query* rewritten(const char* sql, Oid* types, int count, Oid source);
 
-/// Raises with this SQLSTATE if a rewritten statement calls what is not accepted (view_calls.hpp).
-/// `person` and `at` are their places in its result.
+/// Raises with this SQLSTATE if a rewritten statement has what belongs to a role that could not act
+/// as the source's owner (query_owners.hpp; a worker refuses what no query shows, too), or calls
+/// what is not accepted (view_calls.hpp). `person` and `at` are their places in its result.
 void check_calls(Query* statement, Oid source, AttrNumber person, AttrNumber at, int sqlstate);
 
-/// Raises feature_not_supported if the source's view calls what is not accepted.
+/// The same for the source's view, with feature_not_supported.
 void check_source_calls(Oid source, const SourceRow& row);
 
 /// The query of the source's view, rewritten as its owner: whose policies hold depends on it.

@@ -156,10 +156,7 @@ bool find_casts(Node* node, void* context) {
 
 } // namespace
 
-const char* why_not_accepted(Query* query, Oid owner, AttrNumber person, AttrNumber at) {
-    const char* part = strangers_parts(reinterpret_cast<Node*>(query), owner).evaluated;
-    if (part != nullptr)
-        return psprintf("It uses %s, which belongs to another role than the view.", part);
+const char* why_not_accepted(Query* query, AttrNumber person, AttrNumber at) {
     const char* reason = nullptr;
     if (find_call(reinterpret_cast<Node*>(query), &reason))
         return reason;

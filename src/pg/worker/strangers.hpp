@@ -11,13 +11,9 @@ namespace dp_counter::pg {
 ///   PostgreSQL such as text || mood or jsonb_agg find casts, comparisons and output functions by
 ///   type, which no plan shows; whoever owns a type could otherwise run code as the owner of a view
 ///   that reads it.
-/// - what a query evaluates (query_owners.hpp), when it is planned, of a function of the owner's
-///   too. SQL functions are not inlined: the owner's are planned by themselves.
-///
-/// A query that reads a stranger's table is planned with no role's rights: then it does not matter
-/// what the stranger has written into indexes, statistics, constraints and partition keys, or does
-/// meanwhile, which no lock prevents. Its partial indexes are not used. Where the planner calls a
-/// function that the query calls, too, it runs as the owner.
+/// - a query that names a relation, an operator or a domain of that role (query_owners.hpp), when
+///   it is planned, in a function of the owner's too. SQL functions are not inlined: the owner's
+///   are planned by themselves.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg
