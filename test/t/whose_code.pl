@@ -323,6 +323,9 @@ sql(q{
 	CREATE OPERATOR CLASS odd.pair_hash_ops DEFAULT FOR TYPE odd.pair USING hash AS OPERATOR 1 odd.=, FUNCTION 1 odd.pair_hash(odd.pair);
 });
 sql(q{CREATE TYPE odd.span AS RANGE (SUBTYPE = odd.pair, SUBTYPE_OPCLASS = odd.pair_ops)}, 'stranger');
+# The planner calls it for estimates, by no expression.
+sql(q{CREATE FUNCTION odd.gap_diff(integer, integer) RETURNS double precision LANGUAGE sql IMMUTABLE SECURITY DEFINER AS 'SELECT $1 - $2';
+	CREATE TYPE odd.gap AS RANGE (SUBTYPE = integer, SUBTYPE_DIFF = odd.gap_diff)}, 'stranger');
 sql(q{
 	CREATE TYPE hospital.feeling AS ENUM ('sad', 'glad');
 	CREATE TABLE hospital.facts AS SELECT 1 AS person, timestamp '2024-01-01 12:00' AS at, 'flu' AS note, 1 AS n,
@@ -337,7 +340,8 @@ sql(q{
 	CREATE TABLE hospital.list2 PARTITION OF hospital.listed FOR VALUES IN ('(2,2)');
 	INSERT INTO hospital.indexed TABLE hospital.facts; INSERT INTO hospital.partial TABLE hospital.facts;
 	INSERT INTO hospital.measured TABLE hospital.facts; INSERT INTO hospital.listed TABLE hospital.facts;
-	ANALYZE hospital.facts;
+	CREATE TABLE hospital.gaps AS SELECT n AS person, timestamp '2024-01-01 12:00' AS at, odd.gap(n, n + 2) AS g FROM generate_series(1, 99) AS n;
+	ANALYZE hospital.facts, hospital.gaps;
 	CREATE FUNCTION hospital.small(n integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v odd.small := n;
 	BEGIN RETURN v; END $$;
 	-- a function that asks for parallel workers, processes of their own
@@ -372,6 +376,7 @@ my %cases = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS 
 	[ union => 'SELECT person, at, event FROM (SELECT person, at, p, true AS event FROM hospital.facts UNION SELECT person, at, p,
 		true FROM hospital.facts) AS u' ],
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.$_" ] } 'indexed', 'partial', 'measured', 'listed'),
+	[ gaps => q{SELECT person, at, true AS event FROM hospital.gaps WHERE g && '[3,8)'::odd.gap} ],
 	$major >= 16 ? (q{JSON_OBJECT('k': m)}, q{JSON_ARRAY(m)}) : ());
 my $window = delete $cases{'WINDOW w AS (PARTITION BY p)'};
 # What goes without the stranger.
@@ -400,6 +405,8 @@ sql(marking('stranger', 'odd.text_of(odd.mood) RETURNS text', q{'glad'}, 'IMMUTA
 	CREATE CAST (odd.definers_mood AS text) WITH FUNCTION odd.definers_text_of;
 	CREATE CAST (odd.mood AS text) WITH FUNCTION odd.text_of(odd.mood); CREATE CAST (odd.mood AS json) WITH FUNCTION odd.json_of;
 	ALTER DOMAIN odd.small ADD CHECK (odd.small(VALUE)) NOT VALID;
+	CREATE OR REPLACE FUNCTION odd.gap_diff(integer, integer) RETURNS double precision LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER AS $$
+		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN $1 - $2; END $$;
 	CREATE OR REPLACE FUNCTION odd.most(text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN 1000; END $$;
 }, 'stranger');

@@ -94,7 +94,7 @@ bool is_strangers_domain(Oid type, Search* search) {
 }
 
 bool casts_to_strangers_domain(const Node* node, Search* search) {
-    return (IsA(node, CoerceToDomain) || IsA(node, CoerceViaIO) || IsA(node, ArrayCoerceExpr)) &&
+    return (IsA(node, CoerceToDomain) || IsA(node, CoerceViaIO)) &&
            is_strangers_domain(exprType(node), search);
 }
 
