@@ -43,7 +43,7 @@ bool is_found(const char* part, Search* search) {
 }
 
 bool is_stranger(Oid role, const Search* search) {
-    return !has_privs_of_role(role, search->owner);
+    return !is_member_of_role(role, search->owner);
 }
 
 // --- functions, operators, domains
@@ -176,7 +176,7 @@ bool is_trusted_by(Oid role, Oid function) {
         return true; // its caller raises
     const Oid owner = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->proowner;
     ReleaseSysCache(tuple);
-    return has_privs_of_role(owner, role);
+    return is_member_of_role(owner, role);
 }
 
 bool reads_by_name(Oid function) {

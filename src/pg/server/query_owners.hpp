@@ -10,8 +10,8 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// Whether the function's owner has the rights of the role: the role itself, a member of it, a
-/// superuser.
+/// Whether the function's owner could act as the role: the role itself, a member of it, also with
+/// NOINHERIT, a superuser.
 [[nodiscard]] bool is_trusted_by(Oid role, Oid function);
 
 /// Whether it is a function of PostgreSQL's that reads a relation which it is told: table_to_xml
@@ -26,8 +26,7 @@ namespace dp_counter::pg {
 ///   written into indexes, statistics, constraints, partition keys, policies and columns;
 /// - of a view or a foreign table, its query or its server;
 /// - of an operator, others beside the function that it calls: its negator, its estimates;
-/// - of a domain, where a value is cast to it, to an array of it or to a domain over it, its
-/// checks.
+/// - of a domain, or one below it, where a value or an array is cast to it, its checks.
 [[nodiscard]] const char* strangers_part(Node* query, Oid owner);
 
 } // namespace dp_counter::pg
