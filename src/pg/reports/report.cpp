@@ -35,6 +35,7 @@ extern "C" {
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -314,6 +315,8 @@ Oid create_report_table(const Report& report, const char* columns, const Oid* ty
     });
     if (created != SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
+    ResetPlanCache(); // the view's functions, too, may use what those of event triggers have
+                      // planned
     const Oid table = new_relation(name, schema);
     Relation relation = table_open(table, NoLock);
     TupleDesc type = RelationGetDescr(relation);

@@ -5,10 +5,10 @@
 
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/query_owners.hpp"
+#include "pg/worker/settings.hpp"
 
 extern "C" {
 #include "access/transam.h"
-#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
@@ -23,10 +23,6 @@ namespace {
 
 object_access_hook_type next_access = nullptr;
 ProcessUtility_hook_type next_utility = nullptr;
-
-bool is_evaluating() {
-    return XactReadOnly; // as_owner (settings.hpp)
-}
 
 bool is_called(Oid function, std::initializer_list<const char*> names) {
     const char* name = get_func_name(function);

@@ -23,6 +23,11 @@ void fix_settings_of_view(const char* time_zone);
 /// From here on, until then: functions of the view run queries of their own, once for each row.
 void fix_settings_of_run();
 
+/// Whether a view is evaluated, within as_owner.
+inline bool is_evaluating() {
+    return XactReadOnly;
+}
+
 /// Runs `work`, which evaluates a view, as the owner: in a security-restricted operation as REFRESH
 /// MATERIALIZED VIEW does, read only, while the cumulative statistics stand still. Messages of the
 /// view reach the caller only if `is_heard`. If `work` raises an error, the abort of the

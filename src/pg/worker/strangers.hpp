@@ -7,13 +7,11 @@
 namespace dp_counter::pg {
 
 /// For the rest of the process's life what belongs to another role raises insufficient_privilege:
-/// - a function, when it is looked up, whatever calls it, and before it runs. Functions of
-///   PostgreSQL such as text || mood or jsonb_agg find casts, comparisons and output functions by
-///   type, which no plan shows; whoever owns a type could otherwise run code as the owner of a view
-///   that reads it.
-/// - a query that names a relation, an operator or a domain of that role (query_owners.hpp), when
-///   it is planned, in a function of the owner's too. SQL functions are not inlined: the owner's
-///   are planned by themselves.
+/// - a function, when it is looked up, whatever calls it, and before it runs: PostgreSQL finds some
+///   by an index, a partition or a type, which no query shows.
+/// - a query that names a relation, an operator or a type of that role (query_owners.hpp), when it
+///   is planned while a view is evaluated, in a function of the owner's too. SQL functions are not
+///   inlined: the owner's are planned by themselves.
 void refuse_strangers(Oid owner);
 
 } // namespace dp_counter::pg
