@@ -243,7 +243,9 @@ CREATE TABLE dp_counter_private.budgets (
     since         pg_catalog.timestamp NOT NULL,
     until         pg_catalog.timestamp NOT NULL,
     least_epsilon pg_catalog.numeric NOT NULL,
-    most_cells    pg_catalog.int8 NOT NULL
+    most_cells    pg_catalog.int8 NOT NULL,
+    key_digest    pg_catalog.int8,
+    last_entry    pg_catalog.int8
 ) USING heap;
 
 CREATE INDEX budgets_budget_idx ON dp_counter_private.budgets (budget);
@@ -254,7 +256,9 @@ REVOKE ALL ON TABLE dp_counter_private.budgets FROM PUBLIC;
 COMMENT ON TABLE dp_counter_private.budgets
 IS 'dp_counter: the epsilon of each budget; of one that renews, the length of a person''s windows, '
    'and the types of person and time of its sources; of one within another, the numbers of that and '
-   'of the outermost one, whose windows it has, and the times for which it may be charged';
+   'of the outermost one, whose windows it has, and the times for which it may be charged; and, so '
+   'that a restored part is not taken for the whole, a digest of the key of the windows, and the '
+   'last entry';
 
 -- What is left of budgets that were dropped: name is the last one, spent the most that a window has
 -- spent. In another cluster the owner's OID may be another role's.

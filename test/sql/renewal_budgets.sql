@@ -122,6 +122,7 @@ DECLARE
 BEGIN
     FOR i IN 1 .. 50 LOOP
         DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
+        UPDATE dp_counter_private.budgets SET last_entry = NULL WHERE number = swept;
         INSERT INTO dp_counter_private.budget_entries
         SELECT e, swept, NULL, 'random', ceil(random() * 3) / 10, CASE WHEN random() < 0.1 THEN '-infinity' ELSE origin + a END,
                CASE WHEN random() < 0.1 THEN 'infinity' ELSE origin + a + ceil(random() * 6)::int END,
@@ -161,6 +162,7 @@ BEGIN
         END LOOP;
     END LOOP;
     DELETE FROM dp_counter_private.budget_entries WHERE budget = swept;
+    UPDATE dp_counter_private.budgets SET last_entry = NULL WHERE number = swept;
 END $$;
 SELECT bool_and(agrees) AS agrees, bool_and(spent_agrees) AS spent_agrees, bool_and(from_agrees) AS from_agrees,
     bool_and(left_agrees) AS left_agrees,

@@ -101,6 +101,28 @@ restore($keep, '--exclude-table-data=dp_counter_private.window_key');
 like(failure($node, q{SELECT dp_budget_create('more', 1, per => '7 days')}, database => 't2'),
 	qr/the key of the windows is missing/, 'no other key');
 is(failure($node, q{SELECT dp_budget_create('more', 1)}, database => 't2'), '', 'a budget for life needs none');
+# nor is the one of a database that had one before the restore taken for it: the COPY of the key fails
+my $other_key = sub { s/^(COPY dp_counter_private\.window_key .*\n)/INSERT INTO dp_counter_private.window_key VALUES (true, sha256('x'));\n$1/m };
+like(restore($other_key), qr/duplicate key/, 'a key that is there already');
+is(goes_on('stays'), 'the key of the windows is not that of the budget, 3000', 'is not taken for that of the budget');
+like(failure($node, q{SELECT dp_own_window('years', 1, timestamp '2024-01-01')}, database => 't2'), qr/not that of the budget/, 'nor to show windows');
+
+# --- what was charged, by counters that are dropped and by queries, is not forgotten
+restore($keep, '--exclude-table-data=dp_counter_private.budget_entries');
+like(failure($node, $_, database => 't2'), qr/the charges of the budget are missing/, "without entries: $_")
+	for q{CALL dp_budget_spend('scratch.spent', 1, 'again')}, q{SELECT dp_budget_left('scratch.spent')},
+	q{SELECT dp_counter_create('again', 'visits_dp', 1, '1 day', '2024-01-01', per_person => 3)};
+
+# --- a role that may read the secret tables makes a view that a dump has left out
+sql('CREATE ROLE reads_all LOGIN; GRANT pg_read_all_data TO reads_all');
+my $face = sql(q{SELECT 'CREATE VIEW mine.bu WITH (security_barrier) AS ' || pg_get_viewdef('scratch.spent'::regclass)});
+is(restore($keep, '-N', 'scratch'), '', 'a dump without a schema');
+$node->safe_psql('t2', 'CREATE SCHEMA mine AUTHORIZATION reads_all');
+$node->safe_psql('t2', $face, extra_params => [ '-U', 'reads_all' ]);
+like(failure($node, q{CALL dp_budget_spend('mine.bu', 1, 'x')}, database => 't2', user => 'reads_all'), qr/"bu" is not a budget/,
+	'which is not the budget');
+$node->safe_psql('t2', "DROP VIEW mine.bu; $face");
+is($node->safe_psql('t2', q{SELECT dp_budget_left('mine.bu') = 1e10 - 1}), 't', 'but that of a superuser is');
 
 # --- a counter that continues another one, and has read nothing yet
 sql(q{

@@ -27,7 +27,9 @@ enum Column {
     kSince,
     kUntil,
     kLeastEpsilon,
-    kMostCells
+    kMostCells,
+    kKeyDigest,
+    kLastEntry
 };
 
 enum DroppedColumn {
@@ -68,12 +70,15 @@ bool read_budget_numbered(std::int64_t number, BudgetRow& row) {
             row.range = {DatumGetTimestamp(values[kSince]), DatumGetTimestamp(values[kUntil])};
             row.least_epsilon = DatumGetNumericCopy(values[kLeastEpsilon]);
             row.most_cells = DatumGetInt64(values[kMostCells]);
+            row.key_digest = nulls[kKeyDigest] ? 0 : DatumGetInt64(values[kKeyDigest]);
+            row.last_entry = nulls[kLastEntry] ? 0 : DatumGetInt64(values[kLastEntry]);
         });
     if (found && row.root != number) {
         const BudgetRow root = root_of(row);
         row.per_days = root.per_days;
         row.person_type = root.person_type;
         row.time_type = root.time_type;
+        row.key_digest = root.key_digest;
     }
     return found;
 }
@@ -126,13 +131,19 @@ void insert_budget_row(const BudgetRow& row) {
                                  {kSince, TimestampGetDatum(row.range.since)},
                                  {kUntil, TimestampGetDatum(row.range.until)},
                                  {kLeastEpsilon, NumericGetDatum(row.least_epsilon)},
-                                 {kMostCells, Int64GetDatum(row.most_cells)}});
+                                 {kMostCells, Int64GetDatum(row.most_cells)},
+                                 {kKeyDigest, Int64GetDatum(row.key_digest), row.per_days == 0}});
 }
 
 void update_budget_types(const BudgetRow& row) {
     (void)replace_in_secret_row(kBudgets, {number_key(row.number)},
                                 {{kPersonType, ObjectIdGetDatum(row.person_type)},
                                  {kTimeType, ObjectIdGetDatum(row.time_type)}});
+}
+
+void update_last_entry(std::int64_t number, std::int64_t entry) {
+    (void)replace_in_secret_row(kBudgets, {number_key(number)},
+                                {{kLastEntry, Int64GetDatum(entry)}});
 }
 
 void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric spent) {

@@ -26,6 +26,8 @@ struct BudgetRow {
     EntryRange range;      ///< of all its charges
     Numeric least_epsilon;
     std::int64_t most_cells;
+    std::int64_t key_digest; ///< of the key of the windows that the root was made with
+    std::int64_t last_entry; ///< number of its last charge; 0: there was none
 };
 
 /// Reads the row into CurrentMemoryContext; false if there is none. Raises data_corrupted if there
@@ -50,6 +52,7 @@ struct BudgetRow {
 void insert_budget_row(const BudgetRow& row);
 /// Stores the types of a root.
 void update_budget_types(const BudgetRow& row);
+void update_last_entry(std::int64_t number, std::int64_t entry);
 /// Moves it to the dropped budgets, with the most that it has spent. Of one whose view is lost,
 /// `name` is null and the owner invalid.
 void drop_budget_row(const BudgetRow& row, const char* name, Oid owner, Numeric spent);

@@ -111,9 +111,15 @@ List* numbers_of_entries(std::int64_t budget) {
     return numbers;
 }
 
-void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
-                  const BudgetEntry& entry) {
-    insert_secret_row(kEntries, {{kEntry, Int64GetDatum(next_number())},
+bool has_entry(std::int64_t entry) {
+    return visit_secret_rows(kEntriesByNumber, {number_key(entry)},
+                             [](const Datum*, const bool*) {});
+}
+
+std::int64_t insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
+                          const BudgetEntry& entry) {
+    const std::int64_t own = next_number();
+    insert_secret_row(kEntries, {{kEntry, Int64GetDatum(own)},
                                  {kBudget, Int64GetDatum(budget)},
                                  {kNumber, Int64GetDatum(number), number == kNoCounter},
                                  {kPurpose, CStringGetTextDatum(purpose)},
@@ -126,6 +132,7 @@ void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                                  role_in(kSessionRole, session_role()),
                                  now_in(kSpentAt),
                                  {kClosed, BoolGetDatum(false)}});
+    return own;
 }
 
 void end_entries(std::int64_t number, Timestamp until) {

@@ -30,9 +30,12 @@ struct NumberedEntry {
 /// The counters and budgets that have an entry of this budget: their numbers, also of dropped ones.
 [[nodiscard]] List* numbers_of_entries(std::int64_t budget);
 
-/// Stores an entry in the name of the current user and that of the session; number kNoCounter: of
-/// neither.
-void insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
+/// Whether there is one with this number of its own, of whichever budget.
+[[nodiscard]] bool has_entry(std::int64_t entry);
+
+/// Stores an entry in the name of the current user and that of the session, and returns its number;
+/// number kNoCounter: of neither a counter nor a budget.
+std::int64_t insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
                   const BudgetEntry& entry);
 
 /// All that have this number, where they end later. The row keeps the end that it had first.

@@ -41,6 +41,16 @@ const unsigned char* read_window_key() {
     return key;
 }
 
+/// By which a budget knows its key again.
+std::int64_t digest_of(const unsigned char* key) {
+    unsigned char digest[crypto_generichash_BYTES];
+    (void)crypto_generichash(digest, sizeof(digest), key, kWindowKeyBytes, nullptr, 0);
+    std::uint64_t first = 0; // the same on all machines
+    for (std::size_t i = 0; i < sizeof(first); ++i)
+        first = first << 8 | digest[i];
+    return static_cast<std::int64_t>(first);
+}
+
 void check_type(const BudgetRow& budget, const char* column, Oid type, Oid expected) {
     if (type != expected)
         ereport(ERROR,
@@ -57,6 +67,8 @@ BudgetUnit unit_of(const BudgetRow& row) {
     const unsigned char* key = read_window_key();
     if (key == nullptr)
         raise_damaged(kMissingKey);
+    if (digest_of(key) != row.key_digest)
+        raise_damaged("the key of the windows is not that of the budget");
     return {row.per_days, key, row.person_type, row.time_type};
 }
 
@@ -88,19 +100,21 @@ std::int64_t day_of_time(Oid time_type, Datum time) {
                                 : day_of(DatumGetTimestamp(time));
 }
 
-void make_window_key() {
-    if (read_window_key() != nullptr)
-        return;
+std::int64_t make_window_key() {
+    const unsigned char* made = read_window_key();
+    if (made != nullptr)
+        return digest_of(made);
     // If two transactions create first budgets, the second one waits, and looks again.
     LockDatabaseObject(secret_relation(kWindowKey.table), InvalidOid, 0, ExclusiveLock);
-    if (read_window_key() != nullptr)
-        return;
+    if ((made = read_window_key()) != nullptr)
+        return digest_of(made);
     if (any_budget_renews()) // another key would move the windows under it
         raise_damaged(kMissingKey);
     auto* key = static_cast<bytea*>(palloc(VARHDRSZ + kWindowKeyBytes));
     SET_VARSIZE(key, VARHDRSZ + kWindowKeyBytes);
     make_secret_key(VARDATA(key), kWindowKeyBytes);
     insert_secret_row(kWindowKey, {{kOne, BoolGetDatum(true)}, {kKey, PointerGetDatum(key)}});
+    return digest_of(reinterpret_cast<const unsigned char*>(VARDATA(key)));
 }
 
 void take_source_types(Oid budget, Oid person_type, Oid time_type) {

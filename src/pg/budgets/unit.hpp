@@ -33,9 +33,9 @@ struct BudgetUnit {
 /// (timestamptz: in UTC).
 [[nodiscard]] std::int64_t day_of_time(Oid time_type, Datum time);
 
-/// Makes the database's key if there is none, before the first budget that renews. Raises
-/// data_corrupted if there is such a budget, whose key is lost.
-void make_window_key();
+/// Makes the database's key if there is none, before the first budget that renews, and returns its
+/// digest. Raises data_corrupted if there is such a budget, whose key is lost.
+[[nodiscard]] std::int64_t make_window_key();
 
 /// Takes these types for all sources of the root, if it renews, in the current transaction. Raises
 /// datatype_mismatch if an earlier source has others. A budget for life takes all.

@@ -76,7 +76,7 @@ DP_FUNCTION(dp_counter_replaced) {
             const std::int64_t read = number_of_face(view);
             for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
                 check_is_kept(table, view, read, DatumGetBool(value(2)));
-                if (read != 0)
+                if (read != 0 && superuser()) // as in a restore
                     keep_face(table, view);
             }
         });

@@ -9,7 +9,6 @@
 #include "pg/sources/change_groups.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"
-#include "pg/tables/faces.hpp"
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
@@ -73,7 +72,6 @@ DP_FUNCTION(dp_counter_resume) {
     using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_resume()");
     const OpenCounter counter = require_running(lock_own_counter(view, AccessShareLock));
-    keep_face(kFacesOfCounters, view);
     check_has_tallies(counter);
     if (!is_here(counter.row.place))
         book_resumption(counter.row.number, quoted_name(view));

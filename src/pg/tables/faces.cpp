@@ -131,7 +131,7 @@ std::int64_t number_in(const FacedTable& table, Oid face) {
     const bool found = visit_secret_rows(
         table.by_number, {number_key(number)},
         [&](const Datum* values, const bool*) { kept = DatumGetObjectId(values[kFace]); });
-    return found && (kept == face || !is_face(kept, number)) ? number : 0;
+    return found && kept == face ? number : 0;
 }
 
 std::int64_t number_kept_with(const FacedTable& table, Oid face) {
