@@ -369,13 +369,15 @@ my %typed = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS 
 	q{'x' || m}, q{to_json(m)}, q{to_jsonb(ms)}, q{row_to_json(ROW(m))}, q{to_jsonb(facts)}, q{json_build_array(m)}, q{m::text},
 		q{ps = ps}, q{facts < facts}, q{facts IN (SELECT g FROM hospital.facts AS g)}, q{s @> p}, q{'glad'::odd.mood}, q{m},
 	q{n::odd.small}, q{n::hospital.tiny}, q{ARRAY[n]::odd.small[]}, q{(note || n)::odd.small[]}, q{('(,' || n || ')')::hospital.tiny_row},
-		q{note::odd.wide}, q{note::hospital.wide}, q{NULL::odd.pair}, q{(p).a},
+		q{note::odd.wide}, q{note::hospital.wide}, q{NULL::odd.pair}, q{(p).a}, q{ROW(n, n)::odd.pair},
+	q{hospital.to_small(n)}, q{n OPERATOR(hospital.@@@) n},
 	q{jsonb_populate_record(NULL::hospital.tiny_row, to_jsonb(note))}, q{SELECT count(*) FROM jsonb_to_record(to_jsonb(note)) AS r(x odd.small)},
 		q{SELECT count(*) FROM xmltable('/a' PASSING (note::xml) COLUMNS x odd.small PATH '.') AS x},
-	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)',
+	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)', 'hospital.smallest(n)',
 		q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2',
 		'JOIN (SELECT ps FROM hospital.facts) AS g USING (ps)'),
+	[ window => 'SELECT person, at, hospital.smallest(n) OVER () IS NOT NULL AS event FROM hospital.facts' ],
 	[ ranked => 'SELECT person, at, rank() OVER (ORDER BY p) > 0 AS event FROM hospital.facts' ],
 	[ union => 'SELECT person, at, event FROM (SELECT person, at, p, true AS event FROM hospital.facts UNION SELECT person, at, p,
 		true FROM hospital.facts) AS u' ],
@@ -383,7 +385,11 @@ my %typed = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS 
 	$major >= 17 ? (q{JSON_VALUE(note::jsonb, '$' RETURNING odd.small)}, q{JSON_QUERY(note::jsonb, '$' RETURNING hospital.tiny_row)}) : ());
 sql(q{CREATE TYPE odd.wide AS RANGE (SUBTYPE = odd.small)}, 'stranger');
 sql(q{CREATE DOMAIN hospital.tiny AS odd.small; CREATE TYPE hospital.tiny_row AS (x text, y hospital.tiny[]);
-	CREATE TYPE hospital.wide AS RANGE (SUBTYPE = hospital.tiny)}, 'steward');
+	CREATE TYPE hospital.wide AS RANGE (SUBTYPE = hospital.tiny);
+	CREATE FUNCTION hospital.to_small(integer) RETURNS odd.small LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+	CREATE FUNCTION hospital.to_small(integer, integer) RETURNS odd.small LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+	CREATE OPERATOR hospital.@@@ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hospital.to_small);
+	CREATE AGGREGATE hospital.smallest(integer) (SFUNC = int4smaller, STYPE = integer, FINALFUNC = hospital.to_small)}, 'steward');
 like(tries($typed{$_}), qr/It uses type odd\.\w+(\[\])?, which belongs to another role than the view/, "refused: $_") for sort keys %typed;
 
 # What no query shows: of variables in PL/pgSQL, of indexes, statistics and partitions of the owner's tables, of what the planner asks.
@@ -500,10 +506,12 @@ sql(q{
 	CREATE FUNCTION hospital.fed() RETURNS SETOF integer LANGUAGE sql STABLE AS 'SELECT person FROM odd.rows';
 	CREATE FUNCTION hospital.same(a text, b text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT a OPERATOR(odd.===) b';
 	CREATE FUNCTION hospital.word(a text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT a::odd.word';
+	CREATE FUNCTION hospital.pair() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE v odd.pair; BEGIN RETURN v IS NULL; END $$;
 } . join('', map { source($_->[0], "SELECT person, at, $_->[1] AS event FROM hospital.rows") } [ 'of_fed', 'EXISTS (SELECT FROM hospital.fed())' ],
 	[ 'of_text', q{hospital.count_of('odd.feed') = 0} ], [ 'of_same', q{NOT hospital.same(t, 'y')} ],
-	[ 'of_word', q{hospital.word(t) = 'x'} ]), 'steward');
-my %part = (of_fed => 'table odd.rows', of_text => 'view odd.feed', of_same => 'operator odd.===(text,text)', of_word => 'type odd.word');
+	[ 'of_word', q{hospital.word(t) = 'x'} ], [ 'of_pair', 'hospital.pair()' ]), 'steward');
+my %part = (of_fed => 'table odd.rows', of_text => 'view odd.feed', of_same => 'operator odd.===(text,text)', of_word => 'type odd.word',
+	of_pair => 'type odd.pair');
 like($why->("c_$_"), qr/\Q$part{$_}\E belongs to another role than the source.*HINT:  If you trust that role/s,
 	"nor may the owner's functions have $part{$_}") for sort keys %part;
 sql(q{ALTER TABLE hospital.leaf1 OWNER TO stranger; GRANT SELECT ON hospital.leaf1 TO steward});

@@ -139,7 +139,6 @@ bool is_of_strangers_type(const Node* node, Search* search) {
     case T_WindowFunc:
     case T_FuncExpr:
     case T_OpExpr:
-    case T_RelabelType:
     case T_CoerceViaIO:
     case T_CoerceToDomain:
     case T_RowExpr:
