@@ -102,10 +102,13 @@ like(failure($node, q{SELECT dp_budget_create('more', 1, per => '7 days')}, data
 	qr/the key of the windows is missing/, 'no other key');
 is(failure($node, q{SELECT dp_budget_create('more', 1)}, database => 't2'), '', 'a budget for life needs none');
 # nor is the one of a database that had one before the restore taken for it: the COPY of the key fails
-my $other_key = sub { s/^(COPY dp_counter_private\.window_key .*\n)/INSERT INTO dp_counter_private.window_key VALUES (true, sha256('x'));\n$1/m };
+my $other_key = sub {
+	s/^(COPY dp_counter_private\.window_key .*\n)/INSERT INTO dp_counter_private.window_key VALUES (true, sha256('x'));\n$1/m;
+};
 like(restore($other_key), qr/duplicate key/, 'a key that is there already');
 is(goes_on('stays'), 'the key of the windows is not that of the budget, 3000', 'is not taken for that of the budget');
-like(failure($node, q{SELECT dp_own_window('years', 1, timestamp '2024-01-01')}, database => 't2'), qr/not that of the budget/, 'nor to show windows');
+like(failure($node, q{SELECT dp_own_window('years', 1, timestamp '2024-01-01')}, database => 't2'),
+	qr/not that of the budget/, 'nor to show windows');
 
 # --- what was charged, by counters that are dropped and by queries, is not forgotten
 restore($keep, '--exclude-table-data=dp_counter_private.budget_entries');
@@ -123,6 +126,21 @@ like(failure($node, q{CALL dp_budget_spend('mine.bu', 1, 'x')}, database => 't2'
 	'which is not the budget');
 $node->safe_psql('t2', "DROP VIEW mine.bu; $face");
 is($node->safe_psql('t2', q{SELECT dp_budget_left('mine.bu') = 1e10 - 1}), 't', 'but that of a superuser is');
+# nor where a superuser's restore changes such views: with rules, or a query that needs a key, which come after the rows
+sql(q{CREATE SCHEMA trap AUTHORIZATION reads_all});
+my $query = $face =~ s/.* AS //sr;
+$node->safe_psql('postgres', qq{
+	CREATE VIEW trap.ruled WITH (security_barrier) AS $query; CREATE RULE r AS ON INSERT TO trap.ruled DO INSTEAD NOTHING;
+	CREATE TABLE trap.keyed (id integer PRIMARY KEY, x integer);
+	CREATE VIEW trap.late WITH (security_barrier) AS SELECT k.x FROM dp_counter_private.spendings AS s, trap.keyed AS k
+		WHERE s.budget = @{[ $query =~ /budget = ('?\d+'?::bigint)/ ]} GROUP BY k.id;
+}, extra_params => [ '-U', 'reads_all' ]);
+is(restore($keep, '-N', 'scratch'), '', 'a dump with such views');
+is($node->safe_psql('t2', q{SELECT count(*) FROM dp_budgets WHERE budget IS NOT NULL}), 1, 'does not make them budgets');
+$node->safe_psql('t2', qq{ALTER VIEW trap.$_ OWNER TO reads_all; ALTER VIEW trap.$_ RENAME TO x; ALTER VIEW trap.x RENAME TO $_})
+	for 'ruled', 'late';
+is($node->safe_psql('t2', q{SELECT count(*) FROM dp_budgets WHERE budget IS NOT NULL}), 1, 'nor does a superuser who alters them');
+sql('DROP SCHEMA trap CASCADE');
 
 # --- a counter that continues another one, and has read nothing yet
 sql(q{

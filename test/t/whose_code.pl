@@ -370,26 +370,29 @@ my %typed = map { ref $_ ? @$_ : ($_ => "SELECT person, at, ($_) IS NOT NULL AS 
 		q{ps = ps}, q{facts < facts}, q{facts IN (SELECT g FROM hospital.facts AS g)}, q{s @> p}, q{'glad'::odd.mood}, q{m},
 	q{n::odd.small}, q{n::hospital.tiny}, q{ARRAY[n]::odd.small[]}, q{(note || n)::odd.small[]}, q{('(,' || n || ')')::hospital.tiny_row},
 		q{note::odd.wide}, q{note::hospital.wide}, q{NULL::odd.pair}, q{(p).a}, q{ROW(n, n)::odd.pair},
-	q{hospital.to_small(n)}, q{n OPERATOR(hospital.@@@) n},
+	q{ARRAY[]::odd.pair[]}, q{hospital.to_small(n)}, q{n OPERATOR(hospital.@@@) n},
 	q{jsonb_populate_record(NULL::hospital.tiny_row, to_jsonb(note))}, q{SELECT count(*) FROM jsonb_to_record(to_jsonb(note)) AS r(x odd.small)},
 		q{SELECT count(*) FROM xmltable('/a' PASSING (note::xml) COLUMNS x odd.small PATH '.') AS x},
 	(map { [ $_ => "SELECT person, at, $_ IS NOT NULL AS event FROM hospital.facts GROUP BY person, at" ] } 'json_agg(m)', 'hospital.smallest(n)',
 		q{jsonb_object_agg(note, m)}, 'count(DISTINCT p)', 'array_agg(n ORDER BY p)', 'max(ps)'),
 	(map { [ $_ => "SELECT person, at, true AS event FROM hospital.facts $_" ] } 'GROUP BY person, at, p', 'ORDER BY p LIMIT 2',
 		'JOIN (SELECT ps FROM hospital.facts) AS g USING (ps)'),
+	[ above => 'SELECT person, at, (c.*)::odd.parent IS NOT NULL AS event FROM hospital.child AS c' ],
 	[ window => 'SELECT person, at, hospital.smallest(n) OVER () IS NOT NULL AS event FROM hospital.facts' ],
 	[ ranked => 'SELECT person, at, rank() OVER (ORDER BY p) > 0 AS event FROM hospital.facts' ],
 	[ union => 'SELECT person, at, event FROM (SELECT person, at, p, true AS event FROM hospital.facts UNION SELECT person, at, p,
 		true FROM hospital.facts) AS u' ],
 	$major >= 16 ? (q{JSON_OBJECT('k': m)}, q{JSON_ARRAY(m)}) : (),
 	$major >= 17 ? (q{JSON_VALUE(note::jsonb, '$' RETURNING odd.small)}, q{JSON_QUERY(note::jsonb, '$' RETURNING hospital.tiny_row)}) : ());
-sql(q{CREATE TYPE odd.wide AS RANGE (SUBTYPE = odd.small)}, 'stranger');
+sql(q{CREATE TYPE odd.wide AS RANGE (SUBTYPE = odd.small); CREATE TABLE odd.parent (person integer, at timestamp)}, 'stranger');
 sql(q{CREATE DOMAIN hospital.tiny AS odd.small; CREATE TYPE hospital.tiny_row AS (x text, y hospital.tiny[]);
 	CREATE TYPE hospital.wide AS RANGE (SUBTYPE = hospital.tiny);
+	CREATE TABLE hospital.child (person integer, at timestamp);
 	CREATE FUNCTION hospital.to_small(integer) RETURNS odd.small LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 	CREATE FUNCTION hospital.to_small(integer, integer) RETURNS odd.small LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 	CREATE OPERATOR hospital.@@@ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hospital.to_small);
 	CREATE AGGREGATE hospital.smallest(integer) (SFUNC = int4smaller, STYPE = integer, FINALFUNC = hospital.to_small)}, 'steward');
+sql('ALTER TABLE hospital.child INHERIT odd.parent');
 like(tries($typed{$_}), qr/It uses type odd\.\w+(\[\])?, which belongs to another role than the view/, "refused: $_") for sort keys %typed;
 
 # What no query shows: of variables in PL/pgSQL, of indexes, statistics and partitions of the owner's tables, of what the planner asks.

@@ -142,6 +142,8 @@ bool is_of_strangers_type(const Node* node, Search* search) {
     case T_CoerceViaIO:
     case T_CoerceToDomain:
     case T_RowExpr:
+    case T_ArrayExpr:
+    case T_ConvertRowtypeExpr:
 #if PG_VERSION_NUM >= 170000
     case T_JsonExpr:
 #endif
