@@ -36,7 +36,7 @@ struct NumberedEntry {
 /// Stores an entry in the name of the current user and that of the session, and returns its number;
 /// number kNoCounter: of neither a counter nor a budget.
 std::int64_t insert_entry(std::int64_t budget, std::int64_t number, const char* purpose,
-                  const BudgetEntry& entry);
+                          const BudgetEntry& entry);
 
 /// All that have this number, where they end later. The row keeps the end that it had first.
 void end_entries(std::int64_t number, Timestamp until);
