@@ -75,12 +75,10 @@ DP_FUNCTION(dp_counter_replaced) {
         [](const auto& value) {
             const Oid view = DatumGetObjectId(value(1));
             const std::int64_t read = number_of_face(view);
-            const bool is_query_new = DatumGetBool(value(2));
-            // In a restored dump what others have made is theirs by now, though a superuser's.
-            const bool is_superusers = is_query_new && superuser() && superuser_arg(owner_of(view));
             for (const FacedTable& table : {kFacesOfCounters, kFacesOfBudgets}) {
-                check_is_kept(table, view, read, is_query_new);
-                if (read != 0 && is_superusers)
+                check_is_kept(table, view, read, DatumGetBool(value(2)));
+                // A restore, by a superuser, also changes views that others have made.
+                if (read != 0 && superuser_arg(owner_of(view)))
                     keep_face(table, view);
             }
         });
