@@ -18,12 +18,18 @@ inline constexpr std::int64_t kMicrosecondsPerDay = 86'400'000'000;
     return floor_quotient(microseconds, kMicrosecondsPerDay);
 }
 
-/// The phase in [0, per_days) that the first 8 bytes of a digest stand for, big-endian.
-[[nodiscard]] constexpr std::int32_t phase_of(const unsigned char* digest, std::int32_t per_days) {
+/// The number that the first 8 bytes of a digest stand for, big-endian.
+[[nodiscard]] constexpr std::uint64_t number_of_digest(const unsigned char* digest) {
     std::uint64_t number = 0;
     for (int i = 0; i < 8; ++i)
         number = number << 8 | digest[i];
-    return static_cast<std::int32_t>(number % static_cast<std::uint64_t>(per_days));
+    return number;
+}
+
+/// The phase in [0, per_days) that a digest stands for.
+[[nodiscard]] constexpr std::int32_t phase_of(const unsigned char* digest, std::int32_t per_days) {
+    return static_cast<std::int32_t>(number_of_digest(digest) %
+                                     static_cast<std::uint64_t>(per_days));
 }
 
 /// The number of the own window in which a day is, and the window's first day.

@@ -45,10 +45,7 @@ const unsigned char* read_window_key() {
 std::int64_t digest_of(const unsigned char* key) {
     unsigned char digest[crypto_generichash_BYTES];
     (void)crypto_generichash(digest, sizeof(digest), key, kWindowKeyBytes, nullptr, 0);
-    std::uint64_t first = 0; // the same on all machines
-    for (std::size_t i = 0; i < sizeof(first); ++i)
-        first = first << 8 | digest[i];
-    return static_cast<std::int64_t>(first);
+    return static_cast<std::int64_t>(number_of_digest(digest));
 }
 
 void check_type(const BudgetRow& budget, const char* column, Oid type, Oid expected) {
