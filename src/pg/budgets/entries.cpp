@@ -112,7 +112,7 @@ List* numbers_of_entries(std::int64_t budget) {
 }
 
 bool has_entry(std::int64_t entry) {
-    return visit_secret_rows(kEntriesByNumber, {number_key(entry)},
+    return visit_secret_rows(kEntriesByEntry, {number_key(entry)},
                              [](const Datum*, const bool*) {});
 }
 

@@ -315,8 +315,7 @@ Oid create_report_table(const Report& report, const char* columns, const Oid* ty
     });
     if (created != SPI_OK_UTILITY)
         elog(ERROR, "could not create %s", report.table);
-    ResetPlanCache(); // the view's functions, too, may use what those of event triggers have
-                      // planned
+    ResetPlanCache(); // of plans for event triggers, which the view's functions could use, too
     const Oid table = new_relation(name, schema);
     Relation relation = table_open(table, NoLock);
     TupleDesc type = RelationGetDescr(relation);

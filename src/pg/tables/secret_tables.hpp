@@ -48,7 +48,7 @@ inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
 inline constexpr SecretTable kDroppedBudgets{"dropped_budgets", "dropped_budgets_pkey"};
 inline constexpr SecretTable kWindowKey{"window_key", nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
-inline constexpr SecretTable kEntriesByNumber{"budget_entries", "budget_entries_pkey"};
+inline constexpr SecretTable kEntriesByEntry{"budget_entries", "budget_entries_pkey"};
 inline constexpr SecretTable kEntriesOfCounter{"budget_entries", "budget_entries_number_idx"};
 
 /// No secret table has more columns.
