@@ -303,8 +303,6 @@ sql(q{
 } . join('', map { "CREATE FUNCTION odd.most$_(text) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1000';" } '', '_set', '_definer'),
 	'stranger');
 # An operator class takes a superuser; its functions are the stranger's.
-my $mark_pair = sub { my ($name, $result) = @_; return "CREATE FUNCTION odd.pair_$name(odd.pair, odd.pair) RETURNS $result
-	LANGUAGE plpgsql IMMUTABLE AS " };
 sql(q{
 	CREATE FUNCTION odd.pair_cmp(x odd.pair, y odd.pair) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 		BEGIN RAISE LOG 'MARK stranger as %', current_user; RETURN btrecordcmp(x, y); END $$;
@@ -478,11 +476,11 @@ my $refusal = sub
 		user => $before ? 'postgres' : 'steward', on_error_stop => 1);
 };
 for (
-	(map { [ "$_->[0]" => $_->[1] ] } [ 'table odd.rows', 'odd.rows' ], [ 'view odd.feed', 'odd.feed' ], [ 'materialized view odd.stored', 'odd.stored' ],
+	[ 'table odd.rows', 'odd.rows' ], [ 'view odd.feed', 'odd.feed' ], [ 'materialized view odd.stored', 'odd.stored' ],
 		[ 'foreign table odd.far', 'odd.far' ], [ 'server of_stranger', 'hospital.far_stranger' ],
 		[ 'table odd.rows', 'helpers.rows WHERE EXISTS (SELECT FROM odd.rows)' ],
 		[ 'table odd.rows', '(WITH q AS (SELECT * FROM odd.rows) SELECT * FROM q) AS s' ],
-		[ 'table odd.other', '(TABLE hospital.rows UNION TABLE odd.other) AS s' ]),
+		[ 'table odd.other', '(TABLE hospital.rows UNION TABLE odd.other) AS s' ],
 	map { [ $_->[0], "hospital.rows WHERE t $_->[1]" ] } [ 'operator odd.===(text,text)', q{OPERATOR(odd.===) 'x'} ],
 		[ 'operator odd.===(text,text)', q{OPERATOR(odd.===) ANY ('{x}')} ], [ 'type odd.word', '::odd.word IS NOT NULL' ])
 {
