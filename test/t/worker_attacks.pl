@@ -43,6 +43,77 @@ sql(q{CREATE FUNCTION hospital.own() RETURNS boolean LANGUAGE plpgsql STABLE SEC
 	SET work_mem = '1MB' AS 'BEGIN RETURN true; END'}, 'steward');
 is(tick(counter('hospital.own()')), '', 'an owner\'s function may be SECURITY DEFINER and have settings');
 
+# --- cursors that a function leaves open: the commit would run the rest of one that is pinned, as whoever ticks
+sub loot { return sql('SELECT count(*) FROM hospital.loot') }
+sql(q{
+	CREATE TABLE hospital.loot (who name);
+	GRANT INSERT ON hospital.loot TO PUBLIC;
+	CREATE FUNCTION hospital.evil() RETURNS integer LANGUAGE plpgsql VOLATILE AS
+		'BEGIN INSERT INTO hospital.loot VALUES (current_user); RETURN 1; END';
+	CREATE FUNCTION hospital.forgets() RETURNS boolean LANGUAGE plpgsql STABLE AS
+		'DECLARE c refcursor; n integer; BEGIN OPEN c FOR SELECT 1; FETCH c INTO n; RETURN n = 1; END';
+}, 'steward');
+is(tick(counter('hospital.forgets()')), '', 'a function may forget to close a cursor');
+my $pinned;
+SKIP:
+{
+	skip 'PL/Perl is not installed', 4 if sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'plperl'}) eq '0';
+	sql('CREATE EXTENSION plperl');
+	sql(q{CREATE FUNCTION hospital.pins() RETURNS boolean LANGUAGE plperl STABLE AS
+		'$_SHARED{cursor} //= spi_query("SELECT hospital.evil()"); return 1'}, 'steward');
+	$pinned = counter('hospital.pins()');
+	like(tick($pinned, $_), qr/pinned portal|could not evaluate/, "one that a function of PL/Perl keeps is an error for $_") for 'steward', 'clock',
+		'postgres';
+	is(loot(), 0, 'and its query is not run');
+}
+
+# --- errors at the worker's commit, where foreign servers commit, too, with any SQLSTATE
+sql(q{
+	CREATE EXTENSION postgres_fdw;
+	GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO steward;
+});
+sql("CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" . $node->host . "', port '" . $node->port
+	. "', dbname 'postgres')", 'steward');
+sql(q{CREATE USER MAPPING FOR steward SERVER far OPTIONS (user 'steward', password_required 'false')});
+sql(q{
+	CREATE FUNCTION hospital.refuse() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION USING ERRCODE = '57000', MESSAGE = 'a secret'; END $$;
+	CREATE CONSTRAINT TRIGGER later AFTER INSERT ON hospital.loot DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+		EXECUTE FUNCTION hospital.refuse();
+	CREATE VIEW hospital.remote AS SELECT hospital.evil() = 1 AS one;
+	CREATE FOREIGN TABLE hospital.far (one boolean) SERVER far OPTIONS (table_name 'remote');
+	CREATE FUNCTION hospital.reads() RETURNS boolean LANGUAGE sql STABLE AS 'SELECT one FROM hospital.far';
+}, 'steward');
+my $far = counter('hospital.reads()');
+my $after = counter('true');
+my $told = failure($node, 'CALL dp_tick()', user => 'clock');
+like($told, qr/^\S+ .*hospital.c\d+: could not commit what the source was read for/m, 'others learn that it failed');
+unlike($told, qr/secret/, 'and not how');
+is(sql("SELECT count(*) FROM $after"), 1, 'the counters that follow are ticked');
+like(tick($far), qr/a secret/, 'its owner learns how');
+is(sql("SELECT last_sqlstate FROM dp_counters WHERE counter = '$far'::regclass"), '55000', 'others not even by the SQLSTATE');
+sql("SELECT dp_counter_drop('$_')", 'steward') for grep {defined} $far, $pinned;
+
+# --- a name that the client's encoding cannot show
+{
+	my ($failing, $fine) = (counter('1 / (person - 1) = 1'), counter('true'));
+	sql("ALTER VIEW $failing RENAME TO \"\xe6\x97\xa5\"", 'steward');
+	local $ENV{PGCLIENTENCODING} = 'LATIN1';
+	failure($node, 'CALL dp_tick()', user => 'clock');
+	is(sql("SELECT count(*) FROM $fine"), 1, 'a counter whose failure cannot be shown does not stop the others');
+	sql('DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters WHERE counter::text ~ U&\'\\65E5\'; END $$', 'steward');
+}
+
+# --- a setting of the database, on which functions depend that are IMMUTABLE, makes nobody another person
+sql("ALTER DATABASE postgres SET $_") for q{bytea_output = 'escape'}, 'extra_float_digits = 0', q{intervalstyle = 'iso_8601'},
+	'quote_all_identifiers = on', q{timezone_abbreviations = 'Australia'};
+my $same = counter(q{decode('00ff', 'hex')::text = '\x00ff' AND 0.3::float8::text || (0.1::float8 + 0.2::float8)::text
+	= '0.30.30000000000000004' AND interval '26 hours'::text = '26:00:00' AND quote_ident('person') = 'person'
+	AND timestamp '2025-01-01 00:00' AT TIME ZONE left('EST,', 3) = timestamptz '2025-01-01 05:00+00'});
+is(tick($same), '', 'settings of the database');
+is(sql("SELECT count FROM $same"), 1, 'change no text of a value in a worker');
+sql('ALTER DATABASE postgres RESET ALL');
+
 # --- many who wait for one lock: 2^n ways from the last one to the first
 my $counter = counter('true');
 my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'),

@@ -67,8 +67,8 @@ void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error
         return; // dropped, ended or no longer the caller's
     ++round.ticked;
     if (error == nullptr) {
-        if (ticked.steps > 0)
-            tell(counter, ticked);
+        if (ticked.steps > 0) // the client's encoding may lack a letter of the name
+            (void)attempt([&] { tell(counter, ticked); });
         return;
     }
     if (error->sqlerrcode == ERRCODE_OPERATOR_INTERVENTION) // a wait for standbys that was canceled
@@ -78,7 +78,9 @@ void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error
         (void)attempt([&] { note_failure(counter, round.call, error->sqlerrcode); });
     ErrorContextCallback* inner = error_context_stack;
     error_context_stack = round.outer;
-    round.failed(counter, owners_error == nullptr ? error : owners_error, round.context);
+    (void)attempt([&] {
+        round.failed(counter, owners_error == nullptr ? error : owners_error, round.context);
+    });
     error_context_stack = inner;
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "pg/server/commits.hpp"
 
 extern "C" {
@@ -25,9 +27,17 @@ void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char
                                 "driver, use autocommit mode.")));
 }
 
+namespace {
+
+bool is_ending = false; // the transaction
+
+} // namespace
+
 bool next_transaction() {
     const bool has_id = TransactionIdIsValid(GetTopTransactionIdIfAny());
+    is_ending = true;
     SPI_commit();
+    is_ending = false;
     SPI_start_transaction();
     XactIsoLevel = XACT_READ_COMMITTED; // as SET TRANSACTION does; no snapshot has been taken
     ForceSyncCommit();
@@ -35,6 +45,10 @@ bool next_transaction() {
         (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
                                 GUC_ACTION_LOCAL, true, 0, false);
     return !has_id || standbys_have(XactLastCommitEnd);
+}
+
+bool has_failed_to_commit() {
+    return std::exchange(is_ending, false);
 }
 
 bool standbys_have(XLogRecPtr end) {

@@ -22,6 +22,9 @@ void check_can_commit(FunctionCallInfo fcinfo, const char* procedure, const char
 /// what was committed, if it had a transaction id and waited for them: the wait can be canceled.
 bool next_transaction();
 
+/// Whether the error that was caught was raised by the commit itself; to be asked once.
+[[nodiscard]] bool has_failed_to_commit();
+
 /// Whether synchronous standbys have flushed the WAL up to here, as far as this transaction's
 /// commit would wait for any.
 [[nodiscard]] bool standbys_have(XLogRecPtr end);

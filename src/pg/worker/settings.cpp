@@ -22,6 +22,13 @@ constexpr Setting kSettings[] = {
     {"transaction_read_only", "on"}, // for a view: what RESET, which asks nobody, puts it to
     {"default_transaction_isolation", "read committed"},
     {"transaction_timeout", "0"}, // the caller's statement_timeout ends it
+    // What functions depend on that are IMMUTABLE: a person's value must stay the same.
+    {"bytea_output", "hex"},
+    {"extra_float_digits", "1"},
+    {"intervalstyle", "postgres"},
+    {"quote_all_identifiers", "off"},
+    {"timezone_abbreviations", "Default"},
+    {"xmlbinary", "base64"},
     // What counts or logs the rows, or tells where a scan has stopped.
     {"synchronize_seqscans", "off"},
     {"track_functions", "none"},

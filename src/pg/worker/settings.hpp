@@ -10,6 +10,7 @@ extern "C" {
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/portal.h"
 }
 
 namespace dp_counter::pg {
@@ -30,8 +31,9 @@ inline bool is_evaluating() {
 
 /// Runs `work`, which evaluates a view, as the owner: in a security-restricted operation as REFRESH
 /// MATERIALIZED VIEW does, read only, while the cumulative statistics stand still. Messages of the
-/// view reach the caller only if `is_heard`. If `work` raises an error, the abort of the
-/// transaction restores all but whereToSendOutput, which recover_in_worker does.
+/// view reach the caller only if `is_heard`. A cursor that a function leaves open ends with it: the
+/// commit would run the rest of one that is pinned, as the caller. If `work` raises an error, the
+/// abort of the transaction restores all but whereToSendOutput, which recover_in_worker does.
 template <class Work>
 void as_owner(Oid owner, const char* time_zone, bool is_heard, const Work& work) {
     Oid caller = InvalidOid;
@@ -45,6 +47,7 @@ void as_owner(Oid owner, const char* time_zone, bool is_heard, const Work& work)
         whereToSendOutput = DestNone; // client_min_messages does not hold back INFO
     XactReadOnly = true; // what the work itself stores goes by direct access, which does not ask
     work();
+    PortalHashTableDeleteAll(); // raises an error for one that is pinned
     AtEOXact_GUC(false, level); // may put XactReadOnly back to true
     XactReadOnly = false;
     whereToSendOutput = heard;
