@@ -214,8 +214,12 @@ DO $$ BEGIN EXECUTE 'CREATE VIEW layered_dp AS WITH c0 AS MATERIALIZED (SELECT n
     || (SELECT string_agg(format(
     ', c%s AS MATERIALIZED (SELECT CASE p WHEN ''a'' THEN lower(p) WHEN ''b'' THEN upper(p) WHEN ''c'' THEN p || p ELSE trim(p) || p END AS p, at FROM c%s)', d, d - 1), '' ORDER BY d)
     FROM generate_series(1, 12) d) || ' SELECT p AS person, at FROM c12'; END $$;
+-- So is what a function in FROM returns.
+DO $$ BEGIN EXECUTE 'CREATE VIEW applied_dp AS SELECT f60.x AS person, at FROM visits, int4larger(person, person) AS f1 (x)'
+    || (SELECT string_agg(format(', int4larger(f%1$s.x, f%1$s.x) AS f%2$s (x)', d - 1, d), '' ORDER BY d) FROM generate_series(2, 60) AS d); END $$;
 SET statement_timeout = '60s';
-SELECT dp_source_create('layered_dp', budget => 'budget', person => 'person', at => 'at', person_wise => true);
+SELECT dp_source_create(s, budget => 'budget', person => 'person', at => 'at', person_wise => true)
+    FROM unnest('{layered_dp,applied_dp}'::regclass[]) AS s;
 RESET statement_timeout;
 
 -- With gin_fuzzy_search_limit an index gives so many of the rows, by chance: of the database, as of the session.
@@ -242,7 +246,7 @@ END $$;
 
 SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters; END $$;
-DROP VIEW tagged_dp, moved_dp, layered_dp;
+DROP VIEW tagged_dp, moved_dp, layered_dp, applied_dp;
 SELECT dp_budget_drop('budget');
 DROP SCHEMA source_views CASCADE;
 DROP ROLE source_viewer, source_stranger;

@@ -26,9 +26,10 @@ struct Scope {
     const Scope* outer;
 };
 
-/// A column that was traced, or is being: layers of a view may name one below them many times.
+/// A column of a query, or of what it reads, that was traced, or is being: layers of a view may
+/// name one below them many times.
 struct Traced {
-    const Query* query;
+    const void* of;
     AttrNumber column;
 };
 
@@ -41,15 +42,16 @@ struct Trace {
 
 /// Whether this column comes for the first time. A trace ends at the first that fails the test, so
 /// one that comes again does not.
-bool is_new(Trace* trace, const Query* query, AttrNumber column) {
+bool is_new(Trace* trace, const void* of, AttrNumber column) {
+    CHECK_FOR_INTERRUPTS();
     ListCell* cell = nullptr;
     foreach (cell, trace->traced) {
         const auto* traced = static_cast<const Traced*>(lfirst(cell));
-        if (traced->query == query && traced->column == column)
+        if (traced->of == of && traced->column == column)
             return false;
     }
     auto* traced = static_cast<Traced*>(palloc(sizeof(Traced)));
-    *traced = {query, column};
+    *traced = {of, column};
     trace->traced = lappend(trace->traced, traced);
     return true;
 }
@@ -73,7 +75,6 @@ bool fails_in(const void* node, const Scope* scope, Trace* trace) {
 /// below.
 bool column_fails(const Query* query, AttrNumber column, const Scope* outer, Trace* trace) {
     check_stack_depth();
-    CHECK_FOR_INTERRUPTS();
     if (!is_new(trace, query, column))
         return false;
     const Scope scope{query, outer};
@@ -124,9 +125,13 @@ bool column_of_table_fails([[maybe_unused]] Oid table, [[maybe_unused]] AttrNumb
     return false;
 }
 
-/// Whether a column of an entry of the query in `scope` does.
+/// Whether a column of an entry of the query in `scope` does; of functions, which make all columns
+/// of theirs together, whether they do.
 bool column_of_entry_fails(const RangeTblEntry* entry, AttrNumber column, const Scope* scope,
                            Trace* trace) {
+    const bool is_function = entry->rtekind == RTE_FUNCTION || entry->rtekind == RTE_TABLEFUNC;
+    if (!is_new(trace, entry, is_function ? InvalidAttrNumber : column))
+        return false;
     switch (entry->rtekind) {
     case RTE_RELATION:
         return column_of_table_fails(entry->relid, column, trace);
