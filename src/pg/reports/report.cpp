@@ -169,13 +169,14 @@ SourceRow open_source(Oid source) {
     return require_source(source);
 }
 
-/// In a transaction of its own: it locks the views of counters, which comes before the budget.
+/// In a transaction of its own: it locks the views of counters, which comes before the budget. The
+/// source is shared: who declares a counter in an open transaction holds nobody up.
 void restate(Oid source) {
     PushActiveSnapshot(GetTransactionSnapshot());
     LockRelationOid(source, AccessShareLock);
     SourceRow row;
     if (is_view(source)) {
-        lock_source(source, true);
+        lock_source(source, false);
         if (read_source(source, row))
             restate_guarantees(source, row);
     }

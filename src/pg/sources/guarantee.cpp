@@ -254,7 +254,12 @@ void restate_guarantees(Oid source, const SourceRow& row) {
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source)) {
         const Oid view = lfirst_oid(cell);
-        LockRelationOid(view, ShareUpdateExclusiveLock); // as COMMENT does
+        if (!ConditionalLockRelationOid(view, ShareUpdateExclusiveLock)) { // as COMMENT does
+            ereport(NOTICE, (errmsg("the comment of counter \"%s\" is not changed: another "
+                                    "transaction changes the counter",
+                                    name_of_relation(view))));
+            continue;
+        }
         const auto counter = find_counter(view);
         if (!counter)
             continue; // dropped meanwhile

@@ -37,7 +37,8 @@ struct Promise {
 [[nodiscard]] char* comment_of(const Promise& promise);
 
 /// Writes it anew on the views of a source's counters after its owner vouched for more, or a report
-/// has released what bounds keep; except where the COMMENT is another one. The source is locked.
+/// has released what bounds keep; except where the COMMENT is another one, and with a NOTICE where
+/// another transaction has locked the counter. The source is locked.
 void restate_guarantees(Oid source, const SourceRow& row);
 
 /// What a release counts, and for which number its interval is.
