@@ -127,7 +127,7 @@ COMMENT ON FUNCTION dp_source_create(
     boolean, boolean, pg_catalog.text[], boolean)
 IS 'Declares a view of the caller as a source. The columns person and at show whose event a row '
    'is and when it happened. Periods of its counters are local to time_zone, by default the '
-   'current one. Called again with person_wise, window_wise or never_fails, it adds that; '
+   'current one. Called again with other person_wise, window_wise or never_fails, it changes them; '
    'time_zone may then be another name of the same zone and, with same_persons, person another '
    'column in which each person has the same value.';
 

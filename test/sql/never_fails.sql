@@ -198,7 +198,7 @@ SELECT try('SELECT cents / units AS person, local + (local - local) AS at, cents
 SELECT try('SELECT DISTINCT person, at, cents / units AS price, cents % units AS rest FROM visits', '{price}'),
     try('SELECT DISTINCT person, at, cents / units AS price FROM visits', '{price}') ~ '^FAILS: ' AS read;
 
--- Only columns can be named; they are added, and keep their meaning when they are renamed.
+-- Only columns can be named; they keep their meaning when they are renamed.
 CREATE VIEW visits_dp AS SELECT person, at, cents, cents / units AS price, cents % units AS rest FROM visits;
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{price,nothing}');
 SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{price,NULL}');
@@ -208,8 +208,8 @@ SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{
 ALTER VIEW visits_dp RENAME price TO cost;
 ALTER VIEW visits_dp RENAME rest TO price;
 SELECT person, never_fails, counters FROM dp_sources;
-SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{person}');
-SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{}');
+SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{person,cost}');
+SELECT dp_source_create('visits_dp', 'budget', 'person', 'at', never_fails => '{person,cost}');
 SELECT person, never_fails, counters FROM dp_sources;
 SET ROLE never_fails_ana;
 SELECT source FROM dp_sources;

@@ -286,7 +286,7 @@ SELECT dp_source_create('joined_dp', budget => 'of_int8', person => 'person', at
 SELECT dp_source_drop('joined_dp');
 SELECT dp_source_create('joined_dp', budget => 'of_int8', person => 'person', at => 'at', window_wise => true);
 SELECT dp_source_create('narrow', budget => 'of_int8', person => 'person', at => 'at', person_wise => true);
--- words are added to a source that has counters, and to no other
+-- words are changed of a source that has counters, too
 SELECT dp_source_create('narrow', budget => 'of_int8', person => 'person', at => 'at', time_zone => 'Asia/Tokyo');
 SELECT dp_counter_create('narrow_counter', source => 'narrow', epsilon => 0.1, horizon => 3, every => '1 day', since => '2024-01-01',
     per_person => 1);
@@ -305,6 +305,11 @@ CALL dp_source_contributions('simple_dp', 'out', 0.001, since => '2024-01-01', u
 SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at', window_wise => true);
 CALL dp_source_contributions('simple_dp', 'out', 0.001, since => '2024-01-01', until => '2024-02-01');
 DROP TABLE out;
+-- the word is for each later query of the view, until it is taken back
+SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at');
+CREATE OR REPLACE VIEW simple_dp AS SELECT person, at FROM rows_int8;
+SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at');
+SELECT window_wise FROM dp_sources WHERE source = 'simple_dp'::regclass;
 -- a life takes both
 SELECT dp_source_create('other_person', budget => 'life', person => 'person', at => 'at', window_wise => true);
 SELECT dp_source_create('other_time', budget => 'life', person => 'person', at => 'at', person_wise => true);

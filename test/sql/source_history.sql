@@ -21,9 +21,9 @@ CREATE VIEW booked AS SELECT source, budget, owner, budget_owner, person, at, ti
 FROM dp_source_history WHERE booked_at BETWEEN now() - interval '1 hour' AND clock_timestamp() ORDER BY booked_at;
 SELECT * FROM booked;
 
--- Words that are added; then what comes after the last row.
+-- Words that are changed; then what comes after the last row.
 SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', window_wise => true);
-SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'Etc/UTC', never_fails => '{cents,U}');
+SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at', 'Etc/UTC', window_wise => true, never_fails => '{cents,U}');
 CREATE PROCEDURE show_new(seen bigint) LANGUAGE plpgsql AS $$
 DECLARE
     new record;

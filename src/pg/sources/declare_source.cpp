@@ -24,6 +24,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/comment.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -203,27 +204,20 @@ void tell_of_shared_tables(Oid source, const SourceRow& row) {
     }
 }
 
-/// Declares a source in the same way again. It adds what the owner vouches for; persons may move to
-/// a column of which the owner vouches that it has the same values, and the time zone may have
-/// another name.
+/// Declares a source in the same way again. What the owner vouches for is what this call says;
+/// persons may move to a column of which the owner vouches that it has the same values, and the
+/// time zone may have another name.
 void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
                    bool are_same_persons) {
-    const SourceRow sum{existing.budget_number,
-                        existing.budget,
-                        row.person,
-                        existing.at,
-                        row.time_zone,
-                        existing.person_wise || row.person_wise,
-                        existing.window_wise || row.window_wise,
-                        list_union_int(existing.never_fails, row.never_fails)};
+    const SourceRow sum{existing.budget_number, existing.budget, row.person,      existing.at,
+                        row.time_zone,          row.person_wise, row.window_wise, row.never_fails};
     const bool moves = row.person != existing.person;
     const bool renames = std::strcmp(row.time_zone, existing.time_zone) != 0;
     const auto type = [&](AttrNumber column) { return plain_type(column_type(source, column)); };
     if (row.budget_number != existing.budget_number || row.at != existing.at ||
         type(row.person) != type(existing.person) ||
         (!moves && !renames && sum.person_wise == existing.person_wise &&
-         sum.window_wise == existing.window_wise &&
-         list_length(sum.never_fails) == list_length(existing.never_fails)))
+         sum.window_wise == existing.window_wise && equal(sum.never_fails, existing.never_fails)))
         ereport(ERROR,
                 (errcode(ERRCODE_DUPLICATE_OBJECT),
                  errmsg("\"%s\" is already a source", name_of_relation(source)),
