@@ -74,9 +74,11 @@ std::int64_t BoxError::half_width(std::int64_t t, double confidence, std::int64_
     if (computed == rate && !is_normal)
         return width;
     // The distribution function is nearly a line from one width to the next.
-    const double low = width == 0 ? 0 : within(width - 1).probability;
+    // That it is within half a width of 0 has half the probability of width 0.
     const double high = within(width).probability;
-    const double quantile = static_cast<double>(width) - 0.5 + (confidence - low) / (high - low);
+    const double low = width == 0 ? 0 : within(width - 1).probability;
+    const double quantile =
+        width == 0 ? 0.5 * confidence / high : width - 0.5 + (confidence - low) / (high - low);
     const double scaled = quantile * std::sqrt(variance / sum.variance());
     return static_cast<std::int64_t>(std::ceil(std::min(scaled - 0.5, 0x1p62)));
 }
