@@ -6,6 +6,7 @@
 #include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/isotonic_regression.hpp"
 #include "core/accuracy/noise_distribution.hpp"
+#include "core/base/checkpoint.hpp"
 
 namespace dp_counter {
 
@@ -123,11 +124,13 @@ std::int32_t widest_bin(const BinsNoise& noise, std::int32_t bins) {
     const QuantileTest test(noise, bins, kMedian, 0.5);
     std::int32_t widest = 0;
     double greatest = median_variance(test, 0);
-    for (std::int32_t bin = 1; bin < bins - 1; ++bin)
+    for (std::int32_t bin = 1; bin < bins - 1; ++bin) {
+        checkpoint();
         if (const double here = median_variance(test, bin); here > greatest) {
             widest = bin;
             greatest = here;
         }
+    }
     return widest;
 }
 
