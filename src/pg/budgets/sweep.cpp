@@ -118,7 +118,8 @@ Datum* elements(Datum array, Oid type, int count) {
                       type != NUMERICOID, type == NUMERICOID ? TYPALIGN_INT : TYPALIGN_DOUBLE,
                       &values, nullptr, &found);
     if (found != count)
-        elog(ERROR, "arrays of different lengths");
+        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                        errmsg("arrays must have the same number of elements")));
     return values;
 }
 
