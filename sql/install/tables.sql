@@ -94,23 +94,28 @@ COMMENT ON TABLE dp_counter_private.counters
 IS 'dp_counter: the counters, their parameters and the number of steps that each has closed';
 
 -- Each group of a counter has a stream; a counter without groups has one stream. The count up to
--- the last closed step is total + carries * 2^63, as in the table of events. A tick replaces all
--- rows of a counter: the fillfactor leaves room on each page for HOT updates of all of its rows.
+-- the last closed step is total + carries * 2^63, between marks, as in the table of events. A tick
+-- replaces all rows of a counter: the fillfactor leaves room on each page for HOT updates of all.
 CREATE TABLE dp_counter_private.streams (
     number  pg_catalog.int8 NOT NULL,
     stream  pg_catalog.int4 NOT NULL,
+    head    pg_catalog.bool NOT NULL,
     total   pg_catalog.int8 NOT NULL,
     carries pg_catalog.int8 NOT NULL,
     state   pg_catalog.bytea NOT NULL,
+    tail    pg_catalog.bool NOT NULL,
     PRIMARY KEY (number, stream)
 ) USING heap WITH (fillfactor = 45);
 
--- EXTERNAL: the length of a compressed state would depend on the noise.
+-- PLAIN: the length of a compressed state would depend on the noise, and what is moved to a TOAST
+-- table can be read there by pg_read_all_data, since it has no row security.
 ALTER TABLE dp_counter_private.streams
-    ALTER COLUMN state SET STORAGE EXTERNAL,
-    ALTER COLUMN state SET STATISTICS 0,
+    ALTER COLUMN state SET STORAGE PLAIN,
+    ALTER COLUMN head SET STATISTICS 0,
     ALTER COLUMN total SET STATISTICS 0,
     ALTER COLUMN carries SET STATISTICS 0,
+    ALTER COLUMN state SET STATISTICS 0,
+    ALTER COLUMN tail SET STATISTICS 0,
     ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON TABLE dp_counter_private.streams FROM PUBLIC;
 

@@ -190,6 +190,8 @@ SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_coun
 SELECT DISTINCT counter::oid::regclass::text COLLATE "C" AS counter FROM dp_counter_private.releases LEFT JOIN dp_counter_private.counters
     USING (number) ORDER BY 1;
 DROP TABLE visits, parted;
+-- a row of noise that would need a TOAST table
+SELECT dp_event_counter_create('wide', 1, horizon => 1000000, k => 1001, mechanism => 'subtraction');
 BEGIN;
 DROP VIEW hats;
 ROLLBACK;

@@ -10,7 +10,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kNumber, kStream, kTotal, kCarries, kState };
+enum Column { kNumber, kStream, kHead, kTotal, kCarries, kState, kTail };
 
 constexpr int kCarry = 63; ///< total + carries * 2^63
 
@@ -27,6 +27,7 @@ constexpr const char* kMissing = "a stream of the counter is missing";
 
 void take(const Datum* values, StreamRow& row) {
     row.stream = DatumGetInt32(values[kStream]);
+    row.mark = DatumGetBool(values[kHead]);
     row.total = (static_cast<int128>(DatumGetInt64(values[kCarries])) << kCarry) +
                 DatumGetInt64(values[kTotal]);
     struct varlena* plain = PG_DETOAST_DATUM_COPY(values[kState]);
@@ -40,14 +41,22 @@ void take(const Datum* values, StreamRow& row) {
 
 void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state) {
+    if (VARSIZE_ANY_EXHDR(state) > kMostStateBytes)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("the noise of the counter takes %zu bytes, more than %zu",
+                               VARSIZE_ANY_EXHDR(state), kMostStateBytes),
+                        errhint("Choose a smaller horizon or a smaller k, or leave them out. The "
+                                "column state_bytes of dp_plan shows what they take.")));
     const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = first; stream <= last; ++stream) {
         CHECK_FOR_INTERRUPTS();
         add_secret_row(rows, {{kNumber, Int64GetDatum(number)},
                               {kStream, Int32GetDatum(stream)},
+                              {kHead, BoolGetDatum(false)},
                               {kTotal, low_of(0)},
                               {kCarries, carries_of(0)},
-                              {kState, PointerGetDatum(state)}});
+                              {kState, PointerGetDatum(state)},
+                              {kTail, BoolGetDatum(false)}});
     }
     end_secret_rows(rows);
 }
@@ -72,9 +81,11 @@ void next_stream(SecretRowsInOrder& streams, std::int32_t stream, StreamRow& row
 }
 
 void update_stream(const SecretRowsInOrder& streams, const StreamRow& row) {
-    replace_row_in_order(streams, {{kTotal, low_of(row.total)},
+    replace_row_in_order(streams, {{kHead, BoolGetDatum(!row.mark)},
+                                   {kTotal, low_of(row.total)},
                                    {kCarries, carries_of(row.total)},
-                                   {kState, PointerGetDatum(row.state)}});
+                                   {kState, PointerGetDatum(row.state)},
+                                   {kTail, BoolGetDatum(!row.mark)}});
 }
 
 void delete_stream(std::int64_t number, std::int32_t stream) {

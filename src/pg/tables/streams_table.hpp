@@ -12,11 +12,16 @@ namespace dp_counter::pg {
 /// A row of dp_counter_private.streams. Trivial: lives in PostgreSQL's memory.
 struct StreamRow {
     std::int32_t stream;   ///< 1, 2, ...: the number of its group
+    bool mark;             ///< an update flips it at both ends, so that its WAL has one length
     int128 total;          ///< up to the last closed step, 0 .. 2^126
     struct varlena* state; ///< in secret memory of the current context
 };
 
-/// Stores the new streams first .. last of a counter, with a total of 0 and this state.
+/// A row is on one page: nothing of it is in a TOAST table, which has no row security.
+inline constexpr Size kMostStateBytes = 8000;
+
+/// Stores the new streams first .. last of a counter, with a total of 0 and this state. Raises
+/// program_limit_exceeded if it has more than kMostStateBytes.
 void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state);
 
