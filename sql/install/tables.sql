@@ -48,7 +48,9 @@ COMMENT ON FUNCTION dp_counter_private.face(dp_counter_private.view_name, bigint
 IS 'Internal: the view of the counter or budget with this number, whose query reads its rows; NULL '
    'where that view is lost.';
 
-CREATE SEQUENCE dp_counter_private.counters_number_seq MAXVALUE 281474976710655; -- 2^48 - 1
+-- The module passes over a number that is used: a role with pg_write_all_data can set it back, or to
+-- its end, 2^48 - 1.
+CREATE SEQUENCE dp_counter_private.counters_number_seq MAXVALUE 281474976710655 CYCLE;
 
 COMMENT ON SEQUENCE dp_counter_private.counters_number_seq
 IS 'dp_counter: numbers of counters and budgets, none of them used twice';
@@ -387,7 +389,6 @@ IS 'dp_counter: the sources, and which of their columns are the person and the t
 
 -- What a source was when it was declared or read, by names: evidence. budget is a number.
 CREATE TABLE dp_counter_private.source_history (
-    entry        pg_catalog.int8 PRIMARY KEY,
     budget       pg_catalog.int8 NOT NULL,
     source       pg_catalog.text NOT NULL,
     owner        pg_catalog.text NOT NULL,

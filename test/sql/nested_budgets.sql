@@ -277,6 +277,19 @@ ROLLBACK TO dropped;
 SELECT spent FROM dp_budgets WHERE budget = 'top'::regclass;
 ROLLBACK;
 
+-- a role with pg_write_all_data can set the sequence of numbers, back and to its end: nobody gets a number that is used
+BEGIN;
+SELECT dp_budget_create('top', 1.0);
+SELECT dp_budget_create('sub', 0.5, within => 'top');
+SELECT setval('dp_counter_private.counters_number_seq', number - 1) < number AS is_back FROM dp_counter_private.budgets
+    WHERE budget = 'sub'::regclass;
+SELECT dp_budget_create('again', 0.25, within => 'top');
+DROP VIEW again;
+SELECT spent FROM dp_budgets WHERE budget = 'top'::regclass;
+SELECT setval('dp_counter_private.counters_number_seq', 281474976710655);
+SELECT dp_budget_create('first', 1.0);
+ROLLBACK;
+
 -- sums: each budget within another one has its entry there, and no entry is without a budget
 SELECT count(*) FROM dp_counter_private.budgets AS b LEFT JOIN dp_counter_private.budget_entries AS e USING (number)
 WHERE b.within IS DISTINCT FROM e.budget OR b.within IS NOT NULL AND (b.epsilon, b.since, b.until) IS DISTINCT

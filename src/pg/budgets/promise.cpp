@@ -122,10 +122,9 @@ void append_charges(StringInfo text, Oid budget, bool is_utc) {
 
 /// The names that the sources of a budget had, also of a dropped one.
 List* names_of_sources(std::int64_t budget) {
-    constexpr int kBudget = 1; // columns of the history
-    constexpr int kSource = 2;
+    constexpr int kSource = 1; // a column of the history
     List* names = NIL;
-    visit_secret_rows(kSourceHistory, {number_key(budget, kBudget)},
+    visit_secret_rows(kSourceHistory, {number_key(budget)},
                       [&](const Datum* values, const bool* /*nulls*/) {
                           names = lappend(names, TextDatumGetCString(values[kSource]));
                       });

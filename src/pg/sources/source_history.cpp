@@ -22,7 +22,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-enum Column { kEntry, kBudget, kFacts, kRole = kFacts + 8, kSessionRole, kBookedAt };
+enum Column { kBudget, kFacts, kRole = kFacts + 8, kSessionRole, kBookedAt };
 
 /// In the order of the columns. Null where there is none.
 struct Facts {
@@ -77,14 +77,14 @@ bool is_same(const char* fact, Datum booked, bool is_null) {
 
 /// Whether the last row of this budget and source has them.
 bool is_booked(std::int64_t budget, const char* const* facts) {
-    std::int64_t last = 0;
+    TimestampTz last = DT_NOBEGIN;
     bool are_same = false;
     visit_secret_rows(
         kSourceHistory, {number_key(budget, kBudget)}, [&](const Datum* values, const bool* nulls) {
-            const std::int64_t entry = DatumGetInt64(values[kEntry]);
-            if (entry < last || !is_same(facts[0], values[kFacts], nulls[kFacts]))
+            const TimestampTz booked_at = DatumGetTimestampTz(values[kBookedAt]);
+            if (booked_at < last || !is_same(facts[0], values[kFacts], nulls[kFacts]))
                 return;
-            last = entry;
+            last = booked_at;
             are_same = true;
             for (int i = 0; i < kFactCount; ++i)
                 are_same = are_same && is_same(facts[i], values[kFacts + i], nulls[kFacts + i]);
@@ -122,8 +122,7 @@ void book_source(Oid source, const SourceRow& row) {
     const auto role = [](int column, Oid user) {
         return SecretColumn{column, CStringGetTextDatum(GetUserNameFromId(user, false))};
     };
-    insert_secret_row(kSourceHistory, {{kEntry, Int64GetDatum(next_number())},
-                                       {kBudget, Int64GetDatum(row.budget_number)},
+    insert_secret_row(kSourceHistory, {{kBudget, Int64GetDatum(row.budget_number)},
                                        text(0),
                                        text(1),
                                        text(2),

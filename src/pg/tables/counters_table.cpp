@@ -16,6 +16,7 @@
 
 extern "C" {
 #include "commands/sequence.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -131,7 +132,18 @@ PrivacyUnit privacy_of(const CounterRow& row) {
 }
 
 std::int64_t next_number() {
-    return nextval_internal(secret_relation("counters_number_seq"), false);
+    constexpr int kNumberOfEntry = 2; // the column
+    for (;;) {
+        const std::int64_t number = nextval_internal(secret_relation("counters_number_seq"), false);
+        if (try_lock_number(kCounters, number) && // no transaction that is open has it
+            !has_secret_row(kCounters, {number_key(number)}) &&
+            !has_secret_row(kBudgets, {number_key(number)}) &&
+            !has_secret_row(kDroppedBudgets, {number_key(number)}) &&
+            !has_secret_row(kEntriesByEntry, {number_key(number)}) &&
+            !has_secret_row(kEntriesOfCounter, {number_key(number, kNumberOfEntry)}))
+            return number;
+        CHECK_FOR_INTERRUPTS();
+    }
 }
 
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,

@@ -57,7 +57,8 @@ struct CounterRow {
 /// Reads the row into CurrentMemoryContext; false if there is none.
 [[nodiscard]] bool read_counter(std::int64_t number, CounterRow& row);
 
-/// A number that no counter or budget of this database has had, not even one that was rolled back.
+/// A number that no counter, budget or entry has, nor one that was dropped: a role with
+/// pg_write_all_data can set the sequence back, and takes nothing of another one so.
 [[nodiscard]] std::int64_t next_number();
 
 /// The noise of a counter that is not cumulative, as SQL calls it, and its k; 0: none.
