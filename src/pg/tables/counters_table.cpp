@@ -44,7 +44,8 @@ enum Column {
     kEndedAt,
     kSystem,
     kDatabase,
-    kTimeline
+    kTimeline,
+    kResumedAt
 };
 
 SecretColumn mechanism_column(const char* name) {
@@ -121,6 +122,8 @@ bool read_counter(std::int64_t number, CounterRow& row) {
             row.has_failed = !nulls[kLastFailed];
             row.place = {DatumGetInt64(values[kSystem]), DatumGetObjectId(values[kDatabase]),
                          DatumGetInt32(values[kTimeline])};
+            row.resumed_at =
+                nulls[kResumedAt] ? DT_NOBEGIN : DatumGetTimestampTz(values[kResumedAt]);
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
@@ -210,7 +213,10 @@ void raise_ended(Oid counter, const char* hint) {
 void move_counter_here(std::int64_t number) {
     const Place here = this_place();
     if (!replace_in_secret_row(kCounters, {number_key(number)},
-                               {system_column(here), database_column(here), timeline_column(here)}))
+                               {system_column(here),
+                                database_column(here),
+                                timeline_column(here),
+                                {kResumedAt, TimestampTzGetDatum(GetCurrentTimestamp())}}))
         raise_dropped();
 }
 
