@@ -78,7 +78,8 @@ std::int64_t BoxError::half_width(std::int64_t t, double confidence, std::int64_
     const double high = within(width).probability;
     const double low = width == 0 ? 0 : within(width - 1).probability;
     const double quantile =
-        width == 0 ? 0.5 * confidence / high : width - 0.5 + (confidence - low) / (high - low);
+        width == 0 ? 0.5 * confidence / high
+                   : static_cast<double>(width) - 0.5 + (confidence - low) / (high - low);
     const double scaled = quantile * std::sqrt(variance / sum.variance());
     return static_cast<std::int64_t>(std::ceil(std::min(scaled - 0.5, 0x1p62)));
 }

@@ -130,7 +130,7 @@ bool column_of_table_fails([[maybe_unused]] Oid table, [[maybe_unused]] AttrNumb
 bool column_of_entry_fails(const RangeTblEntry* entry, AttrNumber column, const Scope* scope,
                            Trace* trace) {
     const bool is_function = entry->rtekind == RTE_FUNCTION || entry->rtekind == RTE_TABLEFUNC;
-    if (!is_new(trace, entry, is_function ? InvalidAttrNumber : column))
+    if (!is_new(trace, entry, static_cast<AttrNumber>(is_function ? 0 : column)))
         return false;
     switch (entry->rtekind) {
     case RTE_RELATION:
