@@ -63,10 +63,9 @@ SELECT pg_catalog.setval(
     (pg_catalog.random() OPERATOR(pg_catalog.*) 1e14)::pg_catalog.int8 OPERATOR(pg_catalog.+) 1
 );
 
--- system_identifier, database and timeline are the database in which the counter lives: in another
--- one, a copy, its ticks are refused until dp_counter_resume. The module writes them.
--- system_identifier is generated so that no dump has it: a restored row has 0, and is a copy
--- wherever it is.
+-- The last three columns are the database in which the counter lives: in another one, a copy, its
+-- ticks are refused until dp_counter_resume. The module writes them. system_identifier is generated
+-- so that no dump has it: a restored row has 0, and is a copy wherever it is.
 CREATE TABLE dp_counter_private.counters (
     number      pg_catalog.int8 PRIMARY KEY,
     counter     dp_counter_private.view_name NOT NULL,
@@ -85,8 +84,7 @@ CREATE TABLE dp_counter_private.counters (
     ended_at    pg_catalog.timestamptz,
     system_identifier pg_catalog.int8 NOT NULL GENERATED ALWAYS AS (0) STORED,
     database    pg_catalog.oid NOT NULL,
-    timeline    pg_catalog.int4 NOT NULL,
-    resumed_at  pg_catalog.timestamptz
+    timeline    pg_catalog.int4 NOT NULL
 ) USING heap;
 
 CREATE INDEX counters_counter_idx ON dp_counter_private.counters (counter);

@@ -21,7 +21,7 @@ GRANT UPDATE ON events, days TO copies_clock;
 CALL dp_tick('events');
 RESET ROLE;
 CREATE FUNCTION move(part text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint - 1 WHERE counter::text ~ ''^copies[.](events|days|lives|unticked|weeks|later)$''', part); END $$;
+BEGIN EXECUTE format('UPDATE dp_counter_private.counters SET %1$I = %1$I::bigint - 1 WHERE counter::text ~ ''^copies[.](events|days|lives|unticked|weeks)$''', part); END $$;
 
 -- The counter of single periods is refused too, and what is recorded stays.
 \set VERBOSITY default
@@ -76,18 +76,6 @@ SELECT dp_counter_drop('lives'), dp_counter_drop('unticked'), dp_counter_end('we
 SELECT spent FROM dp_budgets WHERE budget = 'life'::regclass;
 SELECT purpose, epsilon, round(date_part('epoch', until - now() AT TIME ZONE 'UTC') / 3600) AS hours, until = 'infinity' AS for_ever
     FROM budget WHERE purpose ~ 'unticked|weeks' ORDER BY 1;
--- Nor after it was resumed there.
-SELECT dp_counter_create('lives', source => 'lives_dp', epsilon => 1, every => '1 day', since => '2024-01-01', horizon => 3,
-    per_person => 1);
-SELECT dp_counter_create('later', source => 'visits_dp', epsilon => 1e9, every => '7 days', since => current_date - 15, grace => '8 days',
-    per_person => 1);
-CALL dp_tick('later');
-SELECT move('timeline');
-SELECT dp_counter_resume('lives'), dp_counter_resume('later');
-SELECT dp_counter_drop('lives'), dp_counter_end('later');
-SELECT spent FROM dp_budgets WHERE budget = 'life'::regclass;
-SELECT purpose, round(date_part('epoch', until - now() AT TIME ZONE 'UTC') / 3600) AS hours FROM budget
-    WHERE epsilon > 0 AND purpose ~ 'later' ORDER BY spent_at;
 
 -- In a copy it can end, and new counters go on.
 SELECT dp_counter_end('events');
@@ -101,7 +89,7 @@ BEGIN READ ONLY;
 SELECT dp_counter_resume('next');
 ROLLBACK;
 
-SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_counter_drop('later'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'),
+SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'),
     dp_budget_drop('budget'), dp_budget_drop('life');
 DROP SCHEMA copies CASCADE;
 DROP ROLE copies_steward, copies_clock;

@@ -73,10 +73,9 @@ DP_FUNCTION(dp_counter_resume) {
     const Oid view = read_own_counter(fcinfo, "dp_counter_resume()");
     const OpenCounter counter = require_running(lock_own_counter(view, AccessShareLock));
     check_has_tallies(counter);
-    if (!is_here(counter.row.place)) {
+    if (!is_here(counter.row.place))
         book_resumption(counter.row.number, quoted_name(view));
-        move_counter_here(counter.row.number);
-    }
+    move_counter_here(counter.row.number);
     PG_RETURN_VOID();
 }
 

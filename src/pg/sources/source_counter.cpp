@@ -22,10 +22,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-bool was_resumed(const CounterRow& row) {
-    return row.resumed_at != DT_NOBEGIN;
-}
-
 /// Whose tallies its next tick reads.
 std::int64_t number_of_tallies(const OpenCounter& counter) {
     const Predecessor& old = counter.declared->old;
@@ -53,11 +49,8 @@ void end_charge(const OpenCounter& counter) {
     if (!OidIsValid(time_type))
         return;
     Timestamp end = row.steps == 0 ? DT_NOBEGIN : end_of_last_step(counter, time_type);
-    // Of a copy, what the original may have released; a day more is enough in every zone.
-    if (row.steps == 0 || !is_here(row.place))
+    if (row.steps == 0 || !is_here(row.place)) // a day from now is enough in every zone
         end = std::max<Timestamp>(end, GetCurrentTimestamp() + USECS_PER_DAY);
-    else if (was_resumed(row))
-        end = std::max<Timestamp>(end, row.resumed_at + USECS_PER_DAY);
     end_charge_of_counter(row.number, end);
 }
 
@@ -78,7 +71,7 @@ void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
 bool may_take_back(Oid counter) {
     const auto found = find_counter(counter);
     if (!found || !found->declared || !found->declared->analyst || found->declared->begun ||
-        !is_here(found->row.place) || was_resumed(found->row))
+        !is_here(found->row.place))
         return false;
     const Oid budget = budget_of_counter(found->row.number);
     return OidIsValid(budget) && is_owner_or_may(budget, ACL_INSERT);
@@ -123,9 +116,9 @@ void end_source_counter(const OpenCounter& counter) {
 
 void drop_source_counter(const OpenCounter& counter, const char* name) {
     const CounterRow& row = counter.row;
-    if (row.steps != 0 || counter.declared->begun || !is_here(row.place) || was_resumed(row))
+    if (row.steps != 0 || counter.declared->begun || !is_here(row.place))
         end_charge(counter);
-    else // nothing was released, in no copy, and no failure has told an analyst anything
+    else // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);
     close_charge_of_counter(row.number, name);
     delete_source_counter(row.number);

@@ -44,8 +44,7 @@ enum Column {
     kEndedAt,
     kSystem,
     kDatabase,
-    kTimeline,
-    kResumedAt
+    kTimeline
 };
 
 SecretColumn mechanism_column(const char* name) {
@@ -122,8 +121,6 @@ bool read_counter(std::int64_t number, CounterRow& row) {
             row.has_failed = !nulls[kLastFailed];
             row.place = {DatumGetInt64(values[kSystem]), DatumGetObjectId(values[kDatabase]),
                          DatumGetInt32(values[kTimeline])};
-            row.resumed_at =
-                nulls[kResumedAt] ? DT_NOBEGIN : DatumGetTimestampTz(values[kResumedAt]);
             if (row.has_every)
                 row.every = *DatumGetIntervalP(values[kEvery]);
         });
@@ -213,10 +210,7 @@ void raise_ended(Oid counter, const char* hint) {
 void move_counter_here(std::int64_t number) {
     const Place here = this_place();
     if (!replace_in_secret_row(kCounters, {number_key(number)},
-                               {system_column(here),
-                                database_column(here),
-                                timeline_column(here),
-                                {kResumedAt, TimestampTzGetDatum(GetCurrentTimestamp())}}))
+                               {system_column(here), database_column(here), timeline_column(here)}))
         raise_dropped();
 }
 

@@ -37,8 +37,6 @@ struct CounterRow {
     bool has_failed; ///< its last tick
     bool has_ended;  ///< by dp_counter_end: it closes no further step
     Place place;     ///< where it was created or resumed
-    /// When it was last resumed in a copy; DT_NOBEGIN: never.
-    TimestampTz resumed_at;
 
     /// Whether its noise has a state.
     [[nodiscard]] bool has_streams() const { return cumulative || block != 0; }
