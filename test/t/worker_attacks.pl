@@ -57,7 +57,7 @@ is(tick(counter('hospital.forgets()')), '', 'a function may forget to close a cu
 my $pinned;
 SKIP:
 {
-	skip 'PL/Perl is not installed', 4 if sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'plperl'}) eq '0';
+	skip 'PL/Perl is not installed', 5 if sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'plperl'}) eq '0';
 	sql('CREATE EXTENSION plperl');
 	sql(q{CREATE FUNCTION hospital.pins() RETURNS boolean LANGUAGE plperl STABLE AS
 		'$_SHARED{cursor} //= spi_query("SELECT hospital.evil()"); return 1'}, 'steward');
@@ -65,6 +65,10 @@ SKIP:
 	like(tick($pinned, $_), qr/pinned portal|could not evaluate/, "one that a function of PL/Perl keeps is an error for $_") for 'steward', 'clock',
 		'postgres';
 	is(loot(), 0, 'and its query is not run');
+	# Not compiled here: this session would run the block, too.
+	sql(q{SET check_function_bodies = off;
+		CREATE FUNCTION hospital.ends() RETURNS boolean LANGUAGE plperl STABLE AS 'END { while (1) { } } return 1'}, 'steward');
+	is(tick(counter('hospital.ends()')), '', 'an END block of PL/Perl is not run: the call comes back');
 }
 
 # --- errors at the worker's commit, where foreign servers commit, too, with any SQLSTATE

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "pg/worker/serve.hpp"
 
 #include "pg/server/session_role.hpp"
@@ -44,10 +46,17 @@ void leave_to_caller(ErrorData* error) {
         next_log_hook(error);
 }
 
+/// What languages would run at the exit, as the END blocks of PL/Perl, is left out: nothing cancels
+/// it, while the caller waits.
+void leave(int code, Datum /*argument*/) {
+    _exit(code);
+}
+
 /// pg_stat_io has a row for background workers, which is nearly ours alone: its counts would be
 /// those of the pages that were read. Among client backends they do not show.
-void hide_among_clients(int /*code*/, Datum /*argument*/) {
+void begin_exit(int /*code*/, Datum /*argument*/) {
     MyBackendType = B_BACKEND;
+    on_proc_exit(leave, 0); // the last one is the first that is called
 }
 
 /// Attaches to the memory that the caller has made; null if the caller has gone.
@@ -154,7 +163,7 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     BackgroundWorkerUnblockSignals();
     CurrentResourceOwner = ResourceOwnerCreate(nullptr, "dp_counter worker");
     MemoryContextSwitchTo(TopMemoryContext);
-    before_shmem_exit(hide_among_clients, 0);
+    before_shmem_exit(begin_exit, 0);
     next_log_hook = emit_log_hook;
     emit_log_hook = leave_to_caller;
     Job* job = attach(main_argument);
