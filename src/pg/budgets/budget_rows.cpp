@@ -1,5 +1,6 @@
 #include "pg/budgets/budget_rows.hpp"
 
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/dumps.hpp"
 #include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -133,6 +134,7 @@ void insert_budget_row(const BudgetRow& row) {
                                  {kLeastEpsilon, NumericGetDatum(row.least_epsilon)},
                                  {kMostCells, Int64GetDatum(row.most_cells)},
                                  {kKeyDigest, Int64GetDatum(row.key_digest), row.per_days == 0}});
+    have_number(row.number);
 }
 
 void update_budget_types(const BudgetRow& row) {

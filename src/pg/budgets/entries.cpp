@@ -132,6 +132,7 @@ std::int64_t insert_entry(std::int64_t budget, std::int64_t number, const char* 
                                  role_in(kSessionRole, session_role()),
                                  now_in(kSpentAt),
                                  {kClosed, BoolGetDatum(false)}});
+    have_number(own);
     return own;
 }
 

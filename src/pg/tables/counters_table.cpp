@@ -15,10 +15,12 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 }
 
@@ -131,19 +133,42 @@ PrivacyUnit privacy_of(const CounterRow& row) {
                      {Int64GetDatum(row.sensitivity), false});
 }
 
-std::int64_t next_number() {
+namespace {
+
+/// Also by a row of another transaction that is open.
+bool is_used(std::int64_t number) {
     constexpr int kNumberOfEntry = 2; // the column
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    const auto has = [&](const SecretTable& names, int column) {
+        Relation table = open_secret(names, AccessShareLock);
+        SysScanDesc scan = begin_secret_scan(table, names, {number_key(number, column)}, &dirty);
+        const bool found = HeapTupleIsValid(systable_getnext(scan));
+        systable_endscan(scan);
+        close_secret(table, AccessShareLock);
+        return found;
+    };
+    return has(kCounters, 0) || has(kBudgets, 0) || has(kDroppedBudgets, 0) ||
+           has(kEntriesByEntry, 0) || has(kEntriesOfCounter, kNumberOfEntry);
+}
+
+} // namespace
+
+std::int64_t next_number() {
     for (;;) {
         const std::int64_t number = nextval_internal(secret_relation("counters_number_seq"), false);
-        if (try_lock_number(kCounters, number) && // no transaction that is open has it
-            !has_secret_row(kCounters, {number_key(number)}) &&
-            !has_secret_row(kBudgets, {number_key(number)}) &&
-            !has_secret_row(kDroppedBudgets, {number_key(number)}) &&
-            !has_secret_row(kEntriesByEntry, {number_key(number)}) &&
-            !has_secret_row(kEntriesOfCounter, {number_key(number, kNumberOfEntry)}))
-            return number;
+        // The lock is that of a counter: never taken of one that is there.
+        if (!is_used(number) && try_lock_number(kCounters, number)) {
+            if (!is_used(number)) // by who had the lock meanwhile
+                return number;
+            unlock_number(kCounters, number);
+        }
         CHECK_FOR_INTERRUPTS();
     }
+}
+
+void have_number(std::int64_t number) {
+    unlock_number(kCounters, number);
 }
 
 void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Request& request,
@@ -165,6 +190,7 @@ void insert_counter(Oid counter, std::int64_t number, Numeric epsilon, const Req
          system_column(here),
          database_column(here),
          timeline_column(here)});
+    have_number(number);
 }
 
 void update_counter(const MechanismSpec* spec, const CounterRow& row) {

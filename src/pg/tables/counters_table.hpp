@@ -59,7 +59,11 @@ struct CounterRow {
 
 /// A number that no counter, budget or entry has, nor one that was dropped: a role with
 /// pg_write_all_data can set the sequence back, and takes nothing of another one so.
+/// Others pass over it, too, by a lock that have_number gives back.
 [[nodiscard]] std::int64_t next_number();
+
+/// Once a row has the number.
+void have_number(std::int64_t number);
 
 /// The noise of a counter that is not cumulative, as SQL calls it, and its k; 0: none.
 struct NoiseOfPeriods {

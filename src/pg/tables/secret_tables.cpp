@@ -115,6 +115,11 @@ bool try_lock_number(const SecretTable& table, std::int64_t number) {
     return is_free;
 }
 
+void unlock_number(const SecretTable& table, std::int64_t number) {
+    const LOCKTAG tag = tag_of(table, number);
+    (void)LockRelease(&tag, ExclusiveLock, false);
+}
+
 namespace {
 
 /// Returns their number.
