@@ -128,11 +128,16 @@ cmp_ok(scalar(@hits), '>=', 15, 'at least 15 of 150 cancels and terminations hit
 SKIP:
 {
 	skip 'no prlimit', 4 unless eval { run_log([ 'prlimit', '--version' ]) };
-	sql(q{SELECT dp_event_counter_create('big', 1e9, 1000000000, k => 65535, mechanism => 'subtraction')}); # a state of 262 kB
+	# Each fills a page, so that the table is larger than a file of the WAL, and grows by a page with each tick.
+	sql(q{SELECT count(dp_event_counter_create(name, 1e9, 800000, k => 901, mechanism => 'subtraction')) FROM (SELECT 'big' UNION ALL
+		SELECT 'big_' || i FROM generate_series(1, 130) AS i) AS n (name)});
+	sql('VACUUM FULL dp_counter_private.streams');
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my ($pid) = $session->query('SELECT pg_backend_pid()') =~ /(\d+)/; # PostgreSQL 16 leaves a newline behind it
-	my $limit = 3 * 1024 * 1024 + 4096;
+	my $limit = sql(q{SELECT pg_relation_size('dp_counter_private.streams')}) + 10 * 8192 + 4096;
 	run_log([ 'prlimit', '--pid', $pid, "--fsize=$limit" ]) or die 'no limit on the size of files';
+	my $keeper = $node->background_psql('postgres');
+	$keeper->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1'); # so that no page gets free
 	my ($steps, $error) = (0, '');
 	for (1 .. 40)
 	{
@@ -144,11 +149,12 @@ SKIP:
 		++$steps;
 	}
 	like($error, qr/could not (extend|write)/, "the disk is full after $steps ticks");
-	$session->quit;
+	$_->quit for $session, $keeper;
 	is(sql('SELECT coalesce(max(step), 0) FROM big'), $steps, 'the tick that failed closed no step');
 	sql(q{CALL dp_tick('big')});
 	is(sql('SELECT step, count FROM big ORDER BY step DESC LIMIT 1'), ($steps + 1) . '|' . 2 * ($steps + 1), 'its events are in the next');
 	is_gapless($node, 'big', 'no step is missing');
+	sql(q{SELECT count(dp_counter_drop(('big_' || i)::regclass)::text) FROM generate_series(1, 130) AS i});
 }
 
 # --- prepared transactions keep nobody waiting, not even their own session
