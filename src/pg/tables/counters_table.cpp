@@ -15,7 +15,6 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -140,16 +139,11 @@ bool is_used(std::int64_t number) {
     constexpr int kNumberOfEntry = 2; // the column
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
-    const auto has = [&](const SecretTable& names, int column) {
-        Relation table = open_secret(names, AccessShareLock);
-        SysScanDesc scan = begin_secret_scan(table, names, {number_key(number, column)}, &dirty);
-        const bool found = HeapTupleIsValid(systable_getnext(scan));
-        systable_endscan(scan);
-        close_secret(table, AccessShareLock);
-        return found;
+    const auto has = [&](const SecretTable& names, int column = 0) {
+        return has_secret_row(names, {number_key(number, column)}, &dirty);
     };
-    return has(kCounters, 0) || has(kBudgets, 0) || has(kDroppedBudgets, 0) ||
-           has(kEntriesByEntry, 0) || has(kEntriesOfCounter, kNumberOfEntry);
+    return has(kCounters) || has(kBudgets) || has(kDroppedBudgets) || has(kEntriesByEntry) ||
+           has(kEntriesOfCounter, kNumberOfEntry);
 }
 
 } // namespace

@@ -57,9 +57,8 @@ struct CounterRow {
 /// Reads the row into CurrentMemoryContext; false if there is none.
 [[nodiscard]] bool read_counter(std::int64_t number, CounterRow& row);
 
-/// A number that no counter, budget or entry has, nor one that was dropped: a role with
-/// pg_write_all_data can set the sequence back, and takes nothing of another one so.
-/// Others pass over it, too, by a lock that have_number gives back.
+/// A number that no counter, budget or entry has, or had, wherever a role with pg_write_all_data
+/// has set the sequence. Its lock, by which others pass over it, have_number gives back.
 [[nodiscard]] std::int64_t next_number();
 
 /// Once a row has the number.

@@ -143,8 +143,9 @@ SysScanDesc begin_secret_scan(Relation table, const SecretTable& names, SecretKe
                               has_index, snapshot, count, scan_keys);
 }
 
-bool has_secret_row(const SecretTable& names, SecretKeys keys) {
-    return visit_secret_rows(names, keys, [](const Datum*, const bool*) {});
+bool has_secret_row(const SecretTable& names, SecretKeys keys, Snapshot snapshot) {
+    return visit_secret_rows(
+        names, keys, [](const Datum*, const bool*) {}, snapshot);
 }
 
 namespace {

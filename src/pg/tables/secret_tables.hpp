@@ -105,10 +105,11 @@ void unlock_number(const SecretTable& table, std::int64_t number);
 
 /// Calls visit(values, nulls) for each row that has these keys; says whether there was any.
 template <class Visit>
-bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
+bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit,
+                       Snapshot snapshot = nullptr) {
     bool found = false;
     Relation table = open_secret(names, AccessShareLock);
-    SysScanDesc scan = begin_secret_scan(table, names, keys);
+    SysScanDesc scan = begin_secret_scan(table, names, keys, snapshot);
     HeapTuple row = nullptr;
     while (HeapTupleIsValid(row = systable_getnext(scan))) {
         CHECK_FOR_INTERRUPTS();
@@ -123,7 +124,8 @@ bool visit_secret_rows(const SecretTable& names, SecretKeys keys, Visit visit) {
     return found;
 }
 
-[[nodiscard]] bool has_secret_row(const SecretTable& names, SecretKeys keys);
+[[nodiscard]] bool has_secret_row(const SecretTable& names, SecretKeys keys,
+                                  Snapshot snapshot = nullptr);
 
 /// The new value of a column.
 struct SecretColumn {
