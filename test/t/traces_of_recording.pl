@@ -11,6 +11,7 @@ use Test::More;
 
 # Nothing but the recordings writes.
 my $node = new_node('traces', conf => "wal_level = minimal\nmax_wal_senders = 0\nfull_page_writes = off\nautovacuum = off\n");
+
 # The lengths of the log records of updates of a secret table while these statements run, one a transaction, in one session.
 sub lengths_in
 {
