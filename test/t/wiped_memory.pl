@@ -30,7 +30,7 @@ my $state = qr/\Q$step\E.{8}\Q$total\E/s;
 # (The server itself has 50,000 and 50,001 beside the end.)
 my $noise = qr/[\x52-\x6f]\xc3\0{6}\Q${\ pack 'q<', 60_000}\E/;
 
-# The memory of a session that has run this.
+# The memory of a session that has run this, in small pieces: one that is partly gone by the time it is read is an error.
 sub memory_after
 {
 	my ($sql) = @_;
@@ -39,7 +39,7 @@ sub memory_after
 		FROM (SELECT regexp_split_to_table(pg_read_file('/proc/self/maps'), E'\n') AS line) AS lines,
 		     LATERAL (SELECT ('x' || lpad(split_part(split_part(line, ' ', 1), '-', 1), 16, '0'))::bit(64)::bigint AS start,
 		                     ('x' || lpad(split_part(split_part(line, ' ', 1), '-', 2), 16, '0'))::bit(64)::bigint AS finish,
-		                     4 * 1024 * 1024::bigint AS size) AS region,
+		                     64 * 1024::bigint AS size) AS region,
 		     LATERAL generate_series(start, finish - 1, size) AS begin
 		WHERE line ~ ' rw-p ' AND line !~ 'stack|vvar|\.so'
 		\gexec
