@@ -88,13 +88,15 @@ sql(q{
 	CREATE FOREIGN TABLE hospital.far (one boolean) SERVER far OPTIONS (table_name 'remote');
 	CREATE FUNCTION hospital.reads() RETURNS boolean LANGUAGE sql STABLE AS 'SELECT one FROM hospital.far';
 }, 'steward');
+my $is_inherited = sql('SHOW server_version_num') >= 190000; # by postgres_fdw's session, that the worker only reads
 my $far = counter('hospital.reads()');
 my $after = counter('true');
 my $told = failure($node, 'CALL dp_tick()', user => 'clock');
-like($told, qr/^\S+ .*hospital.c\d+: could not commit what the source was read for/m, 'others learn that it failed');
+my $failed = $is_inherited ? 'could not evaluate source' : 'could not commit what the source was read for';
+like($told, qr/^\S+ .*\Q$far: $failed\E/m, 'others learn that it failed');
 unlike($told, qr/secret/, 'and not how');
 is(sql("SELECT count(*) FROM $after"), 1, 'the counters that follow are ticked');
-like(tick($far), qr/a secret/, 'its owner learns how');
+like(tick($far), $is_inherited ? qr/read-only transaction/ : qr/a secret/, 'its owner learns how');
 is(sql("SELECT last_sqlstate FROM dp_counters WHERE counter = '$far'::regclass"), '55000', 'others not even by the SQLSTATE');
 sql("SELECT dp_counter_drop('$_')", 'steward') for grep {defined} $far, $pinned;
 
