@@ -119,6 +119,10 @@ BEGIN;
 EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 ROLLBACK;
 SELECT spent FROM dp_budgets WHERE budget = 'people'::regclass;
+-- a week and a day of grace without their units
+BEGIN;
+EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '7', '2025-01-01', '1');
+ROLLBACK;
 EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 EXECUTE create_counter(1, 10, 'facts_dp', 'yes', NULL, NULL, 1, NULL, NULL, '1 day', '2025-01-01', NULL);
 -- a first try without the names, a time with a zone, and one that is no time

@@ -103,6 +103,17 @@ void check_range_of_stocks(const SourceDeclaration& declaration) {
                          "since, or a budget that is for earlier rows.")));
 }
 
+void notice_seconds(const char* parameter, const Interval& interval) {
+    if (interval.time % USECS_PER_MINUTE == 0)
+        return;
+    ereport(
+        NOTICE,
+        (errmsg("%s is not whole minutes: \"%s\"", parameter,
+                DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)))),
+         errhint("A number without a unit is seconds: for days write '7 days'. Nothing is "
+                 "released before the first tick: until then you can drop the counter.")));
+}
+
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
                    SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
@@ -120,6 +131,8 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
         row.grace = *DatumGetIntervalP(arguments.grace.value);
     const Schedule schedule = schedule_of(row, declaration.source);
     check_schedule(schedule, std::max<std::int64_t>(horizon, 1));
+    notice_seconds("every", row.every);
+    notice_seconds("grace", row.grace);
     declaration.range = {days_before(face_of_boundary(schedule, 0), row.active),
                          horizon == kUnbounded ? DT_NOEND : face_of_boundary(schedule, horizon)};
     if (row.active != 0)
