@@ -12,6 +12,9 @@ public:
     /// The largest double not above 10^-9, so that a declared 0.000000001 is in range.
     static constexpr double kMin = 0x1.12e0be826d694p-30;
     static constexpr double kMax = 1e9;
+    /// A hint, for what is none.
+    static constexpr const char* kUsual =
+        "Small values protect more and add more noise; 0.1 to 1 is usual.";
 
     /// Throws Error (parameter) unless value is finite and within [kMin, kMax].
     explicit Epsilon(double value);

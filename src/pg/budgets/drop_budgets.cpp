@@ -53,7 +53,8 @@ void check_not_in_use(const BudgetRow& row) {
         if (OidIsValid(counter))
             raise_in_use(row, "a counter is charged to it",
                          psprintf("Counter %s is charged to it.", quoted_name(counter)),
-                         "Drop the counter first. The epsilon of its releases stays spent.");
+                         "Keep the budget as the record of what was released, or drop the counter "
+                         "first, with its releases. Their epsilon stays spent.");
     }
 }
 

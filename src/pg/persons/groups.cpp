@@ -210,7 +210,9 @@ Groups join_groups(const Groups& before, const Groups& added, bool is_known_skip
         else if (!is_known_skipped)
             ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                             errmsg("group \"%s\" has been declared before",
-                                   text_of(added.declared[i], added.type))));
+                                   text_of(added.declared[i], added.type)),
+                            errhint("Leave it out. A group that was dropped cannot come back: show "
+                                    "it under another name in the view.")));
     }
     return groups_of(declared, count, before.type);
 }

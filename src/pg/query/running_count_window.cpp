@@ -135,8 +135,8 @@ bool is_last(WindowObject window, const Partition* partition, std::int64_t row) 
     ereport(ERROR,
             (errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("rows tie in the window's order"),
              errdetail("The order of tied rows could reveal their values."),
-             errhint("Add a public unique key to the window's ORDER BY, or count by "
-                     "period.")));
+             errhint("Give the window an ORDER BY that ends with a public unique key, or count "
+                     "by period.")));
 }
 
 template <class Form>

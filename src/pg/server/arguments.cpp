@@ -3,6 +3,8 @@
 
 #include "pg/server/arguments.hpp"
 
+#include "core/base/epsilon.hpp"
+
 #include "pg/server/wall.hpp"
 
 extern "C" {
@@ -19,8 +21,7 @@ namespace dp_counter::pg {
 namespace {
 
 double read_epsilon(const Argument& argument) {
-    check_not_null(argument, "epsilon",
-                   "Small values protect more and add more noise; 0.1 to 1 is usual.");
+    check_not_null(argument, "epsilon", Epsilon::kUsual);
     return DatumGetFloat8(argument.value);
 }
 

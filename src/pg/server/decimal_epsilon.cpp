@@ -1,6 +1,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 
 #include "core/base/decimal.hpp"
+#include "core/base/epsilon.hpp"
 
 #include "pg/server/wall.hpp"
 
@@ -76,11 +77,12 @@ Numeric trimmed(Numeric number) {
 }
 
 Numeric read_decimal_epsilon(const Argument& argument) {
-    check_not_null(argument, "epsilon");
+    check_not_null(argument, "epsilon", Epsilon::kUsual);
     Numeric epsilon = DatumGetNumeric(argument.value);
     if (!is_finite(epsilon) || !is_above(epsilon, "0"))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("epsilon must be positive and finite, not %s", text_of(epsilon))));
+                        errmsg("epsilon must be positive and finite, not %s", text_of(epsilon)),
+                        errhint("%s", Epsilon::kUsual)));
     if (is_above(epsilon, kMost))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("epsilon must be at most %s", kMost)));
