@@ -44,7 +44,7 @@ std::int32_t read_per(const Argument& argument) {
     if (argument.isnull)
         return 0;
     const Interval& per = *DatumGetIntervalP(argument.value);
-    const char* text = DatumGetCString(DirectFunctionCall1(interval_out, argument.value));
+    const char* text = text_of(per);
     if (per.month != 0 || per.time != 0)
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

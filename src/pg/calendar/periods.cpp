@@ -122,10 +122,6 @@ bool is_negative(const Interval& interval) {
     return interval.month < 0 || interval.day < 0 || interval.time < 0;
 }
 
-char* text_of(Interval interval) {
-    return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
-}
-
 /// How far local times are ahead of the face on which own windows are computed, in microseconds.
 struct Offsets {
     std::int64_t least;

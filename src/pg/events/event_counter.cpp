@@ -17,9 +17,7 @@ Closed close_event_counter(OpenCounter& counter, TimestampTz called) {
     if (row.has_every && called < next_step_due(row.steps, row.released_at, row.every)) {
         ereport(NOTICE,
                 (errmsg("counter \"%s\" closes no step: the last one was closed less than %s ago",
-                        name_of_relation(counter.view),
-                        DatumGetCString(
-                            DirectFunctionCall1(interval_out, IntervalPGetDatum(&row.every))))));
+                        name_of_relation(counter.view), text_of(row.every))));
         return Closed::nothing;
     }
     StreamRow stored;

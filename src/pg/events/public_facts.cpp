@@ -26,13 +26,9 @@ const Interval* read_every(const Argument& argument) {
         return nullptr;
     const Interval* every = DatumGetIntervalP(argument.value);
     check_every(*every);
-    if (length_of(*every, 31) > length_of(kMostEvery, 31)) {
-        Interval shown = *every;
+    if (length_of(*every, 31) > length_of(kMostEvery, 31))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("every must be at most 280000 years, not \"%s\"",
-                               DatumGetCString(
-                                   DirectFunctionCall1(interval_out, IntervalPGetDatum(&shown))))));
-    }
+                        errmsg("every must be at most 280000 years, not \"%s\"", text_of(*every))));
     return every;
 }
 

@@ -46,12 +46,13 @@ void check_every(const Interval& every) {
         (every.month != 0 ? 1 : 0) + (every.day != 0 ? 1 : 0) + (every.time != 0 ? 1 : 0);
     if (units == 1 && every.month >= 0 && every.day >= 0 && every.time >= 0)
         return;
-    Interval shown = every;
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("every must be one positive unit, not \"%s\"",
-                    DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&shown)))),
-             errhint("Use months, days or a time: '1 month', '7 days', '15 minutes'.")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("every must be one positive unit, not \"%s\"", text_of(every)),
+                    errhint("Use months, days or a time: '1 month', '7 days', '15 minutes'.")));
+}
+
+char* text_of(const Interval& interval) {
+    return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
 }
 
 int128 length_of(const Interval& interval, int days_in_month) {

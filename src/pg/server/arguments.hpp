@@ -49,6 +49,9 @@ void check_number(const char* parameter, std::int64_t number, std::int64_t most,
 /// Raises invalid_parameter_value unless `every` is one positive unit: months, days or a time.
 void check_every(const Interval& every);
 
+/// As PostgreSQL shows it.
+[[nodiscard]] char* text_of(const Interval& interval);
+
 /// In microseconds, with months of so many days.
 [[nodiscard]] int128 length_of(const Interval& interval, int days_in_month);
 

@@ -106,12 +106,10 @@ void check_range_of_stocks(const SourceDeclaration& declaration) {
 void notice_seconds(const char* parameter, const Interval& interval) {
     if (interval.time % USECS_PER_MINUTE == 0)
         return;
-    ereport(
-        NOTICE,
-        (errmsg("%s is not whole minutes: \"%s\"", parameter,
-                DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)))),
-         errhint("A number without a unit is seconds: for days write '7 days'. Nothing is "
-                 "released before the first tick: until then you can drop the counter.")));
+    ereport(NOTICE,
+            (errmsg("%s is not whole minutes: \"%s\"", parameter, text_of(interval)),
+             errhint("A number without a unit is seconds: for days write '7 days'. Nothing is "
+                     "released before the first tick: until then you can drop the counter.")));
 }
 
 void read_schedule(const SourceArguments& arguments, std::int64_t horizon,

@@ -173,12 +173,12 @@ std::int32_t read_active(const Argument& argument) {
     constexpr std::int32_t kMostDays = 36525; // a hundred years
     const Interval& active = *DatumGetIntervalP(argument.value);
     if (active.month != 0 || active.time != 0 || active.day < 1 || active.day > kMostDays)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("active must be whole days, 1 to %d, not \"%s\"", kMostDays,
-                        DatumGetCString(DirectFunctionCall1(interval_out, argument.value))),
-                 errhint("It is for how long a person is active after an event: write '28 days', "
-                         "and '365 days' for a year.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("active must be whole days, 1 to %d, not \"%s\"", kMostDays, text_of(active)),
+             errhint("It is for how long a person is active after an event: write '28 days', "
+                     "and '365 days' for a year.")));
     return active.day;
 }
 
