@@ -305,7 +305,7 @@ CALL dp_source_contributions('simple_dp', 'out', 0.001, since => '2024-01-01', u
 SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at', window_wise => true);
 CALL dp_source_contributions('simple_dp', 'out', 0.001, since => '2024-01-01', until => '2024-02-01');
 DROP TABLE out;
--- the owner vouches for each later query of the view, until a declaration leaves the word out
+-- window_wise covers later queries of the view, too, until a declaration omits it
 SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at');
 CREATE OR REPLACE VIEW simple_dp AS SELECT person, at FROM rows_int8;
 SELECT dp_source_create('simple_dp', budget => 'of_int8', person => 'person', at => 'at');

@@ -28,8 +28,7 @@ std::string shortest(double value) {
 Epsilon::Epsilon(double value) : value_(value) {
     if (!(value >= kMin && value <= kMax)) { // also false for NaN
         throw Error(Fault::parameter,
-                    "epsilon must be between 1e-09 and 1e+09, not " + shortest(value),
-                    Epsilon::kUsual);
+                    "epsilon must be between 1e-09 and 1e+09, not " + shortest(value), kUsual);
     }
     static_assert(std::numeric_limits<double>::is_iec559);
     const auto bits = std::bit_cast<std::uint64_t>(value); // positive and normal

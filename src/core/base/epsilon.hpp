@@ -12,7 +12,7 @@ public:
     /// The largest double not above 10^-9, so that a declared 0.000000001 is in range.
     static constexpr double kMin = 0x1.12e0be826d694p-30;
     static constexpr double kMax = 1e9;
-    /// A hint, for what is none.
+    /// The hint of errors about an epsilon.
     static constexpr const char* kUsual =
         "Small values protect more and add more noise; 0.1 to 1 is usual.";
 

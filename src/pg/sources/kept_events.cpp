@@ -43,9 +43,9 @@ char* kept_of(const Promise& promise) {
     const char* day = utc_day(kept.released_at);
     if (high == 100 && (std::isnan(share.share) || share.low <= 0))
         return psprintf(
-            "What was released on %s does not tell which share of the events a bound of "
-            "%lld keeps: dp_source_suggest tells it of the bound that it suggests, "
-            "dp_source_contributions of each.",
+            "What was released on %s does not show which share of the events a bound of "
+            "%lld keeps: dp_source_suggest shows it for the bound that it suggests, "
+            "dp_source_contributions for each.",
             day, static_cast<long long>(row.per_person));
     const char* besides =
         psprintf("%s%s", of_fewer(row),

@@ -96,6 +96,7 @@ void sort_numbers(List* numbers);
 void lock_number(const SecretTable& table, std::int64_t number);
 /// The same, if nobody has to be waited for; else false.
 [[nodiscard]] bool try_lock_number(const SecretTable& table, std::int64_t number);
+/// Before the end of the transaction.
 void unlock_number(const SecretTable& table, std::int64_t number);
 
 /// A scan of the rows that have these keys. Without a snapshot: as they were last committed, or
