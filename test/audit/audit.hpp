@@ -11,7 +11,7 @@ struct Audit {
 };
 
 /// If a mechanism is epsilon-differentially private, P(E) <= e^epsilon Q(E) for every event E. The
-/// first half of the runs finds an event (both ways round), the second half counts it: then
+/// one half of the runs finds an event (both ways round), the other half counts it: then
 /// ln(lower bound of P / upper bound of Q) exceeds the mechanism's epsilon with probability at most
 /// `error`. One event is tested, so nothing has to be paid for the search.
 [[nodiscard]] Audit audit(const Releases& one, const Releases& other, double error);

@@ -56,6 +56,26 @@ TEST(Audit, SeesWhatOneReleaseAloneWouldNotShow) {
     EXPECT_EQ(audit(two_alike(0, 4000, random), two_alike(0, 4000, random), 1e-9).epsilon, 0);
 }
 
+/// Runs as of two_alike, of which 250 after each other have the same noise.
+Releases tied(std::int64_t secret, const std::vector<std::int64_t>& noise) {
+    Releases releases({1, 2});
+    for (const std::int64_t shared : noise)
+        for (int i = 0; i < 250; ++i) {
+            releases.add(secret + shared);
+            releases.add(2 * secret + shared);
+        }
+    return releases;
+}
+
+TEST(Audit, SeesWhatRunsThatShareNoiseHaveInCommon) {
+    // The first release of the first runs tells the neighbors apart, too, but not that of the
+    // others.
+    const Releases one = tied(1, {9, 10, 0, 1, 2, 3, 4, 5});
+    const Releases other = tied(0, {0, 1, 9, 10, 2, 3, 4, 5});
+    EXPECT_GT(audit(one, other, 1e-9).epsilon, 3);
+    EXPECT_EQ(audit(tied(0, {9, 10, 0, 1}), tied(0, {1, 9, 10, 0}), 1e-9).epsilon, 0);
+}
+
 TEST(Audit, NoMechanismSpendsMoreThanItsEpsilonAndHalfTheNoiseIsSeen) {
     // The noise is the same every time: how much of an epsilon is seen varies from run to run, by
     // more than lets a limit tell half the noise for certain. Other noise is audited through SQL.
