@@ -134,14 +134,6 @@ void keep_where(Runs& runs, const Cut& cut) {
     std::erase_if(runs, [&](const std::int64_t* run) { return !cut.holds(run); });
 }
 
-Runs runs_of(const Releases& releases, std::size_t from, std::size_t to) {
-    Runs result;
-    result.reserve(to - from);
-    for (std::size_t i = from; i < to; ++i)
-        result.push_back(releases.run(i));
-    return result;
-}
-
 /// Two samples, cut down together.
 struct Pair {
     Runs often;
@@ -174,8 +166,8 @@ std::optional<Choice> best_cut_of_all(const std::vector<View>& all, const Pair& 
 Found find_event(const Releases& often, const Releases& seldom, std::size_t runs) {
     constexpr std::size_t kMostCuts = 12;
     const std::vector<View> all = views(often.steps());
-    Pair grow{runs_of(often, 0, runs), runs_of(seldom, 0, runs)};
-    Pair check{runs_of(often, runs, 2 * runs), runs_of(seldom, runs, 2 * runs)};
+    Pair grow{often.quarter(0, runs), seldom.quarter(0, runs)};
+    Pair check{often.quarter(1, runs), seldom.quarter(1, runs)};
     Found found;
     std::vector<Cut> cuts;
     double grown = 0;

@@ -59,11 +59,11 @@ struct Found {
     double score = 0; ///< a rough bound for ln(often / seldom), from the runs that checked it
 };
 
-/// Looks for an event that is much more probable under `often` than under `seldom`. The runs [0,
-/// runs) of each grow a box, cut after cut, always by the cut that raises a lower bound of the
-/// ratio most; the runs [runs, 2 * runs) say after which cut to stop. For pure differential privacy
-/// with a tree, where the ratio is a product over the nodes that hold the bit, the best event is
-/// such a box.
+/// Looks for an event that is much more probable under `often` than under `seldom`. So many
+/// `runs` of the first quarter of each grow a box, cut after cut, always by the cut that raises a
+/// lower bound of the ratio most; as many of the second one say after which cut to stop. For pure
+/// differential privacy with a tree, where the ratio is a product over the nodes that hold the bit,
+/// the best event is such a box.
 [[nodiscard]] Found find_event(const Releases& often, const Releases& seldom, std::size_t runs);
 
 } // namespace dp_counter::test

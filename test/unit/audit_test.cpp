@@ -37,16 +37,25 @@ TEST(Audit, ProbabilityBoundsAreThoseOfClopperAndPearson) {
     EXPECT_EQ(greatest_probability(100, 100, 0.001), 1);
 }
 
-/// Runs of two releases: `secret` plus noise, then the same again with the same noise.
+/// Runs of two releases: `secret` plus noise, then the same again with the same noise; with each
+/// noise so many runs.
+Releases alike(std::int64_t secret, const std::vector<std::int64_t>& noise, int runs) {
+    Releases releases({1, 2});
+    for (const std::int64_t drawn : noise)
+        for (int i = 0; i < runs; ++i) {
+            releases.add(secret + drawn);
+            releases.add(2 * secret + drawn);
+        }
+    return releases;
+}
+
+/// With noise of its own for each run.
 Releases two_alike(std::int64_t secret, std::size_t runs, RandomSource& random) {
     const DiscreteLaplace sampler({Epsilon(1), 1});
-    Releases releases({1, 2});
-    for (std::size_t i = 0; i < runs; ++i) {
-        const auto noise = test::draw(sampler, random);
-        releases.add(secret + noise);
-        releases.add(2 * secret + noise);
-    }
-    return releases;
+    std::vector<std::int64_t> noise(runs);
+    for (std::int64_t& drawn : noise)
+        drawn = test::draw(sampler, random);
+    return alike(secret, noise, 1);
 }
 
 TEST(Audit, SeesWhatOneReleaseAloneWouldNotShow) {
@@ -56,24 +65,12 @@ TEST(Audit, SeesWhatOneReleaseAloneWouldNotShow) {
     EXPECT_EQ(audit(two_alike(0, 4000, random), two_alike(0, 4000, random), 1e-9).epsilon, 0);
 }
 
-/// Runs as of two_alike, of which 250 after each other have the same noise.
-Releases tied(std::int64_t secret, const std::vector<std::int64_t>& noise) {
-    Releases releases({1, 2});
-    for (const std::int64_t shared : noise)
-        for (int i = 0; i < 250; ++i) {
-            releases.add(secret + shared);
-            releases.add(2 * secret + shared);
-        }
-    return releases;
-}
-
 TEST(Audit, SeesWhatRunsThatShareNoiseHaveInCommon) {
-    // The first release of the first runs tells the neighbors apart, too, but not that of the
-    // others.
-    const Releases one = tied(1, {9, 10, 0, 1, 2, 3, 4, 5});
-    const Releases other = tied(0, {0, 1, 9, 10, 2, 3, 4, 5});
+    // In the first 500 runs the first release alone shows the secret; in the others it does not.
+    const Releases one = alike(1, {9, 10, 0, 1, 2, 3, 4, 5}, 250);
+    const Releases other = alike(0, {0, 1, 9, 10, 2, 3, 4, 5}, 250);
     EXPECT_GT(audit(one, other, 1e-9).epsilon, 3);
-    EXPECT_EQ(audit(tied(0, {9, 10, 0, 1}), tied(0, {1, 9, 10, 0}), 1e-9).epsilon, 0);
+    EXPECT_EQ(audit(alike(0, {9, 10, 0, 1}, 250), alike(0, {1, 9, 10, 0}, 250), 1e-9).epsilon, 0);
 }
 
 TEST(Audit, NoMechanismSpendsMoreThanItsEpsilonAndHalfTheNoiseIsSeen) {
