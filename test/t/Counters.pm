@@ -23,7 +23,8 @@ sub safe_psql
 		local *PostgreSQL::Test::BackgroundPsql::note = sub { }; # else each query and answer is in the output
 		local *PostgreSQL::Test::BackgroundPsql::explain = sub { };
 		my $answer = eval { $session->query("$sql\n;\nDISCARD ALL;\n\\echo end") };
-		return $answer =~ s/\n?end\n?\z//r if defined $answer; # of which some versions take the last newline
+		# Some versions take the last newline, and some answer for a psql that has ended, too.
+		return $answer if defined $answer && $answer =~ s/\n?end\n?\z//;
 		my $error = $session->{stderr};
 		$self->end_session;
 		next if $was_open && $error !~ /ERROR:/; # its connection had gone, long before this script
