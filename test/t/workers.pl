@@ -58,14 +58,15 @@ sub caller_of { my ($call) = @_; return sql("SELECT pid FROM pg_stat_activity WH
 my $workers = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
 sub worker_of { my ($call) = @_; return sql("SELECT max(w.pid) FROM pg_stat_activity AS w, pg_stat_activity AS c
 	WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid") }
-# Until the call's worker waits for a lock.
+# Until the call's worker waits for a lock, or for one of a kind, where it can wait for another one in passing.
 sub is_held
 {
-	my ($call) = @_;
+	my ($call, $kind) = @_;
+	my $waits = "w.wait_event_type = 'Lock'" . ($kind ? " AND w.wait_event = '$kind'" : '');
 	return until_is('a worker that waits', sub {
 		return 't' eq sql("SELECT count(*) > 0 FROM pg_stat_activity AS w, pg_stat_activity AS c
 			WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid
-				AND w.wait_event_type = 'Lock'");
+				AND $waits");
 	}) || BAIL_OUT('no worker waits: ' . output($call));
 }
 sub no_worker { return until_is('the end of the worker', sub { return sql("SELECT count(*) $workers") eq '0' }) }
@@ -418,7 +419,7 @@ as('steward', q{
 	$holder = $node->background_psql('postgres', on_error_stop => 0);
 	$holder->query('BEGIN; SELECT pg_advisory_xact_lock(7);');
 	my $call = start_call('CALL dp_tick()', user => 'steward');
-	is_held($call);
+	is_held($call, 'advisory');
 	sql('SELECT pg_cancel_backend(' . caller_of($call) . ')');
 	like(finish($call), qr/NOTICE:  talk.*NOTICE:  talking_3: 3 periods released.*ERROR:  canceling statement due to user request\nCONTEXT:  tick of counter "behind"\n/s, 'a cancel says which counter it has met');
 	let_go();
