@@ -3,7 +3,7 @@
 # root, so root becomes postgres; and as that account may see neither this folder nor write to it, the tests run on a
 # copy. A test that hangs ends itself (t/Counters.pm): PostgreSQL's timers are for half an hour, since some of them run
 # for a whole session. One more than there are processors run at once, since tests wait for clocks and for servers that
-# start.
+# start; the largest first, which take longest, so that none of them is left alone at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -40,5 +40,5 @@ chmod 755 bin/initdb
 	LANG="${LANG:-C.UTF-8}" \
 	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/log" \
-	prove -j "${PROVE_JOBS:-$(($(nproc) + 1))}" "$@" ${PROVE_TESTS:-t/*.pl}
+	prove -j "${PROVE_JOBS:-$(($(nproc) + 1))}" "$@" ${PROVE_TESTS:-$(ls -S t/*.pl)}
 ! grep -r 'TRAP: ' . >&2 # of a server with assertions
