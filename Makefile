@@ -70,7 +70,7 @@ build/unit/certificate: build/unit/certificate_test.o build/audit/certificate.o 
                         $(filter-out src/core/accuracy/% src/core/literature/%,$(CORE_OBJS))
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS)
 
-.PHONY: certificate unit structure pgtap readme tap test shared-programs list-suites list-shared
+.PHONY: certificate unit structure pgtap readme tap test test-programs list-suites list-shared
 certificate: build/unit/certificate
 	./build/unit/certificate --gtest_brief=1
 unit: build/unit/unit
@@ -96,8 +96,7 @@ tap:
 test:
 	for suite in $(SUITES); do $(MAKE) $$suite || exit 1; done
 
-# The unit tests contain its objects; the rest of theirs is compiled while others wait for their servers.
-shared-programs: build/audit/judge
+test-programs: build/unit/unit build/audit/judge
 
 list-suites:
 	@echo $(SUITES)
