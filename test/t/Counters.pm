@@ -56,8 +56,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::Builder;
 use Test::More;
+use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported unguarded_functions);
+our @EXPORT = qw(new_node resume_all failure releases is_gapless still_running start_program all_reported kill_one unguarded_functions);
 
 # A test hangs where it has shown nothing for so many seconds, more where others have the processors: it dies there, and
 # says where. A loop that takes long says still_running. TAP_PATIENCE is for many more rows.
@@ -134,6 +135,27 @@ sub all_reported
 	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'})
 		or die 'sessions stay';
 	return;
+}
+
+# Kills a process of this kind, one in a call if there is one, and waits until the server has begun afresh. One that ends anyway goes
+# unnoticed: then another.
+sub kill_one
+{
+	my ($node, $kind) = @_;
+	my $restarts = sub { scalar(() = slurp_file($node->logfile) =~ /all server processes terminated; reinitializing/g) };
+	my $before = $restarts->();
+	for (1 .. 300)
+	{
+		my $pid = eval { $node->safe_psql('postgres', qq{
+			SELECT pid FROM pg_stat_activity WHERE backend_type = '$kind' AND pid <> pg_backend_pid()
+			ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1}) };
+		for (1 .. ($pid && kill('KILL', $pid) ? 50 : 1))
+		{
+			return if $restarts->() > $before;
+			sleep(0.1);
+		}
+	}
+	BAIL_OUT("waited in vain for a $kind to be killed");
 }
 
 # Starts a program that goes on in the background with no need of being pumped: its output goes to a file.

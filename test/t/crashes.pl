@@ -63,9 +63,6 @@ my $late = 0;
 sub progress { return split /\|/, $node->safe_psql('postgres',
 	'SELECT (SELECT count(*) FROM ledger), (SELECT coalesce(max(step), 0) FROM noisy)'); }
 
-# How often the postmaster has begun afresh because a backend crashed.
-sub restarts { return scalar(() = slurp_file($node->logfile) =~ /all server processes terminated; reinitializing/g); }
-
 # Waits for a condition; the limit is for a machine that is out of order.
 sub wait_until
 {
@@ -101,14 +98,7 @@ for my $cycle (1 .. $cycles)
 	}
 	else # one backend dies, the postmaster restarts all
 	{
-		my $restarts = restarts();
-		wait_until('somebody to kill', sub {
-			my $pid = $node->safe_psql('postgres', q{
-				SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
-				ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
-			return $pid && kill 'KILL', $pid;
-		});
-		wait_until('the postmaster to notice', sub { return restarts() > $restarts });
+		kill_one($node, 'client backend');
 	}
 	$_->kill_kill for $loader, $ticker, $second;
 	if ($kind == 2)

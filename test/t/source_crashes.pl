@@ -66,7 +66,6 @@ append_to_file($terminator, slurp_file($terminator) x 3000);
 my @psql = ('psql', '-X', '-A', '-t', '-d', $node->connstr('postgres'), '-f');
 
 sub last_step { return sql('SELECT coalesce(max(step), 0) FROM noisy'); }
-sub restarts { return scalar(() = slurp_file($node->logfile) =~ /all server processes terminated; reinitializing/g); }
 sub wait_until
 {
 	my ($what, $condition) = @_;
@@ -93,14 +92,7 @@ for my $cycle (1 .. $cycles)
 	elsif ($kind == 1) { $node->kill9 }
 	else
 	{
-		my $restarts = restarts();
-		wait_until('somebody to kill', sub {
-			my $victim = $kind == 3 ? 'dp_counter worker' : 'client backend';
-			my $pid = sql(qq{SELECT pid FROM pg_stat_activity WHERE backend_type = '$victim' AND pid <> pg_backend_pid()
-				ORDER BY (query LIKE 'CALL%')::int * random() DESC LIMIT 1});
-			return $pid && kill 'KILL', $pid;
-		});
-		wait_until('the postmaster to notice', sub { return restarts() > $restarts });
+		kill_one($node, $kind == 3 ? 'dp_counter worker' : 'client backend');
 	}
 	$_->kill_kill for ($ticker, $second, $third);
 	$ended += () = slurp_file($node->basedir . "/ended.$cycle") =~ /^t$/mg;
