@@ -9,5 +9,3 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "core/base/big_integer.hpp"
