@@ -60,8 +60,8 @@ build/unit/%.o: test/unit/%.cpp build/unit/headers.hpp.gch
 build/unit/unit: $(UNIT_OBJS) $(AUDIT_OBJS) $(FUZZ_OBJS) $(CORE_OBJS)
 	$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS)
 
-# Every suite, in the order of `make test`. Those that share the server that libpq finds run in turn, the longest first; ./quickstart test
-# runs the others, which need none or start their own, at the same time.
+# Every suite, in the order of `make test`. Those that share the server that libpq finds run in turn, the longest first, for
+# which ./quickstart test has a server apart; it runs the others, which need none or start their own, at the same time.
 SHARED = installcheck pgtap audit-small faults-small
 SUITES = unit structure $(SHARED) readme upgrade tap
 

@@ -10,12 +10,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 pg_config=${PG_CONFIG:-pg_config}
 pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
 
-work=$(mktemp -d)
-servers=$work/servers
-trap 'rm -rf "$work" "$servers"' EXIT
 # The servers' files are in memory where there is plenty (8 GB): elsewhere it takes longer to make and to delete so many.
 room=$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)
-if [ "${room:-0}" -gt 8000000 ]; then servers=$(mktemp -d -p /dev/shm); else mkdir "$servers"; fi
+place=${TMPDIR:-/tmp}
+if [ "${room:-0}" -gt 8000000 ]; then place=/dev/shm; fi
+work=$(mktemp -d)
+servers=$(mktemp -d -p "$place")
+trap 'rm -rf "$work" "$servers"' EXIT
 cp -r t data ../tools ../demo "$work"
 
 as_user=()
