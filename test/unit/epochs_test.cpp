@@ -6,6 +6,8 @@
 #include "core/hat/hat_choice.hpp"
 #include "core/hat/hat_variance.hpp"
 
+#include "unit/support.hpp"
+
 namespace dp_counter {
 namespace {
 
@@ -104,10 +106,27 @@ TEST(Epochs, HaveTreesWhereHatsDoNotFit) {
             trees += spec.is_tree() ? 1 : 0;
         }
         StreamError errors(request);
-        EXPECT_GT(errors.half_width(kMaxHorizon, 0.95), 0);
+        EXPECT_GT(test::half_width_of(errors, kMaxHorizon, 0.95), 0);
     }
     EXPECT_GT(trees, 4);
     EXPECT_LT(trees, 2 * kEpochs - 10);
+}
+
+// With a k, too, which is of the first epochs then.
+TEST(Epochs, HaveOtherMechanismsWhereHatsOfThisRadixDoNotFit) {
+    int others = 0;
+    for (const double epsilon : {1.0, 1e-3})
+        for (const std::int32_t k : {2, 3, 5, 16}) {
+            const Request request{kUnbounded, Epsilon(epsilon), k, Mechanism::hat};
+            ASSERT_EQ(make_mechanism(request).radix, k);
+            for (int epoch = 0; epoch < kEpochs; ++epoch) {
+                const MechanismSpec spec = make_mechanism(request, epoch);
+                EXPECT_EQ(spec.horizon, epoch_length(epoch));
+                others += spec.radix != k ? 1 : 0;
+            }
+        }
+    EXPECT_GT(others, 20);
+    EXPECT_LT(others, 6 * kEpochs);
 }
 
 // The table of energies says what is computed without it, and serves every usual epsilon.

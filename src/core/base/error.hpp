@@ -2,6 +2,7 @@
 // its wall (src/pg/server/wall.hpp) and turns the fault into an SQLSTATE.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,5 +29,15 @@ private:
     Fault fault_;
     std::string hint_;
 };
+
+/// Throws Error (parameter) unless low <= value <= high.
+inline void require_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high,
+                          const char* hint = "") {
+    if (value < low || value > high)
+        throw Error(Fault::parameter,
+                    std::string(what) + " must be between " + std::to_string(low) + " and " +
+                        std::to_string(high) + ", not " + std::to_string(value),
+                    hint);
+}
 
 } // namespace dp_counter

@@ -8,11 +8,8 @@ namespace dp_counter {
 
 AnchoredLaw::AnchoredLaw(const PrivacyUnit& unit_value, std::int64_t block_value)
     : unit(unit_value), block(block_value) {
-    if (block < 2 || block > kMostSteps)
-        throw Error(Fault::parameter,
-                    "k must be between 2 and " + std::to_string(kMostSteps) + ", not " +
-                        std::to_string(block),
-                    "It is the number of periods of a block of anchored noise.");
+    require_range("k", block, 2, kMostSteps,
+                  "It is the number of periods of a block of anchored noise.");
     constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
     if (unit.sensitivity > kMostSensitivity)
         throw Error(Fault::parameter, "sensitivity must be at most " +

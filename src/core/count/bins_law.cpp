@@ -8,11 +8,7 @@ namespace dp_counter {
 
 BinsLaw::BinsLaw(const PrivacyUnit& unit_value, std::int32_t bins_value)
     : unit(unit_value), bins(bins_value) {
-    if (bins < 2 || bins > kMostBins)
-        throw Error(Fault::parameter,
-                    "k must be between 2 and " + std::to_string(kMostBins) + ", not " +
-                        std::to_string(bins),
-                    "It is the number of bins of a histogram.");
+    require_range("k", bins, 2, kMostBins, "It is the number of bins of a histogram.");
     if (!make_mechanism(totals()).is_fractional())
         throw Error(Fault::parameter, "a histogram of " + std::to_string(bins) +
                                           " bins has independent noise at this epsilon");

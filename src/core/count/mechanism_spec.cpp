@@ -31,13 +31,10 @@ DigitSystem digits_of(Mechanism mechanism, std::int32_t radix) {
 
 void check(const Request& request) {
     check_horizon(request.horizon);
-    if (request.radix && (*request.radix < kMinRadix || *request.radix > kMaxRadix))
-        throw Error(
-            Fault::parameter,
-            "k must be between " + std::to_string(kMinRadix) + " and " + std::to_string(kMaxRadix) +
-                ", not " + std::to_string(*request.radix),
-            "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have the "
-            "most accurate one chosen.");
+    if (request.radix)
+        require_range("k", *request.radix, kMinRadix, kMaxRadix,
+                      "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have "
+                      "the most accurate one chosen.");
 }
 
 /// Keeps the best of the mechanisms offered to it.
@@ -98,12 +95,10 @@ MechanismSpec best_of_all(const Request& request) {
 } // namespace
 
 void check_horizon(std::int64_t horizon) {
-    if (horizon < 1 || horizon > kMaxHorizon)
-        throw Error(Fault::parameter,
-                    "horizon must be between 1 and " + std::to_string(kMaxHorizon) + ", not " +
-                        std::to_string(horizon),
-                    "The horizon is the largest number of steps: rows of a query, ticks or periods "
-                    "of a counter.");
+    require_range(
+        "horizon", horizon, 1, kMaxHorizon,
+        "The horizon is the largest number of steps: rows of a query, ticks or periods of a "
+        "counter.");
 }
 
 const char* mechanism_name(Mechanism mechanism) noexcept {
@@ -157,7 +152,14 @@ MechanismSpec make_epoch_mechanism(const Request& request, int epoch) {
     Request bounded = request;
     bounded.horizon = epoch_length(epoch);
     const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
-    if (!request.radix && hats) {
+    if (request.radix && request.mechanism == Mechanism::hat && epoch > 0) {
+        try {
+            return make_bounded_plan(bounded);
+        } catch (const Error&) { // too many levels, or lattices too fine for this epsilon
+            bounded.radix.reset();
+            bounded.mechanism.reset();
+        }
+    } else if (!request.radix && hats) {
         const HatLevels levels = epoch_levels(epoch, request.unit);
         if (hat_fits(levels, request.unit))
             return with_levels(bounded, 0, levels);

@@ -14,20 +14,6 @@ constexpr int kLatticeBudget = 40;
 constexpr double kMaxNodeScale = 0x1p50;
 constexpr double kMaxTotal = 0x1p61;
 
-[[noreturn]] void throw_range(const char* what, std::int64_t value, std::int64_t low,
-                              std::int64_t high) {
-    char message[128];
-    (void)std::snprintf(message, sizeof message, "%s must be between %lld and %lld, not %lld", what,
-                        static_cast<long long>(low), static_cast<long long>(high),
-                        static_cast<long long>(value));
-    throw Error(Fault::parameter, message);
-}
-
-void require_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (value < low || value > high)
-        throw_range(what, value, low, high);
-}
-
 /// a / b rounded up, a >= 0
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return a / b + (a % b != 0 ? 1 : 0);

@@ -1,18 +1,14 @@
 #include "core/noise/box_law.hpp"
 
 #include <cmath>
-#include <string>
 
 #include "core/base/error.hpp"
 
 namespace dp_counter {
 
 BoxLaw::BoxLaw(const PrivacyUnit& unit, std::int32_t size) : unit(unit), size(size) {
-    if (size < 1 || size > kMostSize)
-        throw Error(Fault::parameter,
-                    "the steps of a block must be between 1 and " + std::to_string(kMostSize) +
-                        ", not " + std::to_string(size),
-                    "They are the k of the counter in dp_counters.");
+    require_range("the steps of a block", size, 1, kMostSize,
+                  "They are the k of the counter in dp_counters.");
 }
 
 double BoxLaw::variance() const {
