@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/count/epochs.hpp"
+
 #include "unit/counter_support.hpp"
 #include "unit/own_stack.hpp"
 #include "unit/support.hpp"
@@ -395,6 +397,14 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
         expect_corrupt(with(good, kCarriedVariance, variance));
     for (const double variance : {-1.0, kNan, kInfinity})
         expect_corrupt(with(good, kVariance, variance));
+}
+
+TEST(StateCodec, RefusesAnEpochOfAnotherLength) {
+    Counter counter(counter_request(kUnbounded, 1, 3));
+    const Bytes good = counter.encode();
+    const std::int64_t longer = epoch_length(0) + 1;
+    ASSERT_EQ(DigitSystem::offset(3).height(longer), counter.state().spec().height);
+    expect_corrupt(with(good, kEpochHorizon, longer)); // of the same shape
 }
 
 TEST(StateCodec, RefusesAShapeThatNoPlanHas) {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "core/count/byte_codec.hpp"
 #include "core/count/epochs.hpp"
 
 namespace dp_counter {
@@ -14,10 +13,6 @@ namespace {
 constexpr unsigned char kMagic[4] = {'D', 'P', 'C', 'S'};
 constexpr std::uint16_t kVersion = 1;
 constexpr std::uint8_t kChosen = 255;
-
-bool is_mechanism(std::uint8_t value) {
-    return value <= static_cast<std::uint8_t>(Mechanism::hat);
-}
 
 /// The spec that has these levels, made as every spec is: what cannot be made is refused.
 HatLevels make_spec(const HatLevels& stored) {
@@ -34,33 +29,57 @@ HatLevels make_spec(const HatLevels& stored) {
                       std::min(stored.lattice_bits, kMostLatticeBits));
 }
 
+Mechanism mechanism_of(std::uint8_t value) {
+    require(value <= static_cast<std::uint8_t>(Mechanism::hat));
+    return static_cast<Mechanism>(value);
+}
+
+MechanismSpec read_spec(ByteReader& reader, const PrivacyUnit& unit) {
+    const auto mechanism = mechanism_of(reader.integer<std::uint8_t>());
+    const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
+    const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
+    MechanismSpec spec{mechanism, radix, 0, horizon, unit, {}};
+    if (spec.is_tree()) {
+        require(radix >= kMinRadix);
+        spec.height = spec.digits().height(horizon);
+        unit.require_scale(spec.height);
+        return spec;
+    }
+    HatLevels stored{};
+    stored.horizon = horizon;
+    constexpr auto last_end = static_cast<std::uint8_t>(HatLevels::End::fading);
+    stored.end = static_cast<HatLevels::End>(reader.integer<std::uint8_t>(0, last_end));
+    stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
+    stored.height = reader.integer<std::uint8_t>(0, HatLevels::kMaxHeight - 1) + 1;
+    for (int l = 0; l + 1 < stored.height; ++l) {
+        stored.level[l].radix = reader.integer<std::int32_t>();
+        stored.level[l].offset = reader.integer<std::int32_t>();
+        stored.level[l].knots = reader.integer<std::int64_t>();
+    }
+    spec.levels = make_spec(stored);
+    require(spec.levels == stored);
+    require_hat_fits(spec.levels, unit);
+    unit.require_scale(stored.height);
+    spec.height = stored.height;
+    return spec;
+}
+
+StateCodec::Public read_public(ByteReader& reader) {
+    const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
+    const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
+    const PrivacyUnit unit(
+        epsilon, reader.integer<std::int64_t>(1, std::numeric_limits<std::int64_t>::max()));
+    Request request{horizon, unit, {}, {}};
+    if (const auto radix = reader.integer<std::int32_t>(0, kMaxRadix); radix != 0)
+        request.radix = radix;
+    require(request.radix.value_or(kMinRadix) >= kMinRadix);
+    if (const auto chosen = reader.integer<std::uint8_t>(); chosen != kChosen)
+        request.mechanism = mechanism_of(chosen);
+    const MechanismSpec spec = read_spec(reader, unit);
+    return {request, spec, reader.rest()};
+}
+
 } // namespace
-
-/// Reads what a counter's state has besides numbers.
-class StateCodec::Reader : public ByteReader {
-public:
-    using ByteReader::ByteReader;
-
-    [[nodiscard]] Mechanism mechanism() {
-        const auto value = integer<std::uint8_t>();
-        require(is_mechanism(value));
-        return static_cast<Mechanism>(value);
-    }
-    [[nodiscard]] std::optional<Mechanism> chosen_mechanism() {
-        const auto value = integer<std::uint8_t>();
-        if (value == kChosen)
-            return std::nullopt;
-        require(is_mechanism(value));
-        return static_cast<Mechanism>(value);
-    }
-    [[nodiscard]] std::optional<std::int32_t> chosen_radix() {
-        const auto value = integer<std::int32_t>(0, kMaxRadix);
-        if (value == 0)
-            return std::nullopt;
-        require(value >= kMinRadix);
-        return value;
-    }
-};
 
 void StateCodec::write(CounterState& state, ByteWriter& writer) {
     writer.raw(kMagic);
@@ -111,49 +130,8 @@ void StateCodec::encode(CounterState& state, unsigned char* out) {
     writer.checksum();
 }
 
-MechanismSpec StateCodec::read_spec(Reader& reader, const PrivacyUnit& unit) {
-    const auto mechanism = reader.mechanism();
-    const auto radix = reader.integer<std::int32_t>(0, kMaxRadix);
-    const auto horizon = reader.integer<std::int64_t>(1, kMaxHorizon);
-    MechanismSpec spec{mechanism, radix, 0, horizon, unit, {}};
-    if (spec.is_tree()) {
-        require(radix >= kMinRadix);
-        spec.height = spec.digits().height(horizon);
-        unit.require_scale(spec.height);
-        return spec;
-    }
-    HatLevels stored{};
-    stored.horizon = horizon;
-    constexpr auto last_end = static_cast<std::uint8_t>(HatLevels::End::fading);
-    stored.end = static_cast<HatLevels::End>(reader.integer<std::uint8_t>(0, last_end));
-    stored.lattice_bits = reader.integer<std::uint8_t>(0, 62);
-    stored.height = reader.integer<std::uint8_t>(0, HatLevels::kMaxHeight - 1) + 1;
-    for (int l = 0; l + 1 < stored.height; ++l) {
-        stored.level[l].radix = reader.integer<std::int32_t>();
-        stored.level[l].offset = reader.integer<std::int32_t>();
-        stored.level[l].knots = reader.integer<std::int64_t>();
-    }
-    spec.levels = make_spec(stored);
-    require(spec.levels == stored);
-    require_hat_fits(spec.levels, unit);
-    unit.require_scale(stored.height);
-    spec.height = stored.height;
-    return spec;
-}
-
-StateCodec::Public StateCodec::read_public(Reader& reader) {
-    const auto horizon = reader.integer<std::int64_t>(0, kMaxHorizon);
-    const Epsilon epsilon(reader.real(Epsilon::kMin, Epsilon::kMax));
-    const PrivacyUnit unit(
-        epsilon, reader.integer<std::int64_t>(1, std::numeric_limits<std::int64_t>::max()));
-    const auto radix = reader.chosen_radix();
-    const auto mechanism = reader.chosen_mechanism();
-    const MechanismSpec spec = read_spec(reader, unit);
-    return {{horizon, unit, radix, mechanism}, spec, reader.rest()};
-}
-
 /// Into the counter's own memory, which is wiped some day: no copy may be left elsewhere.
-void StateCodec::read_progress(Reader& reader, CounterState& state) {
+void StateCodec::read_progress(ByteReader& reader, CounterState& state) {
     state.step_ = reader.integer<std::int64_t>(0, kMaxHorizon);
     state.epoch_ = reader.integer<std::int64_t>(0, kEpochs - 1);
     state.epoch_start_ = reader.integer<std::int64_t>(0, state.step_);
@@ -162,16 +140,18 @@ void StateCodec::read_progress(Reader& reader, CounterState& state) {
     state.variance_ = reader.real(0, std::numeric_limits<double>::max());
     state.carried_variance_ = reader.real(0, std::numeric_limits<double>::max());
 
+    const int epoch = static_cast<int>(state.epoch_);
+    require(!state.is_bounded() || epoch == 0);
+    require(state.epoch_start_ == epoch_begin(epoch));
+    require(state.spec_.horizon ==
+            (state.is_bounded() ? state.request_.horizon : epoch_length(epoch)));
     require(state.step_of_epoch() <= state.spec_.horizon);
-    if (state.is_bounded())
-        require(state.spec_.horizon == state.request_.horizon && state.epoch_start_ == 0);
-    require(state.epoch_start_ == epoch_begin(static_cast<int>(state.epoch_)));
     if (state.epoch_ == 0)
         require(state.carried_ == 0 && state.carried_variance_ == 0);
 }
 
 StateCodec::Public StateCodec::decode_public(Bytes bytes) {
-    Reader reader(checked(bytes, kMagic, kVersion));
+    ByteReader reader(checked(bytes, kMagic, kVersion));
     try {
         return read_public(reader);
     } catch (const Error&) { // parameters that no mechanism can have
@@ -181,7 +161,7 @@ StateCodec::Public StateCodec::decode_public(Bytes bytes) {
 
 CounterState* StateCodec::decode(const Public& stored, const PreparedMechanism& prepared,
                                  void* block) {
-    Reader reader(stored.progress);
+    ByteReader reader(stored.progress);
     auto* state = CounterState::create(block, stored.request, prepared);
     read_progress(reader, *state);
     state->engine().for_each_integer(

@@ -47,11 +47,10 @@
 #include <cstddef>
 #include <span>
 
+#include "core/count/byte_codec.hpp"
 #include "core/count/counter_state.hpp"
 
 namespace dp_counter {
-
-class ByteWriter;
 
 /// Bytes are parsed as if an attacker had written them: what is truncated, altered, inconsistent or
 /// of another version throws Error (corrupt), and nothing else can happen.
@@ -79,12 +78,8 @@ public:
                                 void* block);
 
 private:
-    class Reader;
-
     static void write(CounterState& state, ByteWriter& writer);
-    static MechanismSpec read_spec(Reader& reader, const PrivacyUnit& unit);
-    static Public read_public(Reader& reader);
-    static void read_progress(Reader& reader, CounterState& state);
+    static void read_progress(ByteReader& reader, CounterState& state);
 };
 
 } // namespace dp_counter
