@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "core/accuracy/release_error.hpp"
-#include "core/base/checkpoint.hpp"
 #include "core/literature/square_root_factorization.hpp"
-#include "core/tree/tree_variance.hpp"
+#include "core/tree/tree_choice.hpp"
 
 namespace dp_counter {
 
@@ -82,36 +81,12 @@ void check_contributions(std::int64_t contributions, std::int64_t horizon, Priva
 } // namespace
 
 Compared best_even_subtraction(std::int64_t horizon, PrivacyUnit unit) {
-    std::optional<MechanismSpec> best;
-    double best_mse = 0;
-    for (std::int32_t k = 4; k <= kMaxRadix; k += 2) {
-        checkpoint();
-        const DigitSystem digits = DigitSystem::offset(k);
-        const MechanismSpec spec{
-            Mechanism::subtraction, k, digits.height(horizon), horizon, unit, {}};
-        // In complete periods the last digit has a mean abs value of k/4: above some k of this
-        // height, nothing can be won.
-        const double periods = std::floor(static_cast<double>(horizon) / k);
-        const double least =
-            spec.scale().variance() * k / 4 * periods * k / static_cast<double>(horizon);
-        if (best && least >= best_mse) {
-            if (spec.height == 2 && digits.highest() < horizon) {
-                // Skip to the least k of one digit.
-                if (horizon > kMaxRadix / 2)
-                    break;
-                k = static_cast<std::int32_t>(2 * horizon) - 2;
-            }
-            continue;
-        }
-        const double mse = spec.mse();
-        if (!best || mse < best_mse) {
-            best = spec;
-            best_mse = mse;
-        }
-        if (spec.height == 1)
-            break;
-    }
-    return of_spec("subtraction, best even k", *best);
+    const auto even = [](std::int32_t half) {
+        return DigitSystem::offset(2 * std::min(half, kMaxRadix / 2));
+    };
+    const DigitSystem best = choose_tree(even, horizon, unit);
+    return of_spec("subtraction, best even k",
+                   {Mechanism::subtraction, best.radix(), best.height(horizon), horizon, unit, {}});
 }
 
 ErrorSummary noise_per_step(std::int64_t horizon, PrivacyUnit unit) noexcept {

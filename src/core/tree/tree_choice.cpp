@@ -79,7 +79,8 @@ DigitSystem choose_tree(Digits digits, std::int64_t horizon, PrivacyUnit unit) {
     for (const Range& range : all) {
         const double variance = node_variance(range.height);
         for (std::int32_t radix = range.first + 1; radix < range.end; ++radix) {
-            if (std::get<0>(*best) < variance * least_mean_nodes(radix, range.height, horizon))
+            if (std::get<0>(*best) <
+                variance * least_mean_nodes(digits(radix).radix(), range.height, horizon))
                 break;
             offer(range.height, radix);
         }
