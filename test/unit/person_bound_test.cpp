@@ -100,7 +100,7 @@ ByWindow expected(const Story& story, const std::vector<Row>& rows) {
         if (row.time >= story.ticks.back())
             continue;
         const std::int64_t copy = copies[row]++;
-        all.emplace_back(row.time, rank(row.time, {row.group, row.value, copy, 0}), row, copy);
+        all.emplace_back(row.time, rank(row.time, {0, row.group, row.value, copy}), row, copy);
     }
     std::sort(all.begin(), all.end());
     ByWindow counted;

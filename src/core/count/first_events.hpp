@@ -4,36 +4,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <tuple>
 #include <type_traits>
 
 namespace dp_counter {
 
 /// One of several events of a person at one time.
 struct Event {
+    std::uint64_t rank; ///< a keyed digest of all that is below, of the time and of the person
     std::int64_t group; ///< its number
     std::int64_t value; ///< clamped; of a histogram the bin
     std::int64_t copy;  ///< 0, 1, ... of equal events
-    std::uint64_t rank; ///< a keyed digest of all that is above, of the time and of the person
+
+    /// Nothing but the events themselves decides which come first, and not by what they are worth:
+    /// of equal times each event is as likely to come first as another.
+    auto operator<=>(const Event&) const = default;
 };
 
 static_assert(std::is_trivially_copyable_v<Event>);
-
-/// Nothing but the events themselves decides which come first, and not by what they are worth: of
-/// equal times each event is as likely to come first as another.
-struct EventOrder {
-    bool operator()(const Event& a, const Event& b) const noexcept {
-        return std::tie(a.rank, a.group, a.value, a.copy) <
-               std::tie(b.rank, b.group, b.value, b.copy);
-    }
-};
 
 /// The first events, as many as the bound lets through, out of events that come in any order: a
 /// heap with the last of them on top. An event costs O(log bound) comparisons. Ranks are computed
 /// where there are more events than that, and only there. Trivially copyable; the caller frees the
 /// memory, which the next events use again.
-template <class Order = EventOrder>
+template <class Order = std::less<>>
 class FirstEvents {
 public:
     /// Begins with events of which `bound` count; none if it is negative.

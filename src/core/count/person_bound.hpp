@@ -69,7 +69,7 @@ public:
         }
         last_ = event;
         first_.add(
-            {event.group, event.value, copy_, 0},
+            {0, event.group, event.value, copy_},
             [&](const Event& other) { return tick.rank(event.time, other); },
             [&](std::size_t n) { return tick.allocate(n); });
     }

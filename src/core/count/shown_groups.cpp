@@ -3,8 +3,7 @@
 namespace dp_counter {
 
 std::size_t add_up(std::span<GroupWeight> weights) noexcept {
-    std::sort(weights.begin(), weights.end(),
-              [](const GroupWeight& a, const GroupWeight& b) { return a.group < b.group; });
+    std::ranges::sort(weights, {}, &GroupWeight::group);
     std::size_t count = 0;
     for (const GroupWeight& next : weights)
         if (count > 0 && weights[count - 1].group == next.group)

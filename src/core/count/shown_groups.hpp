@@ -41,7 +41,7 @@ public:
         for (std::int32_t i = 0; i < count_; ++i) {
             if (kept_[i].group == next.group)
                 return;
-            if (is_before(next, kept_[i]))
+            if (next < kept_[i])
                 std::swap(next, kept_[i]);
         }
         if (count_ < most_)
@@ -59,10 +59,9 @@ private:
     struct Kept {
         std::uint64_t rank;
         uint128 group;
+
+        auto operator<=>(const Kept&) const = default;
     };
-    [[nodiscard]] static bool is_before(const Kept& a, const Kept& b) noexcept {
-        return a.rank != b.rank ? a.rank < b.rank : a.group < b.group;
-    }
 
     std::int32_t most_;
     std::int32_t count_;
@@ -90,18 +89,14 @@ template <class Noise>
 [[nodiscard]] std::size_t show_groups(std::span<const GroupWeight> with_data, uint128 groups,
                                       std::uint64_t candidates, const Noise& noise,
                                       GroupWeight* shown) {
-    const auto is_less = [](const GroupWeight& a, const GroupWeight& b) {
-        return a.group < b.group;
-    };
     GroupWeight* end = shown;
     for (uint128 last = groups - candidates; last < groups; ++last) {
         const uint128 drawn = noise.below(last + 1);
-        const bool is_known = std::any_of(
-            shown, end, [&](const GroupWeight& candidate) { return candidate.group == drawn; });
+        const bool is_known = std::ranges::find(shown, end, drawn, &GroupWeight::group) != end;
         *end++ = {is_known ? last : drawn, 0};
     }
     end = std::remove_if(shown, end, [&](const GroupWeight& candidate) {
-        return std::binary_search(with_data.begin(), with_data.end(), candidate, is_less);
+        return std::ranges::binary_search(with_data, candidate.group, {}, &GroupWeight::group);
     });
     std::for_each(shown, end, [&](GroupWeight& candidate) { candidate.weight = noise.shown(); });
     for (const GroupWeight& known : with_data) {
@@ -109,7 +104,7 @@ template <class Noise>
         if (weight >= noise.threshold())
             *end++ = {known.group, weight};
     }
-    std::sort(shown, end, is_less);
+    std::ranges::sort(shown, end, {}, &GroupWeight::group);
     return static_cast<std::size_t>(end - shown);
 }
 
