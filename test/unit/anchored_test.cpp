@@ -284,11 +284,12 @@ TEST(Anchored, ForecastsWhatItsErrorsSay) {
     for (std::int64_t t = 1; t <= 30; ++t)
         for (std::int64_t since = 0; since <= t; ++since) {
             ASSERT_EQ(forecast.variance_at(law, t, since), errors.variance_at(t, since));
-            ASSERT_EQ(forecast.half_width(law, t, 0.95, since), errors.half_width(t, 0.95, since))
+            ASSERT_EQ(forecast.half_width(law, t, 0.95, since),
+                      test::half_width_of(errors, t, 0.95, since))
                 << t << ' ' << since;
         }
-    EXPECT_EQ(errors.half_width(7, 0.95, 7), 0);
-    EXPECT_EQ(errors.half_width(0, 0.95), 0);
+    EXPECT_EQ(test::half_width_of(errors, 7, 0.95, 7), 0);
+    EXPECT_EQ(test::half_width_of(errors, 0, 0.95), 0);
     EXPECT_THROW((void)errors.variance_at(-1), Error);
     EXPECT_THROW((void)errors.variance_at(3, 4), Error);
     EXPECT_THROW((void)errors.variance_at(kMaxHorizon + 1), Error);
@@ -306,10 +307,10 @@ TEST(Anchored, IsWithinItsIntervals) {
     std::vector<std::int64_t> widths(15);
     std::vector<std::int64_t> of_changes(15);
     for (std::size_t t = 1; t < 15; ++t) {
-        widths[t] = errors.half_width(static_cast<std::int64_t>(t), 0.95);
+        widths[t] = test::half_width_of(errors, static_cast<std::int64_t>(t), 0.95);
         of_changes[t] = t < 4 ? 0
-                              : errors.half_width(static_cast<std::int64_t>(t), 0.95,
-                                                  static_cast<std::int64_t>(t) - 3);
+                              : test::half_width_of(errors, static_cast<std::int64_t>(t), 0.95,
+                                                    static_cast<std::int64_t>(t) - 3);
     }
     for (int i = 0; i < kStreams; ++i) {
         Stream stream(law);

@@ -123,8 +123,9 @@ TEST(ShareQuantiles, HoldTheConfidenceAtEachShareAndHardlyMore) {
             SCOPED_TRACE(testing::Message() << c.scale << " / " << c.denominator << " x "
                                             << c.coefficients.size() << " " << confidence);
             const int roundings = c.denominator == 1 ? 0 : 1;
-            const ShareQuantiles quantiles(noise_sum(c.scale, c.coefficients, c.denominator),
-                                           roundings, confidence);
+            NoiseSum noise = noise_sum(c.scale, c.coefficients, c.denominator);
+            noise.roundings = roundings;
+            const ShareQuantiles quantiles(noise, confidence);
             const Law law(c.scale, c.coefficients, c.denominator);
             for (int part = 0; part <= kParts; part += 4) {
                 const double p = static_cast<double>(part) / kParts;
@@ -152,7 +153,7 @@ TEST(ShareQuantiles, WideNoiseHasTheContinuousLimit) {
     constexpr double kOne = 2.995732273553991;
     constexpr double kMeanOfTwo = 4.113003280719639 / 2; // (1 + x) exp(-2 x) is 0.05
     for (const double scale : {1e4, 1e6, 1e8}) {
-        const ShareQuantiles quantiles(noise_sum(scale, {1}, 1), 0, 0.95);
+        const ShareQuantiles quantiles(noise_sum(scale, {1}, 1), 0.95);
         for (const auto& [node, quantile] : {std::pair(0, kOne), std::pair(8, kMeanOfTwo)}) {
             const double stddev = scale * (node == 0 ? std::sqrt(2) : 1);
             EXPECT_GE(quantiles.at(node), quantile * scale - 1) << scale;
@@ -162,10 +163,10 @@ TEST(ShareQuantiles, WideNoiseHasTheContinuousLimit) {
 }
 
 TEST(ShareQuantiles, WithoutNoiseThereIsNone) {
-    EXPECT_LT(ShareQuantiles({}, 0, 0.95).at(3), 1e-300);
-    EXPECT_LT(ShareQuantiles(noise_sum(1e-3, {1, 1, 1}, 2), 1, 0.999).at(8), 1e-300);
+    EXPECT_LT(ShareQuantiles({}, 0.95).at(3), 1e-300);
+    EXPECT_LT(ShareQuantiles(noise_sum(1e-3, {1, 1, 1}, 2), 0.999).at(8), 1e-300);
     for (const double confidence : {0.0, 1.0, 0.9999999999, std::nan("")})
-        EXPECT_THROW(ShareQuantiles(noise_sum(1, {1}, 1), 0, confidence), Error) << confidence;
+        EXPECT_THROW(ShareQuantiles(noise_sum(1, {1}, 1), confidence), Error) << confidence;
 }
 
 TEST(ShareInterval, IsTheHullOfWhatPasses) {
@@ -247,7 +248,7 @@ TEST(ShareInterval, IsRememberedByLaw) {
     const Request endless{kUnbounded, PrivacyUnit(Epsilon(0.5), 30), {}, {}};
     const auto expect_same = [&](const Request& request, std::int64_t t, double confidence,
                                  std::int64_t since) {
-        const ShareQuantiles quantiles = StreamError(request).share_quantiles(t, confidence, since);
+        const ShareQuantiles quantiles(StreamError(request).noise_at(t, since), confidence);
         const ShareInterval share =
             share_interval(3000, 7000, [&](int node) { return quantiles.at(node); });
         const ShareInterval other =
@@ -296,7 +297,7 @@ TEST(ShareInterval, HoldsTheTruthAsOftenAsItSaysAndIsNarrowerThanBoxes) {
     const Request request{365, PrivacyUnit(Epsilon(1.0)), {}, {}};
     constexpr std::int64_t kStep = 200;
     const Law law(forecast.errors(request).noise_at(kStep));
-    const ShareQuantiles quantiles = forecast.errors(request).share_quantiles(kStep, 0.95);
+    const ShareQuantiles quantiles(forecast.errors(request).noise_at(kStep), 0.95);
     std::vector<double> quantile;
     for (int node = 0; node <= kShareCells / 2; ++node)
         quantile.push_back(quantiles.at(node));

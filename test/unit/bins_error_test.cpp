@@ -95,10 +95,10 @@ TEST(BinsError, HasTheLawOfItsResponses) {
             EXPECT_NEAR(CharacteristicFunction(errors.noise_at(15, 3)).variance(), of_twelve,
                         1e-4 * of_twelve);
             if (bin < 20) { // off by less than 1 for each period
-                EXPECT_EQ(
-                    errors.half_width(4, 0.95),
-                    NoiseDistribution(errors.noise_at(4), Rounding::both_ends).half_width(0.95) +
-                        3);
+                NoiseSum rounded_twice = errors.noise_at(4);
+                rounded_twice.roundings = 2;
+                EXPECT_EQ(test::half_width_of(errors, 4, 0.95),
+                          NoiseDistribution(rounded_twice).half_width(0.95) + 3);
             }
             if (bin == bins)
                 continue;
@@ -157,7 +157,7 @@ TEST(BinsError, CoversCountsAndQuantiles) {
             std::vector<QuantileTest> tests;
             for (const Fraction p : {Fraction{1, 2}, Fraction{9, 10}})
                 tests.emplace_back(BinsNoise{&totals.epoch(0), lag}, kBins, p, 0.95);
-            const std::int64_t width = BinsError({law, 60}, totals).half_width(lag, 0.95);
+            const std::int64_t width = test::half_width_of(BinsError({law, 60}, totals), lag, 0.95);
             for (const auto& counts : histograms) {
                 int covered[3] = {};
                 for (int draw = 0; draw < kDraws; ++draw) {
@@ -238,10 +238,14 @@ TEST(BinsError, IsAnsweredByForecasts) {
         widest = std::max(widest, errors.variance_at(1));
         const AskedBin asked{law, bin};
         EXPECT_DOUBLE_EQ(forecast.variance_at(asked, 9, 4), errors.variance_at(9, 4));
-        EXPECT_EQ(forecast.half_width(asked, 9, 0.95, 4), errors.half_width(9, 0.95, 4));
+        EXPECT_EQ(forecast.half_width(asked, 9, 0.95, 4), test::half_width_of(errors, 9, 0.95, 4));
     }
     EXPECT_DOUBLE_EQ(forecast.variance_at(AskedBin{law}, 1, 0), widest);
     EXPECT_EQ(forecast.half_width(AskedBin{law}, 3, 0.95, 3), 0);
+    EXPECT_THROW((void)forecast.half_width(AskedBin{law}, 3, 1, 3), Error);
+    const double most = forecast.variance_at(AskedBin{law}, kMaxHorizon, 0);
+    EXPECT_GT(static_cast<double>(forecast.half_width(AskedBin{law}, kMaxHorizon, 0.95)),
+              1.9 * std::sqrt(most)); // and all roundings
     EXPECT_THROW((void)forecast.share_interval(AskedBin{law}, 1, 1, 1, 0.95), Error);
     EXPECT_THROW((void)forecast.variance_at(AskedBin{law}, 1, 2), Error);
     EXPECT_THROW((void)law_of(1), Error);

@@ -12,6 +12,8 @@
 #include "core/base/error.hpp"
 #include "core/base/limits.hpp"
 
+#include "unit/support.hpp"
+
 namespace dp_counter {
 namespace {
 
@@ -189,7 +191,7 @@ TEST(BoxError, BlocksOfOneStepAreIndependent) {
     const BoxError errors(BoxLaw(unit, 1));
     for (const std::int64_t lag : {1, 2, 5, 50}) {
         EXPECT_NEAR(errors.variance_at(lag), independent.variance_at(lag), 1e-6);
-        EXPECT_EQ(errors.half_width(lag, 0.95), independent.half_width(lag, 0.95));
+        EXPECT_EQ(errors.half_width(lag, 0.95), test::half_width_of(independent, lag, 0.95));
     }
 }
 

@@ -11,6 +11,8 @@
 #include "core/base/error.hpp"
 #include "core/base/limits.hpp"
 
+#include "unit/support.hpp"
+
 namespace dp_counter {
 namespace {
 
@@ -77,8 +79,8 @@ TEST(IndependentError, SumsOfPeriodsMatchTheExactConvolution) {
                 EXPECT_NEAR(errors.variance_at(n + since, since), static_cast<double>(variance),
                             1e-9 * static_cast<double>(variance));
                 for (const double confidence : {0.3, 0.9, 0.95, 0.99, 0.99999}) {
-                    const auto width =
-                        static_cast<std::size_t>(errors.half_width(n + since, confidence, since));
+                    const auto width = static_cast<std::size_t>(
+                        test::half_width_of(errors, n + since, confidence, since));
                     ASSERT_LT(width, within.size());
                     EXPECT_GE(within[width], confidence - kMargin);
                     if (width > 0) {
@@ -93,7 +95,7 @@ TEST(IndependentError, SumsOfPeriodsMatchTheExactConvolution) {
 TEST(IndependentError, NothingIsCountedBetweenAStepAndItself) {
     const IndependentError errors(PrivacyUnit(Epsilon(0.1)));
     EXPECT_EQ(errors.variance_at(5, 5), 0);
-    EXPECT_EQ(errors.half_width(5, 0.95, 5), 0);
+    EXPECT_EQ(test::half_width_of(errors, 5, 0.95, 5), 0);
 }
 
 TEST(IndependentError, RefusesWhatIsOutOfRange) {
@@ -101,9 +103,9 @@ TEST(IndependentError, RefusesWhatIsOutOfRange) {
     EXPECT_THROW((void)errors.variance_at(-1), Error);
     EXPECT_THROW((void)errors.variance_at(5, 6), Error);
     EXPECT_THROW((void)errors.variance_at(5, -1), Error);
-    EXPECT_THROW((void)errors.half_width(5, 0.95, 6), Error);
-    EXPECT_THROW((void)errors.half_width(5, 1), Error);
-    EXPECT_THROW((void)errors.half_width(kMaxHorizon + 1, 0.95), Error);
+    EXPECT_THROW((void)test::half_width_of(errors, 5, 0.95, 6), Error);
+    EXPECT_THROW((void)test::half_width_of(errors, 5, 1), Error);
+    EXPECT_THROW((void)test::half_width_of(errors, kMaxHorizon + 1, 0.95), Error);
     EXPECT_THROW((void)IndependentError(PrivacyUnit(Epsilon(1e-9), std::int64_t{1} << 31)), Error);
 }
 
@@ -117,7 +119,7 @@ TEST(IndependentError, TheForecastRemembersWidthsByTheNumberOfPeriods) {
                     for (std::int64_t n = 0; n <= 400; n += 7) {
                         const IndependentError errors(PrivacyUnit(Epsilon(epsilon), sensitivity));
                         EXPECT_EQ(forecast.half_width(errors, n + 100, confidence, 100),
-                                  errors.half_width(n, confidence));
+                                  test::half_width_of(errors, n, confidence));
                     }
 }
 
@@ -125,7 +127,7 @@ TEST(IndependentError, AWidthOfAnyNumberOfPeriodsIsFound) {
     // A normal approximation is good to 1 % from hundreds of periods on; no number is too large.
     const IndependentError errors(PrivacyUnit(Epsilon(0.5), 12));
     for (std::int64_t n = 500; n < 1'000'000'000'000; n *= 10)
-        EXPECT_NEAR(static_cast<double>(errors.half_width(n, 0.95)) /
+        EXPECT_NEAR(static_cast<double>(test::half_width_of(errors, n, 0.95)) /
                         std::sqrt(errors.variance_at(n)),
                     1.96, 0.02)
             << n;

@@ -366,7 +366,7 @@ TEST(NoiseDistribution, DrawnNoiseFallsIntoTheWidth) {
 TEST(NoiseDistribution, OfADifferenceCountsTheWidthItself) {
     // S = Z/2: abs(S) <= w where abs(Z) <= 2w.
     for (const double scale : {0.5, 2.0, 30.0}) {
-        const NoiseDistribution noise({{{1, {Epsilon(1 / scale), 1}, 1}}, 2}, Rounding::both_ends);
+        const NoiseDistribution noise({{{1, {Epsilon(1 / scale), 1}, 1}}, 2, 2});
         const double q = std::exp(-1 / scale);
         const auto within = [&](std::int64_t width) {
             return 1 - 2 * std::pow(q, 2 * static_cast<double>(width) + 1) / (1 + q);

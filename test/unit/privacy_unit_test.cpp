@@ -55,7 +55,8 @@ TEST(PrivacyUnit, IsAsGoodAsALesserEpsilon) {
                 ASSERT_EQ(theirs.spec().mse(), ours.spec().mse());
                 StreamError their_errors(many);
                 StreamError our_errors(one);
-                ASSERT_EQ(their_errors.half_width(7, 0.9), our_errors.half_width(7, 0.9));
+                ASSERT_EQ(test::half_width_of(their_errors, 7, 0.9),
+                          test::half_width_of(our_errors, 7, 0.9));
                 ASSERT_FALSE(their_errors.noise_class(7) == our_errors.noise_class(7));
 
                 test::Seeded their_random(7);

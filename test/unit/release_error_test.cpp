@@ -127,7 +127,7 @@ TEST(Forecast, RemembersWhatItWouldAnswerAnyway) {
                 for (std::int64_t t = 0; t <= request.horizon; t += 1 + request.horizon / 7)
                     for (const std::int64_t since : {std::int64_t{0}, t - t / 3})
                         EXPECT_EQ(forecast.half_width(request, t, confidence, since),
-                                  StreamError(request).half_width(t, confidence, since))
+                                  test::half_width_of(StreamError(request), t, confidence, since))
                             << name(request) << " at " << t << " since " << since;
         }
     EXPECT_THROW((void)forecast.report({-1, Epsilon(1.0), {}, {}}), Error);
@@ -153,7 +153,7 @@ TEST(Forecast, KeepsRequestsAndEpochsApart) {
     const auto ask = [&](std::size_t i, std::int64_t t) {
         for (const std::int64_t since : {std::int64_t{0}, t / 2})
             EXPECT_EQ(forecast.half_width(requests[i], t, 0.9, since),
-                      expected[i].half_width(t, 0.9, since))
+                      test::half_width_of(expected[i], t, 0.9, since))
                 << i << " at " << t << " since " << since;
         const int epoch = epoch_of(t);
         EXPECT_EQ(forecast.report(requests[i], epoch).mse, report_of(expected[i], epoch).mse)

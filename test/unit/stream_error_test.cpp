@@ -29,7 +29,8 @@ TEST(StreamError, WithAHorizonIsThatOfThePlan) {
     const ReleaseError spec(make_mechanism(request));
     for (std::int64_t t = 0; t <= 1000; t += 37) {
         EXPECT_EQ(errors.variance_at(t), spec.variance_at(t));
-        EXPECT_EQ(errors.half_width(t, 0.9), NoiseDistribution(spec.noise_at(t)).half_width(0.9));
+        EXPECT_EQ(test::half_width_of(errors, t, 0.9),
+                  NoiseDistribution(spec.noise_at(t)).half_width(0.9));
         EXPECT_EQ(errors.noise_class(t), spec.noise_class(t));
     }
     EXPECT_THROW((void)errors.variance_at(1001), Error);
@@ -54,9 +55,9 @@ TEST(StreamError, WithoutAHorizonCarriesTheClosedTotals) {
         carried += node * static_cast<double>(nodes_at(digits, length));
     }
     EXPECT_EQ(errors.variance_at(0), 0);
-    EXPECT_EQ(errors.half_width(0, 0.95), 0);
+    EXPECT_EQ(test::half_width_of(errors, 0, 0.95), 0);
     EXPECT_THROW((void)errors.variance_at(-1), Error);
-    EXPECT_THROW((void)errors.half_width(kMaxHorizon + 1, 0.5), Error);
+    EXPECT_THROW((void)test::half_width_of(errors, kMaxHorizon + 1, 0.5), Error);
 }
 
 TEST(StreamError, IntervalsHoldAsOftenAsTheySay) {
@@ -71,7 +72,7 @@ TEST(StreamError, IntervalsHoldAsOftenAsTheySay) {
         for (const std::int64_t t : {10, 50, 700}) {
             StreamError errors(request);
             const int last = epoch_of(t);
-            const std::int64_t width = errors.half_width(t, 0.9);
+            const std::int64_t width = test::half_width_of(errors, t, 0.9);
             int held = 0;
             int narrower = 0;
             for (int run = 0; run < kRuns; ++run) {
@@ -170,7 +171,7 @@ TEST(StreamError, DifferencesHaveTheVarianceOfTheStreamsOwnNoise) {
             }
         EXPECT_THROW((void)errors.variance_at(5, 6), Error);
         EXPECT_THROW((void)errors.variance_at(5, -1), Error);
-        EXPECT_THROW((void)errors.half_width(5, 0.9, 6), Error);
+        EXPECT_THROW((void)test::half_width_of(errors, 5, 0.9, 6), Error);
         EXPECT_THROW((void)errors.noise_class(5, -1), Error);
     }
     EXPECT_GT(shared, 1000);
@@ -196,7 +197,7 @@ TEST(StreamError, IntervalsOfDifferencesHoldAndAreNarrow) {
         constexpr std::int64_t kPairs[][2] = {{8, 7}, {30, 23}, {60, 1}, {60, 31}};
         std::int64_t width[4];
         for (int i = 0; i < 4; ++i)
-            width[i] = errors.half_width(kPairs[i][0], 0.9, kPairs[i][1]);
+            width[i] = test::half_width_of(errors, kPairs[i][0], 0.9, kPairs[i][1]);
         int held[4] = {};
         int narrower[4] = {};
         std::vector<std::int64_t> noise(61);

@@ -12,6 +12,7 @@
 
 #include <sodium.h>
 
+#include "core/accuracy/noise_distribution.hpp"
 #include "core/count/noise_stream.hpp"
 #include "core/noise/release.hpp"
 
@@ -52,6 +53,13 @@ private:
 
     std::mt19937 random_;
 };
+
+/// Of a release, or of its difference to an earlier one.
+template <class Errors>
+std::int64_t half_width_of(Errors&& errors, std::int64_t t, double confidence,
+                           std::int64_t since = 0) {
+    return NoiseDistribution(errors.noise_at(t, since)).half_width(confidence);
+}
 
 /// A draw of a release that is priced as the sampler is.
 inline std::int64_t draw(const DiscreteLaplace& sampler, RandomSource& random) {

@@ -1,17 +1,11 @@
 #include "core/accuracy/anchored_error.hpp"
 
-#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/limits.hpp"
 
 namespace dp_counter {
 
 bool AnchoredError::is_one_block(std::int64_t t, std::int64_t since) const {
     return since != 0 && (t - 1) / law_.block == (since - 1) / law_.block;
-}
-
-bool AnchoredError::is_rounded(std::int64_t step) const {
-    return step != 0 && law_.increments_at(step) != 0 &&
-           increments_.epoch(0).spec().is_fractional();
 }
 
 double AnchoredError::variance_at(std::int64_t t, std::int64_t since) const {
@@ -39,13 +33,6 @@ NoiseSum AnchoredError::noise_at(std::int64_t t, std::int64_t since) const {
         if (step != 0)
             noise = sum_of(increments_.noise_at(law_.increments_at(step)), std::move(noise));
     return noise;
-}
-
-std::int64_t AnchoredError::half_width(std::int64_t t, double confidence,
-                                       std::int64_t since) const {
-    const bool twice = t != since && is_rounded(t) && is_rounded(since);
-    return NoiseDistribution(noise_at(t, since), twice ? Rounding::both_ends : Rounding::once)
-        .half_width(confidence);
 }
 
 NoiseClass AnchoredError::noise_class(std::int64_t t, std::int64_t since) const {

@@ -23,14 +23,10 @@ public:
 
     [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since = 0) const;
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0) const;
-    /// As StreamError::half_width.
-    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
-                                          std::int64_t since = 0) const;
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0) const;
 
 private:
     [[nodiscard]] bool is_one_block(std::int64_t t, std::int64_t since) const;
-    [[nodiscard]] bool is_rounded(std::int64_t step) const;
 
     AnchoredLaw law_;
     StreamError& increments_;

@@ -27,12 +27,13 @@ double silence(const NoiseSum& noise) {
 
 } // namespace
 
-ShareQuantiles::ShareQuantiles(const NoiseSum& noise, int roundings, double confidence)
+ShareQuantiles::ShareQuantiles(const NoiseSum& noise, double confidence)
     : phi_(noise), confidence_(confidence) {
     check_confidence(confidence);
     const double variance = phi_.variance();
     const double silent = variance < 1 ? silence(noise) : 0;
     is_exact_ = silent * silent >= confidence;
+    const auto roundings = static_cast<double>(noise.roundings);
     most_slack_ = slack_ = std::max(0.5 * roundings, 0.25);
     // Fine and wide noise averages out all of two roundings but what is left at p = 1/2. The
     // weights at whole frequencies show whether it is fine.

@@ -24,9 +24,9 @@ inline constexpr int kShareCells = 16;
 /// makes the confidence 95.1 % and up to 0.06 / stddev more for each rounding.
 class ShareQuantiles {
 public:
-    /// `noise` is that of either release before it is rounded, `roundings` times to an integer.
-    /// Throws Error (parameter) as NoiseDistribution::half_width does.
-    ShareQuantiles(const NoiseSum& noise, int roundings, double confidence);
+    /// `noise` is that of either release. Throws Error (parameter) as NoiseDistribution::half_width
+    /// does.
+    ShareQuantiles(const NoiseSum& noise, double confidence);
 
     /// At a node, 0 .. kShareCells / 2. Positive; as little as a double can be where there is no
     /// noise. Takes 5 to 100 microseconds.

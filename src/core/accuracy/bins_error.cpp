@@ -1,6 +1,6 @@
 #include "core/accuracy/bins_error.hpp"
 
-#include "core/accuracy/noise_distribution.hpp"
+#include "core/accuracy/characteristic_function.hpp"
 #include "core/base/limits.hpp"
 
 namespace dp_counter {
@@ -31,15 +31,9 @@ double BinsError::variance_at(std::int64_t t, std::int64_t since) const {
 
 NoiseSum BinsError::noise_at(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
-    return times(totals_.noise_at(bin_, bin_ - 1), t - since);
-}
-
-std::int64_t BinsError::half_width(std::int64_t t, double confidence, std::int64_t since) const {
-    if (t == since)
-        return 0;
-    // The sum is off that of the noise before rounding by less than 1 for each period.
-    return NoiseDistribution(noise_at(t, since), Rounding::both_ends).half_width(confidence) +
-           (t - since - 1);
+    NoiseSum noise = times(totals_.noise_at(bin_, bin_ - 1), t - since);
+    noise.roundings = int128{2} * (t - since); // of the first bin fewer
+    return noise;
 }
 
 NoiseClass BinsError::noise_class(std::int64_t t, std::int64_t since) const {

@@ -28,9 +28,6 @@ public:
 
     [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since = 0) const;
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0) const;
-    /// As StreamError::half_width: for each further period at most 1 more than needed.
-    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
-                                          std::int64_t since = 0) const;
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0) const;
 
 private:

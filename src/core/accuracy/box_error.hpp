@@ -21,9 +21,9 @@ public:
 
     [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since = 0) const;
 
-    /// As StreamError::half_width. Where the noise is wide, from a standard deviation of some tens
-    /// on, it is that of box noise with this deviation, scaled, which is off by less. Takes up to
-    /// 30 milliseconds.
+    /// As NoiseDistribution::half_width. Where the noise is wide, from a standard deviation of some
+    /// tens on, it is that of box noise with this deviation, scaled, which is off by less. Takes up
+    /// to 30 milliseconds.
     [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
                                           std::int64_t since = 0) const;
 

@@ -25,6 +25,14 @@ std::size_t hash(const NoiseClass& noise, double confidence) {
     return static_cast<std::size_t>(h + noise.index + 362 * noise.since);
 }
 
+template <class Errors>
+std::int64_t width_of(Errors& errors, std::int64_t t, double confidence, std::int64_t since) {
+    if constexpr (std::is_same_v<Errors, const BoxError>)
+        return errors.half_width(t, confidence, since);
+    else
+        return NoiseDistribution(errors.noise_at(t, since)).half_width(confidence);
+}
+
 } // namespace
 
 Forecast::Entry& Forecast::entry(const Request& request) {
@@ -99,7 +107,7 @@ std::int64_t Forecast::half_width(const AskedNoise& noise, std::int64_t t, doubl
         const NoiseClass law = errors.noise_class(t, since);
         Width& known = remembered(widths_, kWidths, law, confidence);
         if (!(known.confidence == confidence && known.noise == law))
-            known = {law, confidence, errors.half_width(t, confidence, since)};
+            known = {law, confidence, width_of(errors, t, confidence, since)};
         return known.width;
     });
 }
@@ -126,7 +134,7 @@ ShareInterval Forecast::share_interval(const AskedNoise& noise, std::int64_t a, 
                 double& quantile = known.node[node];
                 if (quantile == 0) {
                     if (!quantiles)
-                        quantiles.emplace(errors.share_quantiles(t, confidence, since));
+                        quantiles.emplace(errors.noise_at(t, since), confidence);
                     quantile = quantiles->at(node);
                 }
                 return quantile;

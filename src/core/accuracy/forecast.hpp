@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/accuracy/anchored_error.hpp"
+#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/bins_error.hpp"
 #include "core/accuracy/box_error.hpp"
 #include "core/accuracy/independent_error.hpp"
@@ -56,12 +57,12 @@ public:
     /// about themselves: errors.variance_at(t, since)
     [[nodiscard]] double variance_at(const AskedNoise& noise, std::int64_t t, std::int64_t since);
 
-    /// errors.half_width(t, confidence, since)
+    /// NoiseDistribution(errors.noise_at(t, since)).half_width(confidence), or that of BoxError
     [[nodiscard]] std::int64_t half_width(const AskedNoise& noise, std::int64_t t,
                                           double confidence, std::int64_t since = 0);
 
-    /// dp_counter::share_interval(a, b, errors.share_quantiles(t, confidence, since)). Throws Error
-    /// (parameter) for box and anchored noise and that of bins, which no average has.
+    /// dp_counter::share_interval(a, b, ShareQuantiles(errors.noise_at(t, since), confidence)).
+    /// Throws Error (parameter) for box and anchored noise and that of bins, which no average has.
     [[nodiscard]] ShareInterval share_interval(const AskedNoise& noise, std::int64_t a,
                                                std::int64_t b, std::int64_t t, double confidence,
                                                std::int64_t since = 0);

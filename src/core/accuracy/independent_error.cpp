@@ -1,6 +1,5 @@
 #include "core/accuracy/independent_error.hpp"
 
-#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/limits.hpp"
 
 namespace dp_counter {
@@ -17,16 +16,6 @@ double IndependentError::variance_at(std::int64_t t, std::int64_t since) const {
 NoiseSum IndependentError::noise_at(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
     return {{{1, unit_.scale(1), t - since}}};
-}
-
-std::int64_t IndependentError::half_width(std::int64_t t, double confidence,
-                                          std::int64_t since) const {
-    return NoiseDistribution(noise_at(t, since)).half_width(confidence);
-}
-
-ShareQuantiles IndependentError::share_quantiles(std::int64_t t, double confidence,
-                                                 std::int64_t since) const {
-    return {noise_at(t, since), 0, confidence};
 }
 
 NoiseClass IndependentError::noise_class(std::int64_t t, std::int64_t since) const {

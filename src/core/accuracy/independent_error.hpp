@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/noise_sum.hpp"
 #include "core/accuracy/release_error.hpp"
 #include "core/noise/privacy_unit.hpp"
@@ -24,12 +23,6 @@ public:
     [[nodiscard]] double variance_at(std::int64_t t, std::int64_t since = 0) const;
 
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0) const;
-    /// As StreamError::share_quantiles.
-    [[nodiscard]] ShareQuantiles share_quantiles(std::int64_t t, double confidence,
-                                                 std::int64_t since = 0) const;
-
-    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
-                                          std::int64_t since = 0) const;
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0) const;
 
 private:

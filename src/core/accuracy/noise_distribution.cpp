@@ -19,10 +19,10 @@ constexpr std::int64_t kBudget = 20'000'000; // factors of phi, for one inversio
 class Rounded {
 public:
     Rounded(const CharacteristicFunction& phi, const Inversion& inversion, double eta,
-            Rounding rounding)
+            int128 roundings)
         : inversion_(inversion), exact_(eta == 0) {
         const double spacing = 1 / phi.lattice();
-        if (rounding == Rounding::both_ends) { // the width itself is the last one within
+        if (roundings > 1) { // the width itself is the last one within
             edge_ = 0;
             outer_ = exact_ ? spacing / 2 : eta;
             inner_ = exact_ ? outer_ : -eta;
@@ -159,7 +159,7 @@ NoiseDistribution::Enclosure NoiseDistribution::probability_within(std::int64_t 
         return {1, 1};
     Stages stages(phi_, {static_cast<double>(width) + 1, tolerance, kBudget});
     while (const auto inversion = stages.next(result.high - result.low)) {
-        const Rounded rounded(phi_, *inversion, stages.eta(), rounding_);
+        const Rounded rounded(phi_, *inversion, stages.eta(), roundings_);
         result.low = std::max(result.low, rounded.low(width) - tolerance);
         result.high = std::min(result.high, rounded.high(width) + tolerance);
         if (result.high - result.low <= 3 * tolerance)
@@ -169,6 +169,11 @@ NoiseDistribution::Enclosure NoiseDistribution::probability_within(std::int64_t 
 }
 
 std::int64_t NoiseDistribution::half_width(double confidence) const {
+    return saturated(half_width_of_first(confidence) + (roundings_ - 1) / 2);
+}
+
+/// As if a difference were the only one.
+std::int64_t NoiseDistribution::half_width_of_first(double confidence) const {
     check_confidence(confidence);
     if (phi_.groups() == 0)
         return 0;
@@ -187,7 +192,7 @@ std::int64_t NoiseDistribution::half_width(double confidence) const {
     Stages stages(phi_, {static_cast<double>(most) + 1, tolerance, kBudget});
     double open = 1;
     while (const auto inversion = stages.next(open)) {
-        const Rounded rounded(phi_, *inversion, stages.eta(), rounding_);
+        const Rounded rounded(phi_, *inversion, stages.eta(), roundings_);
         width = rounded.search(Rounded::Bound::low, confidence, guess, most);
         // Is every lesser width out of the question, or short of the confidence by the margin?
         if (width == 0 || rounded.high(width - 1) < confidence + margin)

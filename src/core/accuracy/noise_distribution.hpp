@@ -8,24 +8,18 @@
 
 namespace dp_counter {
 
-/// What makes whole numbers of S.
-enum class Rounding : std::uint8_t {
-    once,      ///< N = floor(S + 1/2), the noise of a release
-    both_ends, ///< N = floor(A + 1/2) - floor(B + 1/2), S = A - B, the noise of a difference
-};
-
 /// Throws Error (parameter) unless 0 < confidence <= NoiseDistribution::kMaxConfidence.
 void check_confidence(double confidence);
 
-/// The noise N of a release, or of the difference of two. N of a difference is off S by less than
-/// 1, and an event of S stands for one of N: abs(S) <= width implies abs(N) <= width, which implies
-/// abs(S) < width + 1. So widths are right, and at most 1 more than needed.
+/// The noise N of a release, floor(S + 1/2), or of the difference of two, floor(A + 1/2) - floor(B
+/// + 1/2) with S = A - B, or of a sum of differences. N of a difference is off S by less than 1,
+/// and an event of S stands for one of N: abs(S) <= width implies abs(N) <= width, which implies
+/// abs(S) < width + 1. So widths are right, and for each difference at most 1 more than needed.
 class NoiseDistribution {
 public:
     static constexpr double kMaxConfidence = 1 - 1e-9;
 
-    explicit NoiseDistribution(const NoiseSum& sum, Rounding rounding = Rounding::once)
-        : phi_(sum), rounding_(rounding) {}
+    explicit NoiseDistribution(const NoiseSum& sum) : phi_(sum), roundings_(sum.roundings) {}
 
     /// Variance of S (rounding adds at most 1/4 to that of N, mostly 1/12, nothing for integers).
     [[nodiscard]] double variance() const noexcept { return phi_.variance(); }
@@ -48,8 +42,10 @@ public:
     [[nodiscard]] std::int64_t half_width(double confidence) const;
 
 private:
+    [[nodiscard]] std::int64_t half_width_of_first(double confidence) const;
+
     CharacteristicFunction phi_;
-    Rounding rounding_;
+    int128 roundings_;
 };
 
 } // namespace dp_counter

@@ -14,19 +14,22 @@ namespace dp_counter {
 struct NoiseTerm {
     int128 coefficient;
     LaplaceScale scale;
-    std::int64_t multiplicity;
+    int128 multiplicity;
 };
 
 /// S = sum of the terms. The release is the count plus S, rounded to an integer; halves round up.
+/// Of a difference of releases or of a sum of such, each is rounded by itself.
 struct NoiseSum {
     std::vector<NoiseTerm> terms;
     int128 denominator = 1; ///< positive
+    int128 roundings = 0;   ///< more than one: an even number, half of them subtracted
 };
 
 /// The sum of n independent noises like this one.
 [[nodiscard]] inline NoiseSum times(NoiseSum sum, std::int64_t n) {
     for (NoiseTerm& term : sum.terms)
         term.multiplicity *= n;
+    sum.roundings *= n;
     return sum;
 }
 
@@ -40,6 +43,7 @@ struct NoiseSum {
         coarse.denominator = fine.denominator;
     }
     a.terms.insert(a.terms.end(), b.terms.begin(), b.terms.end());
+    a.roundings += b.roundings;
     return a;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/checked.hpp"
 
 namespace dp_counter {
@@ -32,8 +33,9 @@ ShareInterval normal_share(const CounterRelease& above, const CounterRelease& be
 }
 
 std::int64_t release_width(StreamError& errors, const CounterRelease& release) {
-    return is_planned(errors, release) ? errors.half_width(release.step, kReleaseConfidence)
-                                       : normal_width(release.stddev);
+    if (!is_planned(errors, release))
+        return normal_width(release.stddev);
+    return NoiseDistribution(errors.noise_at(release.step)).half_width(kReleaseConfidence);
 }
 
 ReleaseInterval clamped_interval(std::int64_t release, std::int64_t width,

@@ -25,7 +25,7 @@ inline constexpr double kReleaseConfidence = 0.95;
 /// own standard deviation: where they are not planned.
 [[nodiscard]] ShareInterval normal_share(const CounterRelease& above, const CounterRelease& below);
 
-/// The width of the bounds, from the distribution of the release's noise (StreamError::half_width),
+/// The width of the bounds, from the distribution of the release's noise (StreamError::noise_at),
 /// the same for any count. A counter whose mechanism was chosen by another version of dp_counter
 /// gets the normal approximation of its own standard deviation, rounded outwards. Throws as
 /// StreamError does.

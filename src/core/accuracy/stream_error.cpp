@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/fixed_point.hpp"
 #include "core/count/epochs.hpp"
 
@@ -74,19 +73,9 @@ NoiseSum StreamError::noise_at(std::int64_t t, std::int64_t since) {
     for_each_epoch(t, since, [&](const ReleaseError& errors, std::int64_t now, std::int64_t then) {
         noise = sum_of(errors.noise_at(now, then), std::move(noise));
     });
+    if (t != since)
+        noise.roundings = (is_rounded(t) ? 1 : 0) + (is_rounded(since) ? 1 : 0);
     return noise;
-}
-
-std::int64_t StreamError::half_width(std::int64_t t, double confidence, std::int64_t since) {
-    const NoiseSum noise = noise_at(t, since);
-    const bool twice = t != since && is_rounded(t) && is_rounded(since);
-    return NoiseDistribution(noise, twice ? Rounding::both_ends : Rounding::once)
-        .half_width(confidence);
-}
-
-ShareQuantiles StreamError::share_quantiles(std::int64_t t, double confidence, std::int64_t since) {
-    const NoiseSum noise = noise_at(t, since);
-    return {noise, (is_rounded(t) ? 1 : 0) + (is_rounded(since) ? 1 : 0), confidence};
 }
 
 NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "core/accuracy/average_interval.hpp"
+#include "core/accuracy/noise_sum.hpp"
 #include "core/accuracy/release_error.hpp"
 #include "core/count/mechanism_cache.hpp"
 
@@ -34,18 +34,8 @@ public:
     /// 0.
     [[nodiscard]] double carried_variance(int number);
 
-    /// What the noise of the difference consists of before either release is rounded.
+    /// What the noise of the difference consists of: for NoiseDistribution and ShareQuantiles.
     [[nodiscard]] NoiseSum noise_at(std::int64_t t, std::int64_t since = 0);
-
-    /// The least width, good to 1e-6 in probability, with P(abs(noise of the difference) <= width)
-    /// >= confidence; where both releases are rounded at most 1 more. Throws as
-    /// NoiseDistribution::half_width does.
-    [[nodiscard]] std::int64_t half_width(std::int64_t t, double confidence,
-                                          std::int64_t since = 0);
-
-    /// Of |(1 - p) N_A - p N_B|, N_A and N_B the noises of such a difference in two streams.
-    [[nodiscard]] ShareQuantiles share_quantiles(std::int64_t t, double confidence,
-                                                 std::int64_t since = 0);
 
     /// Names the distribution of the noise of the difference.
     [[nodiscard]] NoiseClass noise_class(std::int64_t t, std::int64_t since = 0);

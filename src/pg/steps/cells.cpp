@@ -3,7 +3,9 @@
 #include <cmath>
 #include <optional>
 
+#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/independent_error.hpp"
+#include "core/accuracy/noise_distribution.hpp"
 #include "core/base/checkpoint.hpp"
 #include "core/noise/discrete_laplace.hpp"
 
@@ -18,8 +20,8 @@ namespace {
 struct CellNoise {
     CellNoise(const PrivacyUnit& of, const IndependentError& errors)
         : unit(of), sampler(of.scale(1)), stddev(std::sqrt(errors.variance_at(1))),
-          width(errors.half_width(1, kReleaseConfidence)),
-          exact(errors.share_quantiles(1, kReleaseConfidence)) {}
+          width(NoiseDistribution(errors.noise_at(1)).half_width(kReleaseConfidence)),
+          exact(errors.noise_at(1), kReleaseConfidence) {}
 
     double quantile(int node) {
         if (quantiles[node] == 0)
