@@ -3,7 +3,8 @@
 -- a share from yes and no; an average from the sums of value - lower and of upper - value
 SELECT dp_avg(30, 70) AS share, dp_avg(45, 255, 0, 30) AS average, dp_avg(45, 255, upper => 35, lower => 5) AS higher,
     dp_avg(1, 2, -10, 20) AS signed,
-       dp_avg(9223372036854775807, 9223372036854775807) AS large, dp_avg(1, 3, -9223372036854775808, 9223372036854775807) AS range;
+       dp_avg(9223372036854775807, 9223372036854775807) AS large, dp_avg(1, 3, -9223372036854775808, -1) AS range;
+SELECT dp_avg(1, 3, -9223372036854775808, 0);
 -- noise may take one below 0: the ends of the range; nothing where both together are not positive
 SELECT dp_avg(-5, 100) AS low, dp_avg(100, -5, 0, 30) AS high, dp_avg(5, -5) AS none, dp_avg(0, 0) AS nothing,
     dp_avg(-9223372036854775808, -1) AS less;
@@ -13,6 +14,16 @@ SELECT bool_and(abs(dp_avg(above, below, -20, 130) - avg) < 1e-12) AS exact,
 FROM (SELECT sum(v + 20) AS above, sum(130 - v) AS below, avg(v)::float8 AS avg
       FROM (SELECT g, least(greatest(i * g % 301 - 100, -20), 130) AS v FROM generate_series(1, 40) i, generate_series(1, 50) g) s
           GROUP BY g) t;
+
+-- beside a large lower, too, where a double has no digits left: it is that of lower = 0, moved
+SELECT bool_and(dp_avg_interval(a, 1000 - a, 1, 1, epsilon, low, low + 100)
+                = numrange(low + lower(i), low + upper(i), '[]')) AS moved,
+       bool_and(dp_avg_interval(a, 1000 - a, 1, 1, epsilon, low, low + 100) @> low + a / 10.0) AS holds
+FROM unnest(ARRAY[0, 37, 300, 999, 1000]) AS a, unnest(ARRAY[1.0, 30, 1e9]) AS epsilon,
+     unnest(ARRAY[1700000000000000, -9000000000000000000, 9223372036854775000]) AS low,
+     dp_avg_interval(a, 1000 - a, 1, 1, epsilon, 0, 100) AS i;
+-- also where it has no width, and the average no end
+SELECT dp_avg_interval(1, 2, 1, 1, 1e9), dp_avg_interval(0, 2, 1, 1, 1e9), dp_avg_interval(2, 0, 1, 1, 1e9);
 
 -- the interval holds the average, lies in the range and is narrower with more values, more epsilon, less confidence and
 -- a shorter difference

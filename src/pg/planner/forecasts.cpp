@@ -22,6 +22,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/numeric.h"
 #include "utils/rangetypes.h"
 }
 
@@ -198,28 +199,50 @@ struct ValueRange {
                             errmsg("lower must be below upper, which is %lld, not %lld",
                                    static_cast<long long>(upper), static_cast<long long>(lower)),
                             errhint("Each value is at least lower and at most upper.")));
+        if (!is_bigint(dp_counter::int128{upper} - lower))
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("upper - lower must be at most %lld, not from %lld to %lld",
+                                   static_cast<long long>(PG_INT64_MAX),
+                                   static_cast<long long>(lower), static_cast<long long>(upper)),
+                            errhint("It is what one row adds to the two sums together.")));
     }
-    [[nodiscard]] std::int64_t width() const {
-        return dp_counter::saturated(dp_counter::int128{upper} - lower);
-    }
+    [[nodiscard]] std::int64_t width() const { return upper - lower; }
 
     std::int64_t lower;
     std::int64_t upper;
 };
 
-/// [low, high], rounded outwards to a thousandth of its width or a little less, but not out of the
-/// range of the values.
-Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, double low, double high) {
-    const double unit = std::pow(10, 3 - std::floor(std::log10(high - low)));
-    if (std::max(std::abs(low), std::abs(high)) * unit < 0x1p50) { // not where there is no width
-        low = std::max(std::floor(low * unit) / unit, static_cast<double>(values.lower));
-        high = std::min(std::ceil(high * unit) / unit, static_cast<double>(values.upper));
-    }
-    const auto numeric = [](double number) {
-        return DirectFunctionCall1(float8_numeric, Float8GetDatum(number));
+/// How far the first digit of a number is behind the point.
+int place_of_first(double number) {
+    return number > 0 ? -static_cast<int>(std::floor(std::log10(number))) : 0;
+}
+
+/// `part` of the range, rounded outwards to a thousandth of its width or a little less, and to at
+/// most 14 digits above `lower`. In numeric: next to a large `lower` a double has no room for it.
+Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values,
+                       dp_counter::ShareInterval part) {
+    const auto width = static_cast<double>(values.width());
+    const double low = part.low * width;
+    const double high = part.high * width;
+    const int most = place_of_first(width) + 14;
+    const int places = std::min(
+        {high > low ? place_of_first(high - low) + 3 : most, place_of_first(high) + 13, most});
+    const double unit = std::pow(10, std::abs(places));
+    const auto scaled = [&](double number) { return places < 0 ? number / unit : number * unit; };
+    const double off = scaled(width) * 0x1p-52; // which low and high are, as doubles
+    const auto value = [&](double units) {
+        const Datum above =
+            DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("%.0fE%d", units, -places)),
+                                ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+        const Datum lower = NumericGetDatum(int64_to_numeric(values.lower));
+        const Datum upper = NumericGetDatum(int64_to_numeric(values.upper));
+        const Datum sum = DirectFunctionCall2(numeric_add, lower, above);
+        return DirectFunctionCall1(numeric_trim_scale,
+                                   DirectFunctionCall2(numeric_smaller, sum, upper));
     };
-    return make_range(fcinfo, NUMRANGEOID, {numeric(low), false, true, true},
-                      {numeric(high), false, true, false});
+    return make_range(fcinfo, NUMRANGEOID,
+                      {value(std::floor(scaled(low) + off)), false, true, true},
+                      {value(std::ceil(scaled(high) - off)), false, true, false});
 }
 
 } // namespace
@@ -361,6 +384,5 @@ DP_FUNCTION(dp_avg_interval) {
         return public_forecast.share_interval(noise, PG_GETARG_INT64(0), PG_GETARG_INT64(1),
                                               PG_GETARG_INT64(2), confidence, PG_GETARG_INT64(11));
     });
-    return to_numeric_range(fcinfo, values, value_between(values.lower, values.upper, share.low),
-                            value_between(values.lower, values.upper, share.high));
+    return to_numeric_range(fcinfo, values, share);
 }
