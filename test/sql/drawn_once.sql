@@ -49,9 +49,15 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT (pg_temp.pair(1 + dp_running_sum(n, 1e9, 1) OVER (ORDER BY day))).* FROM dp_days ORDER BY 1']) query;
 -- in a function that is inlined, too
 CREATE FUNCTION pg_temp.number(n bigint) RETURNS bigint LANGUAGE sql AS 'SELECT dp_laplace(n, 1e9, 1)';
+CREATE FUNCTION pg_temp.is_few(n bigint) RETURNS boolean LANGUAGE sql AS 'SELECT dp_laplace(n, 1e9, 1) BETWEEN 1 AND 20';
 SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT first_value(pg_temp.number(n)) OVER (ORDER BY day) FROM dp_days',
-    'SELECT generate_series(1, 3), pg_temp.number(n) FROM dp_days']) query;
+    'SELECT generate_series(1, 3), pg_temp.number(n) FROM dp_days',
+    'SELECT pg_temp.number(n) BETWEEN 1 AND 20 FROM dp_days',
+    'SELECT day FROM dp_days WHERE pg_temp.number(n) BETWEEN 1 AND 20',
+    'SELECT day FROM dp_days GROUP BY day, n HAVING pg_temp.number(n) IN (n, day)',
+    'SELECT count(*) FILTER (WHERE pg_temp.is_few(n)) FROM dp_days',
+    'SELECT day FROM dp_days AS a JOIN dp_days AS b USING (day) WHERE a.n > 0 AND pg_temp.is_few(b.n)']) query;
 
 -- right: drawn once a row
 SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[

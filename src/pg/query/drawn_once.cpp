@@ -79,19 +79,19 @@ bool find_copy(Node* node, void* context) {
     if (compares_with_rows(node, search->function))
         refuse(search, "one call of %s would be drawn for every row of a subquery",
                "Call the function in a subquery of its own and compare its column.");
-    if (IsA(node, BoolExpr)) {
-        List* terms = reinterpret_cast<BoolExpr*>(node)->args;
-        for (int i = 1; i < list_length(terms); ++i) {
-            auto* one = static_cast<Node*>(list_nth(terms, i - 1));
-            auto* next = static_cast<Node*>(list_nth(terms, i));
-            if (place(one) >= 0 && place(one) == place(next) &&
-                list_intersection(calls_in(one, search->function, true),
-                                  calls_in(next, search->function, true)) != NIL)
-                refuse(search, kManyTimes,
-                       "BETWEEN, IN and row comparisons evaluate their operand more than once, "
-                       "with fresh noise each time. Call the function in a subquery and compare "
-                       "its column, or write = ANY (ARRAY[...]) instead of IN.");
-        }
+    List* terms = IsA(node, BoolExpr) ? reinterpret_cast<BoolExpr*>(node)->args
+                  : IsA(node, List)   ? reinterpret_cast<List*>(node) // as the planner writes AND
+                                      : NIL;
+    for (int i = 1; i < list_length(terms); ++i) {
+        auto* one = static_cast<Node*>(list_nth(terms, i - 1));
+        auto* next = static_cast<Node*>(list_nth(terms, i));
+        if (place(one) >= 0 && place(one) == place(next) &&
+            list_intersection(calls_in(one, search->function, true),
+                              calls_in(next, search->function, true)) != NIL)
+            refuse(search, kManyTimes,
+                   "BETWEEN, IN and row comparisons evaluate their operand more than once, with "
+                   "fresh noise each time. Call the function in a subquery and compare its column, "
+                   "or write = ANY (ARRAY[...]) instead of IN.");
     }
     return expression_tree_walker(node, tree_walker(find_copy), context);
 }
@@ -210,8 +210,10 @@ DP_FUNCTION(dp_laplace_support) {
         }
     } else if (IsA(question, SupportRequestCost)) {
         const auto* request = reinterpret_cast<const SupportRequestCost*>(question);
-        if (request->root != nullptr)
+        if (request->root != nullptr) {
+            check_not_copied(request->root->parse, request->funcid);
             check_not_repeated(request->root->parse, request->funcid);
+        }
     }
     PG_RETURN_DATUM(0);
 }
