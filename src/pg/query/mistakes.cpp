@@ -2,6 +2,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 }
 
@@ -75,9 +76,13 @@ DP_FUNCTION(dp_count_mistake) {
         teach(ERRCODE_UNDEFINED_FUNCTION, "dp_count needs a bit and epsilon",
               "Write dp_count(diagnosis = 'flu', 1.0). To count all rows, write dp_laplace(n, "
               "epsilon, 1) above a subquery with count(*) AS n.");
+    const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kState);
+    if (type == BOOLOID)
+        teach(ERRCODE_DATATYPE_MISMATCH, "epsilon must be a number",
+              "Write dp_count(diagnosis = 'flu', 1.0).");
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("dp_count counts bits, not values of type %s",
-                           format_type_be(get_fn_expr_argtype(fcinfo->flinfo, kState))),
+                    errmsg("dp_count counts bits of type boolean, not values of type %s",
+                           format_type_be(type)),
                     errhint("Write a condition: dp_count(diagnosis = 'flu', epsilon). To release a "
                             "number, write dp_laplace(value, epsilon, sensitivity).")));
     pg_unreachable();
