@@ -120,6 +120,12 @@ SELECT amname, count(*) > 0 AS some FROM pg_class c JOIN pg_am a ON a.oid = c.re
     WHERE relnamespace = 'dp_counter_private'::regnamespace AND relkind = 'r' GROUP BY 1;
 RESET default_table_access_method;
 
+-- A table with a column of somebody else's is not written.
+SAVEPOINT added;
+ALTER TABLE dp_counter_private.events ADD COLUMN x text;
+SELECT dp_event_counter_create('added', 1.0);
+ROLLBACK TO added;
+
 -- A function that stands in the way is not taken over.
 DROP EXTENSION dp_counter;
 CREATE FUNCTION dp_running_count(bit, float8, integer, text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';

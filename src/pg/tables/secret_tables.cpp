@@ -51,7 +51,7 @@ void raise_dropped() {
 
 Relation open_secret(const SecretTable& table, LOCKMODE lock) {
     Relation relation = table_open(secret_relation(table.table), lock);
-    if (RelationGetNumberOfAttributes(relation) > kMostSecretColumns)
+    if (RelationGetNumberOfAttributes(relation) != table.columns)
         ereport(ERROR,
                 (errcode(ERRCODE_DATA_CORRUPTED),
                  errmsg("table dp_counter_private.%s has columns that were added", table.table),

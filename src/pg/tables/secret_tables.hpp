@@ -24,32 +24,33 @@ namespace dp_counter::pg {
 
 struct SecretTable {
     const char* table;
+    int columns;
     const char* index; ///< by which its rows are found; null: there is none
 };
 
-inline constexpr SecretTable kCounters{"counters", "counters_pkey"};
-inline constexpr SecretTable kCountersByFace{"counters", "counters_counter_idx"};
-inline constexpr SecretTable kEvents{"events", "events_number_slot_idx"};
-inline constexpr SecretTable kStreams{"streams", "streams_pkey"};
-inline constexpr SecretTable kReleasesTable{"releases", "releases_pkey"};
-inline constexpr SecretTable kPublications{"publications", "publications_pkey"};
-inline constexpr SecretTable kSources{"sources", "sources_source_idx"};
-inline constexpr SecretTable kSourcesOfBudget{"sources", nullptr};
-inline constexpr SecretTable kSourceHistory{"source_history", "source_history_budget_idx"};
-inline constexpr SecretTable kContributions{"contributions",
+inline constexpr SecretTable kCounters{"counters", 18, "counters_pkey"};
+inline constexpr SecretTable kCountersByFace{"counters", 18, "counters_counter_idx"};
+inline constexpr SecretTable kEvents{"events", 6, "events_number_slot_idx"};
+inline constexpr SecretTable kStreams{"streams", 7, "streams_pkey"};
+inline constexpr SecretTable kReleasesTable{"releases", 13, "releases_pkey"};
+inline constexpr SecretTable kPublications{"publications", 2, "publications_pkey"};
+inline constexpr SecretTable kSources{"sources", 8, "sources_source_idx"};
+inline constexpr SecretTable kSourcesOfBudget{"sources", 8, nullptr};
+inline constexpr SecretTable kSourceHistory{"source_history", 12, "source_history_budget_idx"};
+inline constexpr SecretTable kContributions{"contributions", 7,
                                             "contributions_source_event_bound_idx"};
-inline constexpr SecretTable kSourceCounters{"source_counters", "source_counters_pkey"};
-inline constexpr SecretTable kCountersOfSource{"source_counters", nullptr};
-inline constexpr SecretTable kGroupNames{"groups", "groups_pkey"};
-inline constexpr SecretTable kTallies{"tallies", "tallies_number_digest_idx"};
-inline constexpr SecretTable kBudgets{"budgets", "budgets_pkey"};
-inline constexpr SecretTable kBudgetsByFace{"budgets", "budgets_budget_idx"};
-inline constexpr SecretTable kBudgetsWithin{"budgets", nullptr};
-inline constexpr SecretTable kDroppedBudgets{"dropped_budgets", "dropped_budgets_pkey"};
-inline constexpr SecretTable kWindowKey{"window_key", nullptr};
-inline constexpr SecretTable kEntries{"budget_entries", "budget_entries_budget_idx"};
-inline constexpr SecretTable kEntriesByEntry{"budget_entries", "budget_entries_pkey"};
-inline constexpr SecretTable kEntriesOfCounter{"budget_entries", "budget_entries_number_idx"};
+inline constexpr SecretTable kSourceCounters{"source_counters", 26, "source_counters_pkey"};
+inline constexpr SecretTable kCountersOfSource{"source_counters", 26, nullptr};
+inline constexpr SecretTable kGroupNames{"groups", 4, "groups_pkey"};
+inline constexpr SecretTable kTallies{"tallies", 5, "tallies_number_digest_idx"};
+inline constexpr SecretTable kBudgets{"budgets", 14, "budgets_pkey"};
+inline constexpr SecretTable kBudgetsByFace{"budgets", 14, "budgets_budget_idx"};
+inline constexpr SecretTable kBudgetsWithin{"budgets", 14, nullptr};
+inline constexpr SecretTable kDroppedBudgets{"dropped_budgets", 12, "dropped_budgets_pkey"};
+inline constexpr SecretTable kWindowKey{"window_key", 2, nullptr};
+inline constexpr SecretTable kEntries{"budget_entries", 18, "budget_entries_budget_idx"};
+inline constexpr SecretTable kEntriesByEntry{"budget_entries", 18, "budget_entries_pkey"};
+inline constexpr SecretTable kEntriesOfCounter{"budget_entries", 18, "budget_entries_number_idx"};
 
 /// No secret table has more columns.
 inline constexpr int kMostSecretColumns = 26;
@@ -67,7 +68,7 @@ inline constexpr int kMostSecretColumns = 26;
 /// Opens the table, by default to write to it. Close with close_secret: that releases the lock of
 /// who only reads at once, since pg_locks shows it to everyone. Who writes holds it to the end of
 /// the transaction: REINDEX CONCURRENTLY waits for it, and would miss the row otherwise. Raises
-/// data_corrupted if it has more columns than any of them has by right.
+/// data_corrupted if it has other columns than by right.
 [[nodiscard]] Relation open_secret(const SecretTable& table, LOCKMODE lock = RowExclusiveLock);
 void close_secret(Relation relation, LOCKMODE lock = RowExclusiveLock);
 
