@@ -35,22 +35,28 @@ void forget_counts(Oid relation) {
 
 void hide_number_of_tallies() {
     // A tick does not wait here for who locks them: the next one comes.
-    for (const char* name : {kTallies.table, kTallies.index})
-        if (!ConditionalLockRelationOid(secret_relation(name), AccessShareLock))
-            return;
+    const Oid table_id = secret_relation(kTallies.table);
+    const Oid index_id = secret_relation(kTallies.index);
+    if (!ConditionalLockRelationOid(table_id, AccessShareLock))
+        return;
+    if (!ConditionalLockRelationOid(index_id, AccessShareLock)) {
+        UnlockRelationOid(table_id, AccessShareLock);
+        return;
+    }
     Relation table = open_secret(kTallies, NoLock);
-    Relation index = index_open(secret_relation(kTallies.index), NoLock);
+    Relation index = index_open(index_id, NoLock);
     // A VACUUM that runs meanwhile has the lock, and stores the number after us.
     const bool is_stored = RelationGetForm(table)->reltuples >= 0 &&
                            ConditionalLockRelation(table, ShareUpdateExclusiveLock);
     if (is_stored) {
         forget_rows(table, true);
         forget_rows(index, false);
+        UnlockRelation(table, ShareUpdateExclusiveLock);
     }
-    forget_counts(RelationGetRelid(table));
-    forget_counts(RelationGetRelid(index));
-    index_close(index, NoLock); // the transaction ends soon
-    close_secret(table, NoLock);
+    forget_counts(table_id);
+    forget_counts(index_id);
+    index_close(index, AccessShareLock); // any role gets here, and may go on for hours
+    close_secret(table, AccessShareLock);
 }
 
 } // namespace dp_counter::pg

@@ -57,6 +57,25 @@ List* numbers_of_source(Oid source) {
     return numbers;
 }
 
+/// Locks each counter, if nobody has to be waited for; else false.
+bool try_lock_counters(const List* numbers) {
+    const ListCell* cell = nullptr;
+    foreach (cell, numbers) {
+        const Oid counter = counter_numbered(number_at(cell));
+        if (OidIsValid(counter) && !ConditionalLockRelationOid(counter, ShareUpdateExclusiveLock))
+            return false;
+        if (!try_lock_number(kCounters, number_at(cell)))
+            return false;
+    }
+    return true;
+}
+
+/// The counter goes on without a source.
+void detach(std::int64_t number) {
+    (void)replace_in_secret_row(kSourceCounters, {number_key(number)},
+                                {{kSource, ObjectIdGetDatum(InvalidOid)}});
+}
+
 } // namespace
 
 bool read_source_counter(std::int64_t number, SourceCounterRow& row) {
@@ -210,8 +229,7 @@ void forget_source(Oid source) {
         if (OidIsValid(counter))
             LockRelationOid(counter, ShareUpdateExclusiveLock); // before its number, as others do
         lock_number(kCounters, number_at(cell));
-        (void)replace_in_secret_row(kSourceCounters, {number_key(number_at(cell))},
-                                    {{kSource, ObjectIdGetDatum(InvalidOid)}});
+        detach(number_at(cell));
     }
 }
 
@@ -219,11 +237,15 @@ void forget_lost_sources() {
     ListCell* cell = nullptr;
     foreach (cell, all_sources()) {
         const Oid source = lfirst_oid(cell);
-        if (is_view(source))
-            continue;
-        lock_source(source, true); // another session may forget it
+        if (is_view(source) || !try_lock_number(kSources, source))
+            continue; // who has the lock forgets it
+        List* numbers = numbers_of_source(source);
+        if (!try_lock_counters(numbers))
+            continue; // the next call forgets it
         delete_source(source);
-        forget_source(source);
+        const ListCell* number = nullptr;
+        foreach (number, numbers)
+            detach(number_at(number));
     }
 }
 

@@ -93,7 +93,8 @@ void forget_tally_key(std::int64_t number);
 /// could give them another role's source.
 void forget_source(Oid source);
 
-/// Deletes the sources whose views are gone, before another relation has the OID of one.
+/// Deletes the sources whose views are gone, before another relation has the OID of one. They may
+/// be other roles': waits for nobody, and leaves one that is locked to a later call.
 void forget_lost_sources();
 
 } // namespace dp_counter::pg
