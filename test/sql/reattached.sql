@@ -29,6 +29,22 @@ CALL until(3);
 CALL dp_tick();
 SELECT dp_counter_end('over');
 CREATE TABLE kept AS SELECT * FROM visits;
+-- declared again as it is, it stays so
+SELECT count(*) AS before FROM dp_counter_private.source_history \gset
+SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at');
+SELECT count(*) = :before AS nothing_is_booked FROM dp_counter_private.source_history;
+
+-- two views change places, as after a blue-green load: the counters go on when the new one is declared once more
+CREATE TABLE blue AS TABLE kept; CREATE VIEW blue_dp AS SELECT patient, at, flu, cents, ward FROM blue;
+SELECT dp_source_create('blue_dp', 'budget', 'patient', 'at', 'UTC');
+SELECT dp_counter_create('of_blue', 'blue_dp', 1e9, '1 day', '2024-01-01', per_person => 5);
+ALTER VIEW visits_dp RENAME TO green_dp; ALTER VIEW blue_dp RENAME TO visits_dp; DROP TABLE visits CASCADE;
+SET client_min_messages = notice;
+SELECT dp_source_create('visits_dp', 'budget', 'patient', 'at');
+SET client_min_messages = warning;
+SELECT counter, source FROM dp_counters WHERE source IS NOT NULL ORDER BY counter::text;
+SELECT dp_counter_drop('of_blue');
+ALTER TABLE blue RENAME TO visits;
 
 -- what a load does: everything is dropped, and made again with other columns in another order; with a change that is refused
 CREATE FUNCTION load(columns text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN

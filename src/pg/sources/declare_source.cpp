@@ -182,12 +182,12 @@ void tell_of_shared_tables(Oid source, const SourceRow& row) {
     foreach (cell, relations_read(source))
         if (!is_view(lfirst_oid(cell)))
             tables = lappend_oid(tables, lfirst_oid(cell));
-    const Oid root = root_of_budget(row.budget);
+    const std::int64_t root = require_budget(row.budget).root;
     foreach (cell, all_sources()) {
         const Oid other = lfirst_oid(cell);
         SourceRow others{};
         if (other == source || !read_source(other, others) || !OidIsValid(others.budget) ||
-            root_of_budget(others.budget) == root)
+            require_budget(others.budget).root == root)
             continue;
         const Oid shared = first_read(other, tables);
         if (!OidIsValid(shared))
@@ -204,7 +204,7 @@ void tell_of_shared_tables(Oid source, const SourceRow& row) {
     }
 }
 
-/// Declares a source in the same way again. What the owner vouches for is what this call says;
+/// Declares a source again. What the owner vouches for is what this call says;
 /// persons may move to a column of which the owner vouches that it has the same values, and the
 /// time zone may have another name.
 void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
@@ -215,9 +215,7 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
     const bool renames = std::strcmp(row.time_zone, existing.time_zone) != 0;
     const auto type = [&](AttrNumber column) { return plain_type(column_type(source, column)); };
     if (row.budget_number != existing.budget_number || row.at != existing.at ||
-        type(row.person) != type(existing.person) ||
-        (!moves && !renames && sum.person_wise == existing.person_wise &&
-         sum.window_wise == existing.window_wise && equal(sum.never_fails, existing.never_fails)))
+        type(row.person) != type(existing.person))
         ereport(ERROR,
                 (errcode(ERRCODE_DUPLICATE_OBJECT),
                  errmsg("\"%s\" is already a source", name_of_relation(source)),
@@ -243,6 +241,8 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
         check_same_offsets(source, existing, row.time_zone);
     update_source(source, sum);
     book_source(source, sum);
+    forget_lost_sources();
+    reattach_counters(source, sum, are_same_persons);
     restate_guarantees(source, sum);
     if (has_own_comment(source))
         comment_on_source(source, sum);
