@@ -24,6 +24,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -364,7 +365,8 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     LockRelationOid(row.source, AccessShareLock); // against DROP and a change of the owner
     check_may_declare(arguments);
     row.analyst = !is_owner(row.source);
-    declaration.owner = row.analyst ? owner_of(row.source) : InvalidOid;
+    const Oid owner = owner_of(row.source);
+    declaration.owner = owner != GetUserId() ? owner : InvalidOid;
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     declaration.budget = read_charged_budget(arguments, declaration.source);

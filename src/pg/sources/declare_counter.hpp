@@ -38,7 +38,7 @@ struct SourceDeclaration {
     SourceRow source;
     BudgetUnit unit;
     Oid budget;                           ///< that is charged
-    Oid owner;                            ///< of an analyst's counter: the source's; else invalid
+    Oid owner;                            ///< the source's, unless it is the caller; else invalid
     std::optional<OpenCounter> continued; ///< the counter that it continues, if it does
     Oid replaced;             ///< the same, of one that has closed no step: it is dropped
     Timestamp replaced_since; ///< of that one
