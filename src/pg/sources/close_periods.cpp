@@ -348,6 +348,19 @@ std::int64_t least_of(const Measure& measure) {
     return is_signed ? std::numeric_limits<std::int64_t>::min() : 0;
 }
 
+/// Past the horizon no period comes whose tick would delete the tallies of windows that are over.
+void delete_tallies_past_horizon(std::int64_t number, const SourceCounterRow& declared,
+                                 const SourceRow& source, TimestampTz called) {
+    const std::int32_t days = unit_of_source(source).per_days;
+    if (declared.per_person == 0 || days == 0 || called < declared.ended + 2 * days * USECS_PER_DAY)
+        return;
+    (void)GetCurrentTransactionId(); // else pg_locks would show whether there are any
+    without_statistics([&] {
+        sweep_tallies(
+            number, [](const Tally&, void*) { return false; }, nullptr);
+    });
+}
+
 /// In `context`, which is the current one.
 Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext context) {
     CounterRow& row = counter.row;
@@ -360,8 +373,11 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
     if (row.horizon != kUnbounded)
         last = std::min(last, row.horizon);
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
-    if (due.count == 0)
+    if (due.count == 0) {
+        if (row.steps == row.horizon)
+            delete_tallies_past_horizon(row.number, declared, source, called);
         return Closed::nothing;
+    }
     check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
     if (declared.analyst && !declared.begun) {
         // Committed before a row is read: an analyst cannot take back what a failure may show.
