@@ -28,8 +28,8 @@ SELECT f.counter,
        c.epsilon,
        c.sensitivity,
        c.horizon,
-       c.steps,
-       c.horizon OPERATOR(pg_catalog.-) c.steps AS steps_left,
+       COALESCE(p.steps, c.steps) AS steps,
+       c.horizon OPERATOR(pg_catalog.-) COALESCE(p.steps, c.steps) AS steps_left,
        c.mechanism,
        c.k,
        c.cumulative,
@@ -76,11 +76,14 @@ SELECT f.counter,
        c.ended_at,
        (SELECT dp_counter_private.face(p.counter, p.number) FROM dp_counter_private.counters AS p
         WHERE p.number OPERATOR(pg_catalog.=) s.continues) AS continues,
-       n.next_due,
+       CASE WHEN p.steps OPERATOR(pg_catalog.<) c.steps THEN c.released_at -- not published
+            ELSE n.next_due END AS next_due,
        n.periods_behind,
        CASE WHEN r.may_tick THEN c.last_failed END AS last_failed,
        CASE WHEN r.may_tick THEN c.last_sqlstate END AS last_sqlstate
 FROM dp_counter_private.counters AS c
+     LEFT JOIN dp_counter_private.publications AS p
+     ON p.number OPERATOR(pg_catalog.=) c.number
      LEFT JOIN dp_counter_private.source_counters AS s
      ON s.number OPERATOR(pg_catalog.=) c.number
      LEFT JOIN dp_counter_private.sources AS o

@@ -58,6 +58,8 @@ CALL dp_tick('events');
 UPDATE dp_counter_private.publications SET steps = 1 WHERE number = (SELECT number FROM dp_counter_private.counters
     WHERE counter = 'events'::regclass);
 SELECT max(step) FROM events;
+UPDATE dp_counter_private.counters SET released_at = '2024-01-01' WHERE counter = 'events'::regclass; -- what alerts ask for
+SELECT steps, next_due FROM dp_counters WHERE counter = 'events'::regclass;
 CALL dp_tick('events');
 SELECT max(step) FROM events;
 
@@ -88,6 +90,22 @@ SELECT dp_counter_resume(NULL);
 BEGIN READ ONLY;
 SELECT dp_counter_resume('next');
 ROLLBACK;
+
+-- One that ended to be continued goes on in a successor, where the first one that was to continue it was a mistake.
+SELECT dp_counter_create('first', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => '2024-01-01', per_person => 1);
+CALL dp_tick('first');
+SELECT dp_counter_create('mistake', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 7, continues => 'first');
+RESET ROLE;
+UPDATE dp_counter_private.counters SET database = database::bigint - 1 WHERE counter::text ~ '^(copies[.])?(first|mistake)$';
+SET ROLE copies_steward;
+SELECT dp_counter_resume('mistake');
+SELECT dp_counter_drop('mistake');
+SELECT dp_counter_create('right', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 2, continues => 'first');
+SELECT dp_counter_resume('first');
+SELECT dp_counter_create('right', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 2, continues => 'first');
+CALL dp_tick('right');
+SELECT dp_counter_drop('right'), dp_counter_drop('first');
+RESET ROLE;
 
 SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'),
     dp_budget_drop('budget'), dp_budget_drop('life');

@@ -44,6 +44,11 @@ void check_released(const OpenCounter& counter) {
     check_published(counter.view, counter.row.number, counter.row.steps);
 }
 
+/// Whether it has ended for another one to continue it, which was dropped.
+bool can_be_continued(const OpenCounter& counter) {
+    return counter.row.has_ended && counter.declared && has_tally_key(*counter.declared);
+}
+
 } // namespace
 } // namespace dp_counter::pg
 
@@ -53,8 +58,8 @@ DP_FUNCTION(dp_counter_end) {
     const Oid view = read_own_counter(fcinfo, "dp_counter_end()");
     const auto found = lock_own_counter(view, AccessExclusiveLock);
     const std::int64_t number = require_counter(found).row.number;
-    if (found->row.has_ended && found->declared && has_tally_key(*found->declared)) {
-        forget_tallies(number); // what was to continue it was dropped
+    if (can_be_continued(*found)) {
+        forget_tallies(number);
         PG_RETURN_VOID();
     }
     check_released(require_running(found));
@@ -71,7 +76,9 @@ DP_FUNCTION(dp_counter_end) {
 DP_FUNCTION(dp_counter_resume) {
     using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_resume()");
-    const OpenCounter counter = require_running(lock_own_counter(view, AccessShareLock));
+    const auto found = lock_own_counter(view, AccessShareLock);
+    const OpenCounter counter =
+        can_be_continued(require_counter(found)) ? *found : require_running(found);
     check_has_tallies(counter);
     if (!is_here(counter.row.place))
         book_resumption(counter.row.number, quoted_name(view));
