@@ -81,7 +81,7 @@ my %missing = (
 	streams => 'a stream of the counter is missing, 3000',
 	publications => qq{the counter's publication is missing, },
 	groups => 'a group of the counter is missing, ',
-	tallies => 'what the persons of the counter have used up is missing, 3000',
+	tallies => 'what the persons of counter "stays" have used up is missing, 3000',
 	budgets => 'the budget of the source is missing, 3000',
 	budget_entries => 'the charge of the counter is missing, 3000',
 	window_key => 'the key of the windows is missing, 3000',
@@ -153,5 +153,5 @@ is($node->safe_psql('t2', q{SELECT array_agg((epsilon::bigint, begins_from::date
 	FROM years WHERE purpose = 'after'}),
 	'{"(200000000,2024-01-02,)","(100000000,,2024-01-02)"}', 'both entries are there');
 restore($keep, '--exclude-table-data=dp_counter_private.tallies');
-is(goes_on('after'), 'what the persons of the counter have used up is missing, ', 'without tallies it releases nothing');
+is(goes_on('after'), 'what the persons of counter "stays" have used up is missing, ', 'without tallies it releases nothing');
 done_testing();

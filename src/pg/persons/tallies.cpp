@@ -7,6 +7,8 @@
 
 #include "pg/server/backend_random.hpp"
 #include "pg/server/quiet_statistics.hpp"
+#include "pg/server/relations.hpp"
+#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
@@ -173,7 +175,8 @@ void mark_tallies(std::int64_t number) {
 void check_tallies(std::int64_t number) {
     if (!has_secret_row(kTallies,
                         {number_key(number, kNumber), {kDigest, F_UUID_EQ, UUIDPGetDatum(&kMark)}}))
-        raise_damaged("what the persons of the counter have used up is missing");
+        raise_damaged(psprintf(R"(what the persons of counter "%s" have used up is missing)",
+                               name_of_relation(counter_numbered(number))));
 }
 
 void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::int64_t from,
