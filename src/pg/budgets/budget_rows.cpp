@@ -87,7 +87,7 @@ bool read_budget_numbered(std::int64_t number, BudgetRow& row) {
 BudgetRow require_budget(Oid budget) {
     BudgetRow row{};
     if (!read_budget(budget, row))
-        elog(ERROR, "relation %u is not a budget", budget);
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the budget was dropped")));
     return row;
 }
 

@@ -125,19 +125,16 @@ bool is_within(Oid budget, std::int64_t ancestor) {
 }
 
 Oid chargeable_within(Oid budget) {
-    const ListCell* cell = nullptr;
     BudgetRow row{};
-    if (read_budget(budget, row))
-        foreach (cell, budgets_within(row.number)) {
-            BudgetRow below{};
-            if (!read_budget_numbered(number_at(cell), below) || !OidIsValid(below.budget))
-                continue;
-            const Oid found = is_owner_or_may(below.budget, ACL_INSERT)
-                                  ? below.budget
-                                  : chargeable_within(below.budget);
-            if (OidIsValid(found))
-                return found;
-        }
+    List* below = read_budget(budget, row) ? budgets_within(row.number) : NIL;
+    for (int i = 0; i < list_length(below); ++i) {
+        if (!read_budget_numbered(number_at(list_nth_cell(below, i)), row) ||
+            !OidIsValid(row.budget))
+            continue;
+        if (is_owner_or_may(row.budget, ACL_INSERT))
+            return row.budget;
+        below = list_concat(below, budgets_within(row.number));
+    }
     return InvalidOid;
 }
 
