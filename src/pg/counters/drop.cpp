@@ -15,8 +15,6 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -70,28 +68,26 @@ void remove_source(const DroppedView& source, bool is_restricted) {
     forget_source(source.view);
 }
 
-/// The relations (DroppedView*) that the statement dropped, in SPI's memory.
-List* dropped_relations() {
+/// The views (DroppedView*) that the statement dropped, in SPI's memory.
+List* dropped_views() {
     // All names are qualified: the role that drops may have any search path.
-    const int result = SPI_execute("SELECT classid, objid, objsubid, object_identity FROM "
-                                   "pg_catalog.pg_event_trigger_dropped_objects()",
+    const int result = SPI_execute("SELECT objid, object_identity FROM "
+                                   "pg_catalog.pg_event_trigger_dropped_objects() "
+                                   "WHERE object_type OPERATOR(pg_catalog.=) 'view'",
                                    true, 0);
     if (result != SPI_OK_SELECT)
         elog(ERROR, "could not read the dropped objects: %s", SPI_result_code_string(result));
-    List* relations = NIL;
+    List* views = NIL;
     for (uint64 i = 0; i < SPI_tuptable->numvals; ++i) {
         HeapTuple row = SPI_tuptable->vals[i];
-        const auto column = [&](int number) {
-            bool is_null = false;
-            return SPI_getbinval(row, SPI_tuptable->tupdesc, number, &is_null);
-        };
-        if (DatumGetObjectId(column(1)) != RelationRelationId || DatumGetInt32(column(3)) != 0)
-            continue;
-        auto* relation = static_cast<DroppedView*>(palloc(sizeof(DroppedView)));
-        *relation = {DatumGetObjectId(column(2)), SPI_getvalue(row, SPI_tuptable->tupdesc, 4)};
-        relations = lappend(relations, relation);
+        TupleDesc columns = SPI_tuptable->tupdesc;
+        bool is_null = false;
+        auto* view = static_cast<DroppedView*>(palloc(sizeof(DroppedView)));
+        *view = {DatumGetObjectId(SPI_getbinval(row, columns, 1, &is_null)),
+                 SPI_getvalue(row, columns, 2)};
+        views = lappend(views, view);
     }
-    return relations;
+    return views;
 }
 
 } // namespace
@@ -120,12 +116,12 @@ DP_FUNCTION(dp_counter_dropped) {
     using namespace dp_counter::pg;
     const Node* command = command_of_event(fcinfo, "dp_counter_dropped");
     SPI_connect();
-    const List* dropped = dropped_relations();
+    const List* dropped = dropped_views();
     lock_budgets_of(dropped);
     const ListCell* cell = nullptr;
     foreach (cell, dropped) {
-        const auto* relation = static_cast<const DroppedView*>(lfirst(cell));
-        remove(relation->view, relation->name);
+        const auto* view = static_cast<const DroppedView*>(lfirst(cell));
+        remove(view->view, view->name);
     }
     const bool restricted = is_restricted(command);
     foreach (cell, dropped)
