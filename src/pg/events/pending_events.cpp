@@ -55,7 +55,9 @@ void reserve_one() {
     capacity = larger;
 }
 
-/// `number` is 0 where it is not yet known.
+constexpr std::int64_t kUnknown = -1;
+
+/// The number may be kUnknown.
 void add(Oid counter, std::int64_t number, int level, std::int32_t events) {
     for (int i = size - 1; i >= 0; --i) {
         if (entries[i].counter == counter && entries[i].level == level) {
@@ -64,7 +66,7 @@ void add(Oid counter, std::int64_t number, int level, std::int32_t events) {
         }
     }
     reserve_one();
-    if (number == 0)
+    if (number == kUnknown)
         number = number_of_counter(counter);
     entries[size++] = {counter, number, level, events};
 }
@@ -144,7 +146,7 @@ void add_pending_events(Oid counter, std::int64_t events) {
         CommandCounterIncrement(); // a version of this very command cannot be replaced
         add_events(number_of_counter(counter), bounded(events));
     } else {
-        add(counter, 0, GetCurrentTransactionNestLevel(), bounded(events));
+        add(counter, kUnknown, GetCurrentTransactionNestLevel(), bounded(events));
     }
 }
 

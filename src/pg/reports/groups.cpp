@@ -21,6 +21,10 @@
 #include "pg/worker/serve.hpp"
 
 extern "C" {
+#include "miscadmin.h"
+}
+
+extern "C" {
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -191,6 +195,7 @@ bool release_groups(const Report& report) {
     });
     // In the order of the dictionary: another one would show which of them have data.
     for (std::size_t i = 0; i < count; ++i) {
+        CHECK_FOR_INTERRUPTS();
         Datum values[] = {value_at(dictionary, shown[i].group),
                           Float8GetDatum(static_cast<double>(shown[i].weight) / kUnitWeight)};
         bool nulls[] = {false, false};

@@ -19,6 +19,7 @@ constexpr const char* kMissing = "a group of the counter is missing";
 
 /// What a query knows of a counter, for as long as it runs.
 struct KnownNames {
+    MemoryContext context; ///< that has the names
     std::int64_t number;
     std::int32_t count;
     Datum* names;  ///< that of group n is names[n - 1]
@@ -29,8 +30,12 @@ struct KnownNames {
 /// The names of all groups of the counter, however many there are.
 void read_all(std::int64_t number, KnownNames& known) {
     std::int32_t room = 64;
-    known = {number, 0, static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
-             static_cast<bool*>(palloc(static_cast<Size>(room))), false};
+    known = {CurrentMemoryContext,
+             number,
+             0,
+             static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
+             static_cast<bool*>(palloc(static_cast<Size>(room))),
+             false};
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
         const std::int32_t stream = DatumGetInt32(values[kStream]);
         if (stream != known.count + 1)
@@ -98,7 +103,12 @@ DP_FUNCTION(dp_counter_group_name) {
     const std::int32_t stream = PG_GETARG_INT32(1);
     auto* known = static_cast<KnownNames*>(fcinfo->flinfo->fn_extra);
     if (known == nullptr || known->number != number) {
-        MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+        fcinfo->flinfo->fn_extra = nullptr;
+        if (known != nullptr)
+            MemoryContextDelete(known->context);
+        MemoryContext names =
+            AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "names of groups", ALLOCSET_SMALL_SIZES);
+        MemoryContext caller = MemoryContextSwitchTo(names);
         known = static_cast<KnownNames*>(palloc(sizeof(KnownNames)));
         read_all(number, *known);
         fcinfo->flinfo->fn_extra = known;
