@@ -49,9 +49,12 @@ void check_same_persons(const OpenCounter& old, bool vouched,
         raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,
                               psprintf(R"(counter "%s" is not charged to budget "%s")", name,
                                        name_of_relation(declaration.budget)),
-                              OidIsValid(budget)
+                              !OidIsValid(budget) ? "The view of its budget is lost."
+                              : is_within(budget, declaration.source.budget_number)
                                   ? psprintf("Name its budget: budget => '%s'.", shown_name(budget))
-                                  : "The view of its budget is lost.");
+                                  : "A counter is continued under its own budget. To go on under "
+                                    "another one, end it with dp_counter_end and create another "
+                                    "counter: windows that meet both pay for both.");
     if (old.declared->source != declaration.row.source && !vouched)
         raise_cannot_continue(
             ERRCODE_INVALID_PARAMETER_VALUE,
