@@ -10,9 +10,8 @@
 #include "pg/tables/counter_privileges.hpp"
 #include "pg/tables/open_counter.hpp"
 #include "pg/tables/public_view.hpp"
-#include "pg/tables/releases_table.hpp"
+#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/sources_table.hpp"
-#include "pg/tables/streams_table.hpp"
 
 extern "C" {
 #include "executor/spi.h"
@@ -29,13 +28,13 @@ void remove(Oid view, const char* name) {
     if (!counter)
         return; // it is none, or another session has dropped it
     const std::int64_t number = counter->row.number;
-    delete_releases(number);
-    delete_streams(number);
     if (counter->declared)
         drop_source_counter(*counter, name);
     else
         drop_event_slots(number);
-    delete_counter(number);
+    for (const SecretTable& table :
+         {kReleasesTable, kPublications, kStreams, kGroupNames, kSourceCounters, kCounters})
+        delete_secret_rows(table, {number_key(number)});
 }
 
 void check_may_drop(Oid counter) {

@@ -121,8 +121,6 @@ void drop_source_counter(const OpenCounter& counter, const char* name) {
     else // nothing was released, and no failure has told an analyst anything
         refund_budget(row.number);
     close_charge_of_counter(row.number, name);
-    delete_source_counter(row.number);
-    delete_groups(row.number);
     drop_tallies(counter);
 }
 

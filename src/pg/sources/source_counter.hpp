@@ -46,10 +46,9 @@ void forget_tallies(std::int64_t number);
 /// Both, of one that has closed a step.
 void end_source_counter(const OpenCounter& counter);
 
-/// Deletes the declaration and the tallies of a dropped counter, but those that it has not taken
-/// over, or handed over. Its charge ends as above, or is refunded if it never closed a step, is in
-/// no copy and, of an analyst's, no tick began to read.
-/// `name` is the last one that it had, qualified.
+/// Deletes the tallies of a dropped counter, but those that it has not taken over, or handed over.
+/// Its charge ends as above, or is refunded if it never closed a step, is in no copy and, of an
+/// analyst's, no tick began to read. `name` is the last one that it had, qualified.
 void drop_source_counter(const OpenCounter& counter, const char* name);
 
 } // namespace dp_counter::pg

@@ -242,8 +242,4 @@ void mark_counter_ended(std::int64_t number) {
         raise_dropped();
 }
 
-void delete_counter(std::int64_t number) {
-    delete_secret_rows(kCounters, {number_key(number)});
-}
-
 } // namespace dp_counter::pg

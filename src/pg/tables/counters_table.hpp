@@ -103,7 +103,4 @@ void move_counter_here(std::int64_t number);
 /// Stores that it has ended now, and forgets a failure of its last tick.
 void mark_counter_ended(std::int64_t number);
 
-/// Deletes the row if there is one.
-void delete_counter(std::int64_t number);
-
 } // namespace dp_counter::pg

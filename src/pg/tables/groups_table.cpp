@@ -89,10 +89,6 @@ void rename_groups(std::int64_t number, const Datum* names, std::int32_t count) 
                 kGroupNames, {number_key(number), small_key(i + 1, kStream)}, {{kName, names[i]}});
 }
 
-void delete_groups(std::int64_t number) {
-    delete_secret_rows(kGroupNames, {number_key(number)});
-}
-
 } // namespace dp_counter::pg
 
 /// The name of a group, for views of counters; NULL where there is none. The first call of a query

@@ -25,6 +25,4 @@ void drop_group(std::int64_t number, std::int32_t group);
 /// Stores the names of the groups 1 .. count where they are others now.
 void rename_groups(std::int64_t number, const Datum* names, std::int32_t count);
 
-void delete_groups(std::int64_t number);
-
 } // namespace dp_counter::pg

@@ -91,9 +91,4 @@ void publish_steps(std::int64_t number, std::int64_t steps) {
         raise_damaged(kMissing);
 }
 
-void delete_releases(std::int64_t number) {
-    delete_secret_rows(kReleasesTable, {number_key(number)});
-    delete_secret_rows(kPublications, {number_key(number)});
-}
-
 } // namespace dp_counter::pg

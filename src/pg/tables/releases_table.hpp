@@ -58,7 +58,4 @@ void check_published(Oid counter, std::int64_t number, std::int64_t steps);
 /// Shows everybody the steps up to this one. Raises data_corrupted where the counter has no row.
 void publish_steps(std::int64_t number, std::int64_t steps);
 
-/// Deletes all releases of the counter with this number, and its publication.
-void delete_releases(std::int64_t number);
-
 } // namespace dp_counter::pg

@@ -190,10 +190,6 @@ void update_groups(std::int64_t number, std::int32_t groups) {
         raise_dropped();
 }
 
-void delete_source_counter(std::int64_t number) {
-    delete_secret_rows(kSourceCounters, {number_key(number)});
-}
-
 void forget_tally_key(std::int64_t number) {
     auto* empty = static_cast<bytea*>(palloc(VARHDRSZ));
     SET_VARSIZE(empty, VARHDRSZ);

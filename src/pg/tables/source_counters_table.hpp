@@ -72,9 +72,6 @@ void attach_counter(std::int64_t number, const SourceCounterRow& row);
 /// Stores how many groups there are.
 void update_groups(std::int64_t number, std::int32_t groups);
 
-/// Deletes the row.
-void delete_source_counter(std::int64_t number);
-
 /// Overwrites the key of its tallies, which it has no longer.
 void forget_tally_key(std::int64_t number);
 
