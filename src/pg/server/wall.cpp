@@ -1,6 +1,7 @@
 #include "pg/server/wall.hpp"
 
 #include <cstdio>
+#include <new>
 
 #include "pg/server/postgres_api.hpp"
 
@@ -42,28 +43,27 @@ void throw_if_interrupted() {
         throw Interrupted{};
 }
 
-void Failure::capture(const Error& error) noexcept {
-    sqlstate = sqlstate_of(error.fault());
-    copy(message, error.what());
-    copy(hint, error.hint().c_str());
-}
-
-void Failure::capture_out_of_memory() noexcept {
-    sqlstate = ERRCODE_OUT_OF_MEMORY;
-    copy(message, "out of memory");
+void Failure::capture() noexcept {
     copy(hint, "");
-}
-
-void Failure::capture_interrupt() noexcept {
-    sqlstate = ERRCODE_QUERY_CANCELED;
-    copy(message, "canceling statement due to user request");
-    copy(hint, "");
-}
-
-void Failure::capture_unexpected(const char* what) noexcept {
-    sqlstate = ERRCODE_INTERNAL_ERROR;
-    snprintf(message, sizeof message, "unexpected failure in dp_counter: %s", what);
-    copy(hint, "");
+    try {
+        throw;
+    } catch (const Error& error) {
+        sqlstate = sqlstate_of(error.fault());
+        copy(message, error.what());
+        copy(hint, error.hint().c_str());
+    } catch (const Interrupted&) {
+        sqlstate = ERRCODE_QUERY_CANCELED;
+        copy(message, "canceling statement due to user request");
+    } catch (const std::bad_alloc&) {
+        sqlstate = ERRCODE_OUT_OF_MEMORY;
+        copy(message, "out of memory");
+    } catch (const std::exception& error) {
+        sqlstate = ERRCODE_INTERNAL_ERROR;
+        snprintf(message, sizeof message, "unexpected failure in dp_counter: %s", error.what());
+    } catch (...) {
+        sqlstate = ERRCODE_INTERNAL_ERROR;
+        copy(message, "unexpected failure in dp_counter: unknown exception");
+    }
 }
 
 void Failure::raise() const {

@@ -1,7 +1,6 @@
 // Calls into the core that may throw, made safe for the backend.
 #pragma once
 
-#include <new>
 #include <optional>
 #include <type_traits>
 
@@ -23,10 +22,8 @@ struct Failure {
     char message[256];
     char hint[256];
 
-    void capture(const Error& error) noexcept;
-    void capture_out_of_memory() noexcept;
-    void capture_interrupt() noexcept;
-    void capture_unexpected(const char* what) noexcept;
+    /// In a handler, which catches it.
+    void capture() noexcept;
 
     /// Raises the failure as a PostgreSQL error: the interrupt's own if that was the reason.
     [[noreturn]] void raise() const;
@@ -39,18 +36,10 @@ template <class Call>
     try {
         call();
         return true;
-    } catch (const Error& error) {
-        failure.capture(error);
-    } catch (const Interrupted&) {
-        failure.capture_interrupt();
-    } catch (const std::bad_alloc&) {
-        failure.capture_out_of_memory();
-    } catch (const std::exception& error) {
-        failure.capture_unexpected(error.what());
     } catch (...) {
-        failure.capture_unexpected("unknown exception");
+        failure.capture();
+        return false;
     }
-    return false;
 }
 
 /// Runs the core function `call` as guarded() does, raises what it throws and returns its answer,
