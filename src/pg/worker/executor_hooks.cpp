@@ -45,18 +45,6 @@ bool is_of_citus(PlanState* state, void* context) {
 }
 
 extern "C" {
-#if PG_VERSION_NUM >= 180000
-static void run(QueryDesc* query, ScanDirection direction, uint64 count) {
-    const bool is_citus = next_run != nullptr && is_of_citus(query->planstate, nullptr);
-    (is_citus ? next_run : standard_ExecutorRun)(query, direction, count);
-}
-#else
-static void run(QueryDesc* query, ScanDirection direction, uint64 count, bool once) {
-    const bool is_citus = next_run != nullptr && is_of_citus(query->planstate, nullptr);
-    (is_citus ? next_run : standard_ExecutorRun)(query, direction, count, once);
-}
-#endif
-
 static void start(QueryDesc* query, int flags) {
     query->plannedstmt->parallelModeNeeded = false;
     forget_usage();
@@ -96,7 +84,10 @@ void quiet_executor_hooks() {
     next_finish = ExecutorFinish_hook;
     next_end = ExecutorEnd_hook;
     ExecutorStart_hook = start;
-    ExecutorRun_hook = run;
+    ExecutorRun_hook = [](QueryDesc* query, auto... rest) { // of which majors have more
+        const bool is_citus = next_run != nullptr && is_of_citus(query->planstate, nullptr);
+        (is_citus ? next_run : standard_ExecutorRun)(query, rest...);
+    };
     ExecutorFinish_hook = finish;
     ExecutorEnd_hook = end;
     *find_rendezvous_variable("PLpgSQL_plugin") = nullptr;

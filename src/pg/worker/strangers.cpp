@@ -86,22 +86,6 @@ void check_query(Query* query) {
         check_part(strangers_part(reinterpret_cast<Node*>(query), served_owner));
 }
 
-extern "C" {
-#if PG_VERSION_NUM >= 190000
-static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound,
-                               ExplainState* explain) {
-    check_query(query);
-    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound,
-                                                                       explain);
-}
-#else
-static PlannedStmt* plan_query(Query* query, const char* text, int options, ParamListInfo bound) {
-    check_query(query);
-    return (next_planner != nullptr ? next_planner : standard_planner)(query, text, options, bound);
-}
-#endif
-}
-
 } // namespace
 
 void refuse_strangers(Oid owner) {
@@ -113,7 +97,10 @@ void refuse_strangers(Oid owner) {
     next_access = object_access_hook;
     object_access_hook = look_at_access;
     next_planner = planner_hook;
-    planner_hook = plan_query;
+    planner_hook = [](Query* query, auto... rest) { // of which majors have more
+        check_query(query);
+        return (next_planner != nullptr ? next_planner : standard_planner)(query, rest...);
+    };
 }
 
 } // namespace dp_counter::pg
