@@ -1,5 +1,4 @@
 #include <memory>
-#include <new>
 
 #include <sodium.h>
 
@@ -7,6 +6,7 @@
 
 #include "core/count/epochs.hpp"
 #include "pg/server/backend_random.hpp"
+#include "pg/server/kept_in_context.hpp"
 #include "pg/server/public_plans.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
@@ -15,25 +15,12 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// A mechanism that lives as long as a memory context: the cache may forget it while a stream still
-/// uses it.
-struct Kept {
-    MemoryContextCallback callback;
-    std::shared_ptr<const PreparedMechanism> mechanism;
-};
-
-extern "C" void forget_kept(void* argument) {
-    std::destroy_at(static_cast<Kept*>(argument));
-}
-
-/// The mechanism of an epoch, or an error; good as long as `context`.
+/// The mechanism of an epoch, or an error; good as long as `context`: the cache may forget it while
+/// a stream still uses it.
 const PreparedMechanism& prepare_in(MemoryContext context, const Request& request, int epoch) {
-    Kept* kept = new (MemoryContextAlloc(context, sizeof(Kept))) Kept{};
-    kept->callback.func = forget_kept;
-    kept->callback.arg = kept;
-    MemoryContextRegisterResetCallback(context, &kept->callback); // before there is a mechanism
-    run([&] { kept->mechanism = public_plans.share(request, epoch); });
-    return *kept->mechanism;
+    auto& kept = room_in<std::shared_ptr<const PreparedMechanism>>(context);
+    run([&] { kept = public_plans.share(request, epoch); });
+    return **kept;
 }
 
 /// Gives the stream a block for its epoch. The one before stays in its context, wiped, until that

@@ -87,12 +87,7 @@ Costs costs_of(const Promise& promise) {
         return costs_of(promise.epsilon, 2, 2, 3 * row.per_person, row.per_person, 2);
     const std::int64_t by = promise.sensitivity;
     if (row.active != 0 && row.by != InvalidAttrNumber) // part of a window: two of the whole
-        return {cost(promise.epsilon, 2),
-                cost(promise.epsilon, 4),
-                cost(promise.epsilon, 2),
-                cost(promise.epsilon, 3),
-                2,
-                promise.epsilon};
+        return costs_of(promise.epsilon, 2, 2, 3, 1, 2);
     if (row.active != 0 && promise.block != 0) // of the anchors' 5/21 of epsilon once
         return {cost(promise.epsilon, 1),
                 cost(promise.epsilon, 2),
@@ -101,12 +96,7 @@ Costs costs_of(const Promise& promise) {
                 0,
                 promise.epsilon};
     if (row.active != 0) // days that begin within one have one end more
-        return {cost(promise.epsilon, 1),
-                cost(promise.epsilon, 2),
-                cost(promise.epsilon, 1),
-                cost(promise.epsilon, by + 1, by),
-                1,
-                promise.epsilon};
+        return costs_of(promise.epsilon, by, 1, by + 1, by, 1);
     if (promise.block != 0)
         return costs_of(promise.epsilon, 1, 1, by + 1, by, 1);
     const std::int64_t moves = row.by == InvalidAttrNumber ? 1 : 2;

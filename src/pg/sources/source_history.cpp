@@ -1,6 +1,8 @@
 #include "pg/sources/source_history.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "pg/server/as_role.hpp"
 #include "pg/server/relations.hpp"
@@ -24,19 +26,7 @@ namespace {
 
 enum Column { kBudget, kFacts, kRole = kFacts + 8, kSessionRole, kBookedAt };
 
-/// In the order of the columns. Null where there is none.
-struct Facts {
-    const char* source;
-    const char* owner;
-    const char* budget_owner;
-    const char* person;
-    const char* at;
-    const char* time_zone;
-    const char* vouched_for;
-    const char* definition;
-};
 constexpr int kFactCount = kRole - kFacts;
-static_assert(sizeof(Facts) == kFactCount * sizeof(const char*));
 
 /// In the words of dp_source_create; null: for nothing.
 const char* vouched_for(Oid source, const SourceRow& row) {
@@ -96,10 +86,10 @@ bool is_booked(std::int64_t budget, const char* const* facts) {
 
 void book_source(Oid source, const SourceRow& row) {
     const auto owner = [](Oid relation) { return GetUserNameFromId(owner_of(relation), false); };
-    Facts facts{};
+    const char* texts[kFactCount]; // in the order of the columns; null where there is none
     PushActiveSnapshot(GetTransactionSnapshot()); // pg_get_viewdef reads the catalogs by SQL
     with_plain_texts([&] {
-        facts = {
+        const char* facts[] = {
             quoted_name(source),
             owner(source),
             OidIsValid(row.budget) ? owner(row.budget) : nullptr,
@@ -108,10 +98,9 @@ void book_source(Oid source, const SourceRow& row) {
             row.time_zone,
             vouched_for(source, row),
             TextDatumGetCString(DirectFunctionCall1(pg_get_viewdef, ObjectIdGetDatum(source)))};
+        std::copy_n(facts, std::size(texts), texts);
     });
     PopActiveSnapshot();
-    const char* texts[kFactCount];
-    std::memcpy(texts, &facts, sizeof(facts));
     if (is_booked(row.budget_number, texts))
         return;
     const auto text = [&](int fact) {
