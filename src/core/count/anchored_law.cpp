@@ -12,9 +12,10 @@ AnchoredLaw::AnchoredLaw(const PrivacyUnit& unit_value, std::int64_t block_value
                   "It is the number of periods of a block of anchored noise.");
     constexpr std::int64_t kMostSensitivity = std::int64_t{1} << 31;
     if (unit.sensitivity > kMostSensitivity)
-        throw Error(Fault::parameter, "sensitivity must be at most " +
-                                          std::to_string(kMostSensitivity) + ", not " +
-                                          std::to_string(unit.sensitivity));
+        throw Error(Fault::parameter,
+                    "sensitivity must be at most " + std::to_string(kMostSensitivity) + ", not " +
+                        std::to_string(unit.sensitivity),
+                    "Choose a smaller sensitivity.");
     unit.require_scale(5);
 }
 

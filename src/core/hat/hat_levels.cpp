@@ -130,7 +130,7 @@ void require_hat_fits(const HatLevels& spec, PrivacyUnit unit) {
                         "epsilon %g is too small for this horizon and mechanism",
                         unit.epsilon.value());
     throw Error(Fault::parameter, message,
-                "Choose a larger epsilon, a smaller horizon or another mechanism.");
+                "Choose a larger epsilon, a smaller sensitivity or horizon, or another mechanism.");
 }
 
 } // namespace dp_counter

@@ -7,8 +7,7 @@
 namespace dp_counter {
 
 BoxLaw::BoxLaw(const PrivacyUnit& unit, std::int32_t size) : unit(unit), size(size) {
-    require_range("the steps of a block", size, 1, kMostSize,
-                  "They are the k of the counter in dp_counters.");
+    require_range("k", size, 1, kMostSize, "It is the number of periods of a block of box noise.");
 }
 
 double BoxLaw::variance() const {
