@@ -49,17 +49,16 @@ IS 'Creates a counter over a source and the view of its releases, and charges th
    'the columns named and INSERT on the budget, and gets SELECT on the view. All its releases '
    'together are epsilon-DP for neighbors that differ in all rows of one person or, where the '
    'budget renews, in those of one of the person''s own windows. At most per_person events of a '
-   'person count there; per_person is required, but for persons. It counts events, persons, those '
-   'who are active, with an event in the time before the end of a period, the sum or the average of '
-   'a column clamped to lower .. upper, the share of events for which a column is true, or the '
-   'events in bins of a column, whose lower ends are public. '
-   'Its groups are public, an array or the values of a column of a table, which is '
-   'read once, as the caller; rows of all others count in a group that others names, or not at '
-   'all. '
-   'With continues it begins where another counter of the caller''s has come to, which ends: each '
-   'person has used up as much of the new bound as of the old one, and the budget is charged for '
-   'what the new counter costs more. With same_persons the caller vouches that a person has the '
-   'same key in the sources of both.';
+   'person count there; per_person is required, unless persons or active is given. It counts '
+   'events, persons, those who are active, with an event in the time before the end of a period, '
+   'the sum or the average of a column clamped to lower .. upper, the share of events for which a '
+   'column is true, or the events in bins of a column, whose lower ends are public. Its groups are '
+   'public, an array or the values of a column of a table, which is read once, as the caller; '
+   'rows of all others count in a group that others names, or not at all. With continues it begins '
+   'where another counter of the caller''s has come to, which ends: each person has used up as '
+   'much of the new bound as of the old one, and the budget is charged for what the new counter '
+   'costs more. With same_persons the caller vouches that a person has the same key in the sources '
+   'of both.';
 
 CREATE FUNCTION dp_event_counter_create(
     name pg_catalog.text,

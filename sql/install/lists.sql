@@ -202,8 +202,8 @@ SET enable_indexscan = off
 AS 'MODULE_PATHNAME', 'dp_counter_changes';
 
 COMMENT ON FUNCTION dp_counter_changes(pg_catalog.regclass, bigint, timestamp, timestamp)
-IS 'Returns for the steps, groups and bins of a counter the events of the last lag periods, with the '
-   'standard deviation and the 95 % interval of that difference; of active persons how many more '
+IS 'Returns for the steps, groups and bins of a counter the events of the last lag periods, with '
+   'their standard deviation and 95 % interval; of active persons how many more '
    'there are than lag periods before. Steps before lag, which have fewer periods behind them, are '
    'left out; since and until choose the steps whose period begins '
    'from since to before until. period is local to the time zone of the source. It reads only '

@@ -27,7 +27,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'dp_plan';
 
 COMMENT ON FUNCTION dp_plan(bigint, double precision, integer, pg_catalog.text, bigint)
-IS 'Returns the mechanism, the parameters and the exact errors of dp_running_count for a horizon '
+IS 'Returns the mechanism, the parameters and the errors of dp_running_count for a horizon '
    'and epsilon, without reading data. Where k or mechanism is NULL, the least mean squared '
    'error decides. With a NULL horizon it returns a row for each epoch: each step is in one '
    'epoch, which has all of epsilon, and the errors include the noise carried over from earlier '
@@ -72,12 +72,13 @@ AS 'MODULE_PATHNAME', 'dp_stddev';
 COMMENT ON FUNCTION dp_stddev(
     bigint, bigint, double precision, integer, pg_catalog.text, bigint, bigint)
 IS 'Returns the standard deviation of the release after step rows, or of its difference to the '
-   'release after since_step rows. It reads no data and is exact; the rounding of hat counts as '
-   'a variance of 1/12 each, too much for a difference of few steps at a large epsilon. With '
-   'mechanism laplace it is that of the sum of step - since_step numbers, each released once '
-   '(dp_count, dp_laplace, a counter that is not cumulative), and with box that of these periods '
-   'of a counter with mechanism box, with bins that of the widest bin of a histogram with k bins in '
-   'so many periods; horizon is ignored.';
+   'release after since_step rows. It reads no data. It is exact for trees, and for hat up to '
+   '4,096 steps, beyond that to 0.1 % above; the rounding of hat counts as a variance of 1/12 '
+   'each, too much for a difference of few steps at a large epsilon. With mechanism laplace it is '
+   'that of the sum of step - since_step numbers, each released once (dp_count, dp_laplace, a '
+   'counter that is not cumulative), and with box that of these periods of a counter with '
+   'mechanism box, with bins that of the widest bin of a histogram with k bins in so many periods; '
+   'horizon is ignored.';
 
 CREATE FUNCTION dp_interval(
     released bigint,
@@ -97,13 +98,14 @@ AS 'MODULE_PATHNAME', 'dp_interval';
 COMMENT ON FUNCTION dp_interval(
     bigint, bigint, bigint, double precision, double precision, integer, pg_catalog.text, bigint,
     bigint, pg_catalog.int8range)
-IS 'Returns the shortest interval, or one wider by 1 at each end, around a release after step '
-   'rows, or around its difference to the release after since_step rows, that holds the truth '
-   'with probability confidence. It is computed from the exact distribution of the noise and '
-   'reads no data; its ends are moved into within, where the truth is for certain. With mechanism '
-   'laplace, released is the sum of step - since_step numbers, each released once (dp_count, '
-   'dp_laplace, a counter that is not cumulative), and with box that of these periods of a counter '
-   'with mechanism box, with bins that of a bin in a histogram with k bins; horizon is ignored.';
+IS 'Returns an interval that holds the truth with probability confidence: around a release after '
+   'step rows, or around its difference to the release after since_step rows. It is the shortest '
+   'symmetric one, or one wider by 1 at each end. It is computed from the exact distribution of '
+   'the noise and reads no data; its ends are moved into within, where the truth is for certain. '
+   'With mechanism laplace, released is the sum of step - since_step numbers, each released once '
+   '(dp_count, dp_laplace, a counter that is not cumulative), and with box that of these periods '
+   'of a counter with mechanism box, with bins that of a bin in a histogram with k bins; horizon '
+   'is ignored.';
 
 CREATE FUNCTION dp_avg(
     above bigint,
@@ -140,8 +142,8 @@ AS 'MODULE_PATHNAME', 'dp_avg_interval';
 COMMENT ON FUNCTION dp_avg_interval(
     bigint, bigint, bigint, bigint, double precision, bigint, bigint, double precision, integer,
     pg_catalog.text, bigint, bigint)
-IS 'Returns an interval around dp_avg that holds the average of what the two releases count with '
-   'probability confidence. Both are of one step, horizon, epsilon, k, mechanism and sensitivity, '
+IS 'Returns an interval that holds, with probability confidence, the true average of what the two '
+   'releases count. Both are of one step, horizon, epsilon, k, mechanism and sensitivity, '
    'which is upper - lower if NULL. It is computed from the exact distribution of the noise and '
    'reads no data; where the releases together are not positive it is all from lower to upper.';
 

@@ -116,8 +116,9 @@ COMMENT ON FUNCTION dp_running_sum(
     bigint, double precision, bigint, bigint, integer, pg_catalog.text)
 IS 'Window function: returns for every row a differentially private sum of the addends so far. '
    'All releases of the query together are epsilon-DP for neighbors whose addends differ by at '
-   'most sensitivity in l1, over all rows of all partitions. To count by period, call it over '
-   'GROUP BY: dp_running_sum(count(*) FILTER (WHERE late), 1.0, 1) OVER (ORDER BY day).';
+   'most sensitivity in l1, over all rows of all partitions. To count by period, call it over a '
+   'calendar that is joined with the rows: dp_running_sum(count(id) FILTER (WHERE late), 1.0, 1) '
+   'OVER (ORDER BY day).';
 
 CREATE FUNCTION dp_running_sum(addend "any" DEFAULT NULL, epsilon "any" DEFAULT NULL)
 RETURNS bigint

@@ -107,7 +107,8 @@ END $$;
 SELECT concat(E'\n', call, E'\n  ', pg_temp.answer(call, 'visits'))
 FROM unnest(ARRAY['dp_count(*)', 'dp_count(flu)', 'dp_count(5, 1.0)', 'dp_count(t::smallint, ''1.0'')', 'dp_count(t * 0.5, 1)',
     'dp_count(t::text, 1)',
-                  'dp_count(NULL::bit, 1)', 'dp_count(now(), NULL)', 'dp_count(flu, ''1.0''::text)', 'dp_count(flu, 1.0, 3)', 'dp_count(*) OVER (ORDER BY t)',
+                  'dp_count(NULL::bit, 1)', 'dp_count(now(), NULL)', 'dp_count(flu, ''1.0''::text)',
+                  'dp_count(flu, 1.0, 3)', 'dp_count(*) OVER (ORDER BY t)',
                       'dp_count(DISTINCT t, 1.0)',
                   'dp_running_count(*) OVER ()', 'dp_running_count(flu) OVER (ORDER BY t)', 'dp_running_count(NULL) OVER ()',
                   'dp_running_count(''a'', 1.0) OVER (ORDER BY t)', 'dp_running_count(NULL, 1.0) OVER ()',

@@ -168,7 +168,8 @@ void append_costs(StringInfo text, const Promise& promise) {
     if (days != 0)
         appendStringInfo(
             text,
-            "; all its rows of any %d day%s %s, of n times that %s times %s; a row moved to "
+            "; all rows of a person in any %d day%s %s, in n times as many %s times %s; a row "
+            "moved to "
             "another window %s",
             days, plural(days), costs.days,
             costs.next == 0 ? "n" : psprintf("(n + %lld)", static_cast<long long>(costs.next)),
