@@ -266,6 +266,14 @@ DO $$ BEGIN PERFORM dp_counter_drop(counter) FROM dp_counters WHERE source IS NO
 DROP VIEW facts_dp, events_dp;
 DROP VIEW hourly, by_hand;
 SELECT dp_budget_drop('people'), dp_budget_drop('others');
+-- whoever calls and ticks nothing keeps no lock that VACUUM of the tallies would wait for
+ANALYZE dp_counter_private.tallies;
+DO $$ BEGIN
+    CALL dp_tick();
+    CREATE TEMP TABLE held AS SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid()
+        AND relation::regclass::text LIKE 'dp_counter_private.tallies%';
+END $$;
+TABLE held;
 DROP SCHEMA ticks CASCADE;
 DROP OWNED BY ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor, ticks_idle_monitor;
 DROP ROLE ticks_steward, ticks_other, ticks_clock, ticks_reader, ticks_monitor, ticks_idle_monitor;
