@@ -399,6 +399,22 @@ TEST(StateCodec, RefusesValuesOutOfRangeWithARightChecksum) {
         expect_corrupt(with(good, kVariance, variance));
 }
 
+// An epoch for which hats of the k that was asked for do not fit.
+TEST(StateCodec, ReadsAnEpochOfAnotherMechanism) {
+    Keystream random;
+    Counter counter(counter_request(kUnbounded, 1e-6, 2, Mechanism::hat));
+    int step = 0;
+    while (counter.state().spec().radix == 2)
+        (void)counter.advance(++step, random);
+    EXPECT_EQ(epoch_begin(epoch_of(step)), step - 1);
+    for (int i = 0; i < 20; ++i) {
+        Counter stored(counter.encode());
+        EXPECT_TRUE(stored.state().request() == counter.state().request());
+        EXPECT_EQ(stored.encode(), counter.encode());
+        (void)counter.advance(++step, random);
+    }
+}
+
 TEST(StateCodec, RefusesAnEpochOfAnotherLength) {
     Counter counter(counter_request(kUnbounded, 1, 3));
     const Bytes good = counter.encode();
