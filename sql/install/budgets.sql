@@ -159,14 +159,25 @@ WHERE pg_catalog.pg_has_role('pg_monitor', 'USAGE')
          AND pg_catalog.pg_has_role(d.owner, 'USAGE');
 
 COMMENT ON VIEW dp_budgets
-IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent '
-   'and how much remains. Of a budget that renews, spent is the most that a window that ends after '
-   'now loses, remaining what a charge for all times from now on may take (for others: '
-   'dp_budget_left), and spent_past the most that an earlier window has lost; once until is past, '
-   'spent is the most that any window loses. within is the budget of which it is a share, and since '
-   'and until are the times of the rows for which it may be charged, NULL where they have no '
-   'beginning or no end. Members of pg_monitor also see the budgets whose views are lost, with a '
-   'NULL budget: what has spent them stays booked. A budget that was dropped stays, with a NULL '
-   'budget, its last name, when and by whom, and the most that a window has spent, for its owner '
+IS 'The budgets whose views the current user may read: the epsilon of each, how much is spent and '
+   'how much remains; for windows at other times there is dp_budget_left. Members of pg_monitor also '
+   'see the budgets whose views are lost. A budget that was dropped stays in the list for its owner '
    'and members of pg_monitor.';
+COMMENT ON COLUMN dp_budgets.budget IS 'Its view; NULL: it was dropped or is lost';
+COMMENT ON COLUMN dp_budgets.epsilon IS 'The most that may be spent about one unit';
+COMMENT ON COLUMN dp_budgets.per IS 'Length of the windows in which it renews; NULL: a life';
+COMMENT ON COLUMN dp_budgets.spent_past IS 'The most that a window that is over has lost';
+COMMENT ON COLUMN dp_budgets.spent
+IS 'The most that a window that ends after now loses, or that a life has lost';
+COMMENT ON COLUMN dp_budgets.remaining
+IS 'What a counter that begins now, and has no end, may take';
+COMMENT ON COLUMN dp_budgets.within IS 'The budget of which it is a share';
+COMMENT ON COLUMN dp_budgets.since
+IS 'The first time of rows for which it may be charged; NULL: no beginning';
+COMMENT ON COLUMN dp_budgets.until IS 'The end of these times; NULL: no end';
+COMMENT ON COLUMN dp_budgets.least_epsilon IS 'Least epsilon of a counter that an analyst declares';
+COMMENT ON COLUMN dp_budgets.most_cells IS 'Most numbers that such a counter releases in a year';
+COMMENT ON COLUMN dp_budgets.dropped_name IS 'The last name of a budget that was dropped';
+COMMENT ON COLUMN dp_budgets.dropped_at IS 'When it was dropped; NULL: it is there';
+COMMENT ON COLUMN dp_budgets.dropped_by IS 'The role that dropped it';
 

@@ -107,20 +107,52 @@ WHERE r.may_tick
 
 COMMENT ON VIEW dp_counters
 IS 'The counters whose views the current user may read or that it may tick, or all of them for '
-   'members of pg_monitor; public values only. stddev and released_at are those of the last '
-   'release; with mechanism box k is the periods of a block, and sensitivity the most blocks that a '
-   'unit changes; with mechanism anchored k is the periods after which the noise begins anew; '
-   'per_person is for a person''s life or each own window, whose length is per; active is for how '
-   'long a person is active after an event; every is '
-   'the length of a period or, for an event counter, the least time between two steps; others is the '
-   'one of groups that counts the rows of all others; bins are the lower ends of a histogram''s bins; '
-   'since is local to time_zone; ended is the '
-   'end of the last released period, and ended_at when '
-   'dp_counter_end ended the counter, NULL while it goes on; continues is the counter that it '
-   'continues, unless that was dropped. The next step may close at next_due, '
-   'and periods_behind periods may now; NULL where no further step can come or an event counter '
-   'has no every. last_failed and last_sqlstate are those of a failure of the last tick; '
-   'roles that may not tick the counter see NULL.';
+   'members of pg_monitor; public values only.';
+COMMENT ON COLUMN dp_counters.counter IS 'The view of its releases';
+COMMENT ON COLUMN dp_counters.epsilon IS 'For all that it ever releases';
+COMMENT ON COLUMN dp_counters.sensitivity
+IS 'What one unit changes at most; with mechanism box the most blocks of periods';
+COMMENT ON COLUMN dp_counters.horizon IS 'Number of all its steps; NULL: no end';
+COMMENT ON COLUMN dp_counters.steps IS 'Steps that are published';
+COMMENT ON COLUMN dp_counters.steps_left IS 'Steps up to the horizon';
+COMMENT ON COLUMN dp_counters.mechanism IS 'How the noise of its steps is made';
+COMMENT ON COLUMN dp_counters.k
+IS 'Radix; periods of a block of box or anchored noise; bins of mechanism bins';
+COMMENT ON COLUMN dp_counters.cumulative
+IS 'Whether a release counts all periods so far, or its own';
+COMMENT ON COLUMN dp_counters.stddev IS 'Standard deviation of the noise of the last release';
+COMMENT ON COLUMN dp_counters.released_at IS 'When the last step was closed';
+COMMENT ON COLUMN dp_counters.source
+IS 'The view whose rows it counts; NULL for an event counter, and if it was dropped';
+COMMENT ON COLUMN dp_counters.event
+IS 'The column of the source that says which rows are events; NULL: all are';
+COMMENT ON COLUMN dp_counters.measure
+IS 'count, persons, sum, avg, share, histogram or active; NULL for an event counter';
+COMMENT ON COLUMN dp_counters.value IS 'The column of a sum, average, share or histogram';
+COMMENT ON COLUMN dp_counters.lower IS 'Least value of a sum or average';
+COMMENT ON COLUMN dp_counters.upper IS 'Greatest value of a sum or average';
+COMMENT ON COLUMN dp_counters.bins IS 'Lower ends of the bins of a histogram';
+COMMENT ON COLUMN dp_counters.per_person
+IS 'Most events that count of a person, in a life or each own window';
+COMMENT ON COLUMN dp_counters.active IS 'How long a person is active after an event';
+COMMENT ON COLUMN dp_counters.per IS 'Length of the own windows; NULL: a life';
+COMMENT ON COLUMN dp_counters.by IS 'The column of the groups';
+COMMENT ON COLUMN dp_counters.groups IS 'The groups that it counts';
+COMMENT ON COLUMN dp_counters.others IS 'The one of groups that counts the rows of all others';
+COMMENT ON COLUMN dp_counters.every
+IS 'Length of a period; of an event counter the least time between two steps';
+COMMENT ON COLUMN dp_counters.since IS 'Beginning of the first period, local to time_zone';
+COMMENT ON COLUMN dp_counters.time_zone IS 'The time zone of its periods';
+COMMENT ON COLUMN dp_counters.grace IS 'How long after its end a period is closed';
+COMMENT ON COLUMN dp_counters.ended IS 'End of the last period that was closed';
+COMMENT ON COLUMN dp_counters.ended_at IS 'When dp_counter_end ended it; NULL: it goes on';
+COMMENT ON COLUMN dp_counters.continues IS 'The counter that it continues, unless that was dropped';
+COMMENT ON COLUMN dp_counters.next_due
+IS 'When the next step may close; NULL: none can, or there is no every';
+COMMENT ON COLUMN dp_counters.periods_behind IS 'Periods that a tick would release now';
+COMMENT ON COLUMN dp_counters.last_failed
+IS 'When the last tick was called, if it failed; NULL to roles that may not tick it';
+COMMENT ON COLUMN dp_counters.last_sqlstate IS 'The SQLSTATE of that failure';
 
 CREATE VIEW dp_sources WITH (security_barrier) AS
 SELECT v.oid::pg_catalog.regclass AS source,
