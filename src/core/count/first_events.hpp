@@ -19,7 +19,7 @@ struct Event {
 
     /// Nothing but the events themselves decides which come first, and not by what they are worth:
     /// of equal times each event is as likely to come first as another.
-    auto operator<=>(const Event&) const = default;
+    auto operator<=>(const Event&) const = default; // NOLINT: clang-tidy 14 sees a 0 in it
 };
 
 static_assert(std::is_trivially_copyable_v<Event>);

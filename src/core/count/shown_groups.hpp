@@ -60,7 +60,7 @@ private:
         std::uint64_t rank;
         uint128 group;
 
-        auto operator<=>(const Kept&) const = default;
+        auto operator<=>(const Kept&) const = default; // NOLINT: clang-tidy 14 sees a 0
     };
 
     std::int32_t most_;

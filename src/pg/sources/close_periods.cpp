@@ -352,7 +352,8 @@ std::int64_t least_of(const Measure& measure) {
 void delete_tallies_past_horizon(std::int64_t number, const SourceCounterRow& declared,
                                  const SourceRow& source, TimestampTz called) {
     const std::int32_t days = unit_of_source(source).per_days;
-    if (declared.per_person == 0 || days == 0 || called < declared.ended + 2 * days * USECS_PER_DAY)
+    if (declared.per_person == 0 || days == 0 ||
+        called < declared.ended + std::int64_t{2} * days * USECS_PER_DAY)
         return;
     (void)GetCurrentTransactionId(); // else pg_locks would show whether there are any
     without_statistics([&] {
