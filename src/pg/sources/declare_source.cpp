@@ -204,13 +204,10 @@ void tell_of_shared_tables(Oid source, const SourceRow& row) {
     }
 }
 
-/// Declares a source again. What the owner vouches for is what this call says;
-/// persons may move to a column of which the owner vouches that it has the same values, and the
-/// time zone may have another name.
-void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
-                   bool are_same_persons) {
-    const SourceRow sum{existing.budget_number, existing.budget, row.person,      existing.at,
-                        row.time_zone,          row.person_wise, row.window_wise, row.never_fails};
+/// What the owner vouches for is what the second declaration says; persons may move to a column of
+/// which the owner vouches that it has the same values, and the time zone may have another name.
+void check_declared_again(Oid source, const SourceRow& existing, const SourceRow& row,
+                          bool are_same_persons) {
     const bool moves = row.person != existing.person;
     const bool renames = std::strcmp(row.time_zone, existing.time_zone) != 0;
     const auto type = [&](AttrNumber column) { return plain_type(column_type(source, column)); };
@@ -239,13 +236,6 @@ void declare_again(Oid source, const SourceRow& existing, const SourceRow& row,
                          "=> true. Else a person counts as another one, anew.")));
     if (renames)
         check_same_offsets(source, existing, row.time_zone);
-    update_source(source, sum);
-    book_source(source, sum);
-    forget_lost_sources();
-    reattach_counters(source, sum, are_same_persons);
-    restate_guarantees(source, sum);
-    if (has_own_comment(source))
-        comment_on_source(source, sum);
 }
 
 } // namespace
@@ -278,14 +268,15 @@ DP_FUNCTION(dp_source_create) {
     read_words(fcinfo, source, charged.per_days != 0, row);
     const bool are_same_persons = !PG_ARGISNULL(kSamePersons) && PG_GETARG_BOOL(kSamePersons);
     if (is_source) {
-        declare_again(source, existing, row, are_same_persons);
-        PG_RETURN_VOID();
+        check_declared_again(source, existing, row, are_same_persons);
+        update_source(source, row);
+    } else {
+        take_source_types(budget, plain_type(column_type(source, row.person)),
+                          column_type(source, row.at));
+        insert_source(source, row);
     }
-    take_source_types(budget, plain_type(column_type(source, row.person)),
-                      column_type(source, row.at));
-    insert_source(source, row);
     book_source(source, row);
-    if (PG_ARGISNULL(kTimeZone))
+    if (!is_source && PG_ARGISNULL(kTimeZone))
         ereport(NOTICE,
                 (errmsg(column_type(source, row.at) == TIMESTAMPTZOID
                             ? "periods are those of time zone %s, which the session has"
@@ -295,9 +286,11 @@ DP_FUNCTION(dp_source_create) {
     forget_lost_sources();
     reattach_counters(source, row, are_same_persons);
     restate_guarantees(source, row);
-    if (GetComment(source, RelationRelationId, 0) == nullptr) // else its owner has said it
+    if (is_source ? has_own_comment(source) // else its owner has said it
+                  : GetComment(source, RelationRelationId, 0) == nullptr)
         comment_on_source(source, row);
-    tell_of_shared_tables(source, row);
+    if (!is_source)
+        tell_of_shared_tables(source, row);
     PG_RETURN_VOID();
 }
 
