@@ -19,7 +19,6 @@ constexpr const char* kMissing = "a group of the counter is missing";
 
 /// What a query knows of a counter, for as long as it runs.
 struct KnownNames {
-    MemoryContext context; ///< that has the names
     std::int64_t number;
     std::int32_t count;
     Datum* names;  ///< that of group n is names[n - 1]
@@ -30,12 +29,8 @@ struct KnownNames {
 /// The names of all groups of the counter, however many there are.
 void read_all(std::int64_t number, KnownNames& known) {
     std::int32_t room = 64;
-    known = {CurrentMemoryContext,
-             number,
-             0,
-             static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
-             static_cast<bool*>(palloc(static_cast<Size>(room))),
-             false};
+    known = {number, 0, static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
+             static_cast<bool*>(palloc(static_cast<Size>(room))), false};
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
         const std::int32_t stream = DatumGetInt32(values[kStream]);
         if (stream != known.count + 1)
@@ -101,7 +96,7 @@ DP_FUNCTION(dp_counter_group_name) {
     if (known == nullptr || known->number != number) {
         fcinfo->flinfo->fn_extra = nullptr;
         if (known != nullptr)
-            MemoryContextDelete(known->context);
+            MemoryContextDelete(GetMemoryChunkContext(known)); // with the names
         MemoryContext names =
             AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "names of groups", ALLOCSET_SMALL_SIZES);
         MemoryContext caller = MemoryContextSwitchTo(names);

@@ -57,10 +57,10 @@ List* numbers_of_source(Oid source) {
     return numbers;
 }
 
-/// Locks each counter, if nobody has to be waited for; else false.
-bool try_lock_counters(const List* numbers) {
+/// Locks each counter as forget_source does, if nobody has to be waited for; else false.
+bool try_lock_counters(Oid source) {
     const ListCell* cell = nullptr;
-    foreach (cell, numbers) {
+    foreach (cell, numbers_of_source(source)) {
         const Oid counter = counter_numbered(number_at(cell));
         if (OidIsValid(counter) && !ConditionalLockRelationOid(counter, ShareUpdateExclusiveLock))
             return false;
@@ -68,12 +68,6 @@ bool try_lock_counters(const List* numbers) {
             return false;
     }
     return true;
-}
-
-/// The counter goes on without a source.
-void detach(std::int64_t number) {
-    (void)replace_in_secret_row(kSourceCounters, {number_key(number)},
-                                {{kSource, ObjectIdGetDatum(InvalidOid)}});
 }
 
 } // namespace
@@ -225,7 +219,8 @@ void forget_source(Oid source) {
         if (OidIsValid(counter))
             LockRelationOid(counter, ShareUpdateExclusiveLock); // before its number, as others do
         lock_number(kCounters, number_at(cell));
-        detach(number_at(cell));
+        (void)replace_in_secret_row(kSourceCounters, {number_key(number_at(cell))},
+                                    {{kSource, ObjectIdGetDatum(InvalidOid)}});
     }
 }
 
@@ -233,15 +228,10 @@ void forget_lost_sources() {
     ListCell* cell = nullptr;
     foreach (cell, all_sources()) {
         const Oid source = lfirst_oid(cell);
-        if (is_view(source) || !try_lock_number(kSources, source))
-            continue; // who has the lock forgets it
-        List* numbers = numbers_of_source(source);
-        if (!try_lock_counters(numbers))
-            continue; // the next call forgets it
+        if (is_view(source) || !try_lock_number(kSources, source) || !try_lock_counters(source))
+            continue;
         delete_source(source);
-        const ListCell* number = nullptr;
-        foreach (number, numbers)
-            detach(number_at(number));
+        forget_source(source);
     }
 }
 
