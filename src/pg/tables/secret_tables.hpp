@@ -28,32 +28,37 @@ struct SecretTable {
     const char* index; ///< by which its rows are found; null: there is none
 };
 
+/// The same table, by another index.
+constexpr SecretTable by(const SecretTable& table, const char* index) {
+    return {table.table, table.columns, index};
+}
+
 inline constexpr SecretTable kCounters{"counters", 18, "counters_pkey"};
-inline constexpr SecretTable kCountersByFace{"counters", 18, "counters_counter_idx"};
+inline constexpr SecretTable kCountersByFace = by(kCounters, "counters_counter_idx");
 inline constexpr SecretTable kEvents{"events", 6, "events_number_slot_idx"};
 inline constexpr SecretTable kStreams{"streams", 7, "streams_pkey"};
 inline constexpr SecretTable kReleasesTable{"releases", 13, "releases_pkey"};
 inline constexpr SecretTable kPublications{"publications", 2, "publications_pkey"};
 inline constexpr SecretTable kSources{"sources", 8, "sources_source_idx"};
-inline constexpr SecretTable kSourcesOfBudget{"sources", 8, nullptr};
+inline constexpr SecretTable kSourcesOfBudget = by(kSources, nullptr);
 inline constexpr SecretTable kSourceHistory{"source_history", 12, "source_history_budget_idx"};
 inline constexpr SecretTable kContributions{"contributions", 7,
                                             "contributions_source_event_bound_idx"};
 inline constexpr SecretTable kSourceCounters{"source_counters", 26, "source_counters_pkey"};
-inline constexpr SecretTable kCountersOfSource{"source_counters", 26, nullptr};
+inline constexpr SecretTable kCountersOfSource = by(kSourceCounters, nullptr);
 inline constexpr SecretTable kGroupNames{"groups", 4, "groups_pkey"};
 inline constexpr SecretTable kTallies{"tallies", 5, "tallies_number_digest_idx"};
 inline constexpr SecretTable kBudgets{"budgets", 14, "budgets_pkey"};
-inline constexpr SecretTable kBudgetsByFace{"budgets", 14, "budgets_budget_idx"};
-inline constexpr SecretTable kBudgetsWithin{"budgets", 14, nullptr};
+inline constexpr SecretTable kBudgetsByFace = by(kBudgets, "budgets_budget_idx");
+inline constexpr SecretTable kBudgetsWithin = by(kBudgets, nullptr);
 inline constexpr SecretTable kDroppedBudgets{"dropped_budgets", 12, "dropped_budgets_pkey"};
 inline constexpr SecretTable kWindowKey{"window_key", 2, nullptr};
 inline constexpr SecretTable kEntries{"budget_entries", 18, "budget_entries_budget_idx"};
-inline constexpr SecretTable kEntriesByEntry{"budget_entries", 18, "budget_entries_pkey"};
-inline constexpr SecretTable kEntriesOfCounter{"budget_entries", 18, "budget_entries_number_idx"};
+inline constexpr SecretTable kEntriesByEntry = by(kEntries, "budget_entries_pkey");
+inline constexpr SecretTable kEntriesOfCounter = by(kEntries, "budget_entries_number_idx");
 
 /// No secret table has more columns.
-inline constexpr int kMostSecretColumns = 26;
+inline constexpr int kMostSecretColumns = kSourceCounters.columns;
 
 /// The OID of a secret table, or of its index. Raises undefined_table if the extension is not
 /// installed, and insufficient_privilege if no superuser owns what has the name.
