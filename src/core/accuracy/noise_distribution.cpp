@@ -172,7 +172,7 @@ std::int64_t NoiseDistribution::half_width(double confidence) const {
     return saturated(half_width_of_first(confidence) + (roundings_ - 1) / 2);
 }
 
-/// As if a difference were the only one.
+/// Of a release, or of one difference.
 std::int64_t NoiseDistribution::half_width_of_first(double confidence) const {
     check_confidence(confidence);
     if (phi_.groups() == 0)

@@ -10,9 +10,10 @@
 
 namespace dp_counter {
 
-/// The best of DigitSystem::plain or of DigitSystem::offset, by the exact error over all radices.
+/// The best of digits(2), digits(3), ..., whose radices rise, by the exact error over all of them:
+/// of DigitSystem::plain, of DigitSystem::offset, or of those with an even radix.
 /// Ties go to the lower height, then to the smaller radix. 1 <= horizon <= kMaxHorizon.
-[[nodiscard]] DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t radix),
+[[nodiscard]] DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t number),
                                       std::int64_t horizon, PrivacyUnit unit);
 
 } // namespace dp_counter

@@ -22,7 +22,7 @@ struct Failure {
     char message[256];
     char hint[256];
 
-    /// In a handler, which catches it.
+    /// Of the exception that is being handled.
     void capture() noexcept;
 
     /// Raises the failure as a PostgreSQL error: the interrupt's own if that was the reason.
