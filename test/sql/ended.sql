@@ -209,7 +209,8 @@ SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n
 DROP VIEW late, recorded;
 
 -- A counter that has come to its horizon forgets its persons by itself, once all their windows are over. That of a life does not.
-CREATE TABLE stays AS SELECT i AS patient, timestamp '2020-01-01' + i * interval '1 day' AS at FROM generate_series(0, 9) AS i;
+-- From January 4 on, so that no window of a person, whatever its phase, is over at the first tick.
+CREATE TABLE stays AS SELECT i AS patient, timestamp '2020-01-01' + i * interval '1 day' AS at FROM generate_series(3, 12) AS i;
 CREATE VIEW long_ago_dp AS SELECT * FROM stays;
 CREATE VIEW for_life_dp AS SELECT * FROM stays;
 SELECT dp_budget_create('month', 1e12, per => '28 days'), dp_budget_create('life', 1e12);
