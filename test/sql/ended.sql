@@ -208,7 +208,8 @@ SELECT count(*) AS slots FROM dp_counter_private.events WHERE number = (SELECT n
     WHERE n.counter = 'late'::regclass);
 DROP VIEW late, recorded;
 
--- A counter that has come to its horizon forgets its persons by itself, once all their windows are over. That of a life does not.
+-- A counter that has come to its horizon forgets its persons by itself, once all their windows are over; nothing
+-- continues it from then on. That of a life does not forget them, nor does one that has not begun.
 -- From January 4 on, so that no window of a person, whatever its phase, is over at the first tick.
 CREATE TABLE stays AS SELECT i AS patient, timestamp '2020-01-01' + i * interval '1 day' AS at FROM generate_series(3, 12) AS i;
 CREATE VIEW long_ago_dp AS SELECT * FROM stays;
@@ -216,15 +217,22 @@ CREATE VIEW for_life_dp AS SELECT * FROM stays;
 SELECT dp_budget_create('month', 1e12, per => '28 days'), dp_budget_create('life', 1e12);
 SELECT dp_source_create('long_ago_dp', 'month', 'patient', 'at', 'UTC'), dp_source_create('for_life_dp', 'life', 'patient', 'at', 'UTC');
 SELECT dp_counter_create('counted', 'long_ago_dp', 1e9, '1 day', '2020-01-01', 20, per_person => 2),
-    dp_counter_create('lifelong', 'for_life_dp', 1e9, '1 day', '2020-01-01', 20, per_person => 2);
-CREATE VIEW persons AS SELECT counter::text, count(*) - 1 AS persons FROM dp_counter_private.tallies
-    JOIN dp_counter_private.counters USING (number) WHERE counter::text ~ '(counted|lifelong)$' GROUP BY 1 ORDER BY 1;
-CALL dp_tick('counted'); CALL dp_tick('lifelong');
+    dp_counter_create('lifelong', 'for_life_dp', 1e9, '1 day', '2020-01-01', 20, per_person => 2),
+    dp_counter_create('later', 'long_ago_dp', 1e9, '1 day', '2999-01-01', per_person => 2);
+CREATE VIEW persons AS SELECT counter::text, count(digest) AS tallies FROM dp_counter_private.counters
+    LEFT JOIN dp_counter_private.tallies USING (number) WHERE counter::text ~ '(counted|lifelong|later)$' GROUP BY 1 ORDER BY 1;
+CALL dp_tick('counted'); CALL dp_tick('lifelong'); CALL dp_tick('later');
 SELECT * FROM persons;
 CALL dp_tick('counted'); CALL dp_tick('lifelong');
 SELECT * FROM persons;
+CALL dp_tick('counted');
+SELECT dp_counter_create('again', 'long_ago_dp', 1e9, '1 day', '2020-01-21', 20, per_person => 2, continues => 'counted');
+SELECT dp_counter_resume('counted'), dp_counter_end('counted');
 SELECT sum(count) FROM counted;
-SELECT dp_counter_drop('counted'), dp_counter_drop('lifelong');
+BEGIN;
+SELECT dp_counter_create('again', 'for_life_dp', 1e9, '1 day', '2020-01-21', 20, per_person => 2, continues => 'lifelong');
+ROLLBACK;
+SELECT dp_counter_drop('counted'), dp_counter_drop('lifelong'), dp_counter_drop('later');
 SELECT dp_source_drop('long_ago_dp'), dp_source_drop('for_life_dp'), dp_budget_drop('month'), dp_budget_drop('life');
 
 SELECT dp_budget_drop('lives'), dp_budget_drop('years');

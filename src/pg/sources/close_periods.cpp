@@ -349,17 +349,14 @@ std::int64_t least_of(const Measure& measure) {
 }
 
 /// Past the horizon no period comes whose tick would delete the tallies of windows that are over.
-void delete_tallies_past_horizon(std::int64_t number, const SourceCounterRow& declared,
+/// Up to two `per` later they are there for a counter that continues this one.
+void forget_tallies_past_horizon(std::int64_t number, const SourceCounterRow& declared,
                                  const SourceRow& source, TimestampTz called) {
     const std::int32_t days = unit_of_source(source).per_days;
-    if (declared.per_person == 0 || days == 0 ||
+    if (declared.per_person == 0 || days == 0 || !has_tally_key(declared) ||
         called < declared.ended + std::int64_t{2} * days * USECS_PER_DAY)
         return;
-    (void)GetCurrentTransactionId(); // else pg_locks would show whether there are any
-    without_statistics([&] {
-        sweep_tallies(
-            number, [](const Tally&, void*) { return false; }, nullptr);
-    });
+    forget_tallies(number);
 }
 
 /// In `context`, which is the current one.
@@ -375,8 +372,8 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
         last = std::min(last, row.horizon);
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0) {
-        if (row.steps == row.horizon)
-            delete_tallies_past_horizon(row.number, declared, source, called);
+        if (row.horizon != kUnbounded && row.steps == row.horizon)
+            forget_tallies_past_horizon(row.number, declared, source, called);
         return Closed::nothing;
     }
     check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);

@@ -120,6 +120,13 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
     }
     check_published(old.view, row.number, row.steps);
     check_has_bound(psprintf("counter \"%s\"", name), before);
+    if (!has_tally_key(before))
+        raise_cannot_continue(
+            ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            psprintf("counter \"%s\" has come to its horizon, and what its persons had used up has "
+                     "been deleted",
+                     name),
+            "Create the other counter without continues.");
     check_has_bound("a counter that continues another one", declaration.row);
     check_same_persons(old, vouched, declaration);
     const Oid time_type = column_type(declaration.row.source, declaration.source.at);

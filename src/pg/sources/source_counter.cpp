@@ -78,7 +78,7 @@ bool may_take_back(Oid counter) {
 }
 
 void check_has_tallies(const OpenCounter& counter) {
-    if (counter.declared && counter.declared->has_tallies())
+    if (counter.declared && counter.declared->has_tallies() && has_tally_key(*counter.declared))
         check_tallies(number_of_tallies(counter));
 }
 
