@@ -26,6 +26,9 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 cd "$work"
 
+# Messages, order and times do not depend on the machine: servers take these from who makes them.
+export LANG=C.UTF-8 LC_ALL=C.UTF-8 TZ=UTC
+
 # Most servers begin as a copy of one: initdb takes seconds.
 bindir=$("$pg_config" --bindir)
 mkdir bin
@@ -42,7 +45,6 @@ chmod 755 bin/initdb
 	INITDB_TEMPLATE="$servers/initialized" \
 	PERL5LIB="$pgxs_test/perl" \
 	PG_REGRESS="$pgxs_test/regress/pg_regress" \
-	LANG="${LANG:-C.UTF-8}" \
 	PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-1800}" \
 	TESTDIR="$servers" TESTDATADIR="$servers/tmp_check" TESTLOGDIR="$work/log" \
 	prove -j "${PROVE_JOBS:-$(($(nproc) + 1))}" "$@" ${PROVE_TESTS:-$(ls -S t/*.pl)}

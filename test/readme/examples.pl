@@ -168,7 +168,7 @@ sub comparable
                 $cells[$column] =~ s/^-?[\d.]+$/(a number)/;
                 # How wide an interval is, is no noise, where it was not cut off at 0.
                 $cells[$column] =~ s/^\[-?[\d.]+,-?[\d.]+\]$/(a range of fractions)/;
-                $cells[$column] =~ s/^\[(-?\d+),(-?\d+)\)$/$1 < 20 ? '(a range)' : '(a range of ' . ($2 - $1) . ')'/e;
+                $cells[$column] =~ s/^\[(-?\d+),(-?\d+)\)$/$1 < 13 ? '(a range)' : '(a range of ' . ($2 - $1) . ')'/e;
             }
         }
         push @comparable, join ' | ', @cells;

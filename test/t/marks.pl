@@ -29,14 +29,18 @@ sql(q{
 sql(q{CALL dp_tick('er_flu')});
 sql(q{SELECT dp_budget_create('patients_epsilon', 3.0)});
 sql(q{CALL dp_budget_spend('patients_epsilon', 0.1, 'a table')});
-# One of three days is closed, with one event a person.
-sql($_) for split /;\n/, q{CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', current_date - 3),
-	('a', current_date - 2), ('c', current_date - 2)) v (person, day);
+# One of three days is closed, with one event a person: by the grace, as if it were noon of the day after it.
+my $is_noon_of = q{UPDATE dp_counter_private.source_counters SET grace = now() AT TIME ZONE
+	(SELECT time_zone FROM dp_sources WHERE source = 'arrivals_dp'::regclass) - timestamp '%s 12:00'
+	WHERE number = (SELECT n.number FROM dp_counter_private.counters AS n WHERE n.counter = 'arrivals_by_day'::regclass)};
+sql($_) for split /;\n/, q{CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', date '2024-01-01'), ('b', date '2024-01-01'),
+	('a', date '2024-01-02'), ('c', date '2024-01-02')) v (person, day);
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
 SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day',
-	since => current_date - 3, grace => '2 days', per_person => 1);
+	since => '2024-01-01', per_person => 1);
+} . sprintf($is_noon_of, '2024-01-02') . q{;
 CALL dp_tick('arrivals_by_day');
 SELECT dp_budget_create('renewing', 3, per => '365 days');
 CREATE VIEW renewing_dp AS SELECT person, day FROM arrivals;
@@ -103,8 +107,7 @@ is($new->safe_psql('postgres', 'SELECT step, count FROM er_flu ORDER BY 1'), "1|
 	'a counter goes on, with the events of the open step');
 is($new->safe_psql('postgres', 'SELECT step, count FROM for_ever'),          '1|2',       'and that without a horizon');
 $new->safe_psql('postgres', $_)
-	for q{INSERT INTO arrivals VALUES ('d', current_date - 1)}, q{UPDATE dp_counter_private.source_counters SET grace = '0'},
-		q{CALL dp_tick('arrivals_by_day')};
+	for q{INSERT INTO arrivals VALUES ('d', date '2024-01-03')}, sprintf($is_noon_of, '2024-01-04'), q{CALL dp_tick('arrivals_by_day')};
 is($new->safe_psql('postgres', 'SELECT step, count FROM arrivals_by_day ORDER BY 1'), "1|2\n2|3\n3|4",
 	'one with a source, which knows who was counted');
 $new->safe_psql('postgres', q{CALL dp_budget_spend('patients_epsilon', 0.2, 'a map')});

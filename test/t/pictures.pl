@@ -192,7 +192,8 @@ for my $case (
 		'median of cents, each day', 'beginning of the day' ],
 	[ 'amounts', '-l 7', q{SELECT period + interval '1 day', 1, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.5}', 7)},
 	  'median of cents, last 7 periods', 'end of the day' ],
-	[ 'amounts', '-q 0.25,0.5', q{SELECT period, fraction, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.25,0.5}')},
+	# Neither is near an end of a bin, where noise would hide an end of the interval.
+	[ 'amounts', '-q 0.3,0.5', q{SELECT period, fraction, quantile, low, high FROM dp_counter_quantiles('amounts', '{0.3,0.5}')},
 	  'quantiles of cents, each day', 'beginning of the day' ],
 	[ 'hidden', '', 'SELECT period, region, avg, low, high FROM hidden', 'average of cents, each day', 'beginning of the day' ],
 	[ 'er', '', q{SELECT released_at AT TIME ZONE 'UTC', 1, count, low, high FROM er}, 'events so far', 'released at, UTC' ],

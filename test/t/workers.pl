@@ -58,16 +58,36 @@ sub caller_of { my ($call) = @_; return sql("SELECT pid FROM pg_stat_activity WH
 my $workers = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
 sub worker_of { my ($call) = @_; return sql("SELECT max(w.pid) FROM pg_stat_activity AS w, pg_stat_activity AS c
 	WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid") }
-# Until the call's worker waits for a lock, or for one of a kind, where it can wait for another one in passing.
-sub is_held
+# Whether the call's worker waits for a lock, or for one of a kind, where it can wait for another one in passing; and until it does.
+sub waits
 {
 	my ($call, $kind) = @_;
 	my $waits = "w.wait_event_type = 'Lock'" . ($kind ? " AND w.wait_event = '$kind'" : '');
-	return until_is('a worker that waits', sub {
-		return 't' eq sql("SELECT count(*) > 0 FROM pg_stat_activity AS w, pg_stat_activity AS c
-			WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid
-				AND $waits");
-	}) || BAIL_OUT('no worker waits: ' . output($call));
+	return 't' eq sql("SELECT count(*) > 0 FROM pg_stat_activity AS w, pg_stat_activity AS c
+		WHERE c.application_name = '$call->{name}' AND w.application_name = 'dp_counter worker for PID ' || c.pid
+			AND $waits");
+}
+sub is_held
+{
+	my ($call, $kind) = @_;
+	return until_is('a worker that waits', sub { return waits($call, $kind) }) || BAIL_OUT('no worker waits: ' . output($call));
+}
+# A call that statement_timeout ends while its worker waits: where the timeout comes before that, another one with twice the time.
+sub start_call_for_timeout
+{
+	my ($statement) = @_;
+	for (my $timeout = 1500; $timeout < 1000 * $limit; $timeout *= 2)
+	{
+		my $call = start_call($statement, settings => "-c statement_timeout=$timeout");
+		my $is_held;
+		until_is('a worker that waits, or the timeout', sub {
+			$is_held = waits($call);
+			return $is_held || (-e "$call->{out}.errors" && slurp_file("$call->{out}.errors") =~ /ERROR:/);
+		});
+		return $call if $is_held;
+		finish($call);
+	}
+	BAIL_OUT('no worker waits before the timeout');
 }
 sub no_worker { return until_is('the end of the worker', sub { return sql("SELECT count(*) $workers") eq '0' }) }
 # Of calls. Those of the server's own statistics, of whole megabytes, come with what it has statistics about, and stay.
@@ -123,7 +143,7 @@ my $round = 0;
 my %ways = (
 	'a cancel' => { end => sub { sql('SELECT pg_cancel_backend(' . caller_of($_[0]) . ')') },
 		says => qr/ERROR:  canceling statement due to user request/ },
-	'statement_timeout' => { settings => '-c statement_timeout=1500', says => qr/ERROR:  canceling statement due to statement timeout/ },
+	'statement_timeout' => { times_out => 1, says => qr/ERROR:  canceling statement due to statement timeout/ },
 	'pg_terminate_backend' => { end => sub { sql('SELECT pg_terminate_backend(' . caller_of($_[0]) . ')') },
 		says => qr/FATAL:  terminating connection due to administrator command/ },
 	'a lost connection' => { end => sub { $_[0]{run}->signal('KILL') }, settings => '-c client_connection_check_interval=100',
@@ -143,8 +163,8 @@ for my $where (qw(reading publishing))
 		my @counters = map { $_ . ++$round } qw(a b);
 		declare('steward', 'facts_of_steward', @counters);
 		hold($where);
-		my $call = start_call('CALL dp_tick()', settings => $way->{settings});
-		is_held($call);
+		my $call = $way->{times_out} ? start_call_for_timeout('CALL dp_tick()') : start_call('CALL dp_tick()', settings => $way->{settings});
+		is_held($call) if !$way->{times_out};
 		my $closed = stored(@counters);
 		unlike(output($call), qr/released/, "$where: what is not published is not told");
 		my $restarts = restarts();
@@ -377,11 +397,14 @@ for my $call (q{dp_tick('behind')}, 'dp_tick()')
 }
 {
 	my $third = $node->background_psql('postgres', on_error_stop => 0);
-	my $call = start_call("CALL dp_tick('behind')", before => q{\set VERBOSITY verbose}, holds => 8, then => 'SELECT pg_sleep(0.5)');
-	until_is('its lock', sub { return sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 8}) eq '1' });
 	$third->query('SELECT pg_advisory_lock(7);');
+	sql('SELECT pg_advisory_lock(9)'); # until the other session waits
+	my $call = start_call("CALL dp_tick('behind')", before => q{\set VERBOSITY verbose}, holds => 8, then => 'SELECT pg_advisory_lock_shared(9)');
+	my $eights = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 8 AND};
+	until_is('its lock', sub { return sql("$eights granted") eq '1' });
 	$third->{stdin} .= "SELECT pg_advisory_lock(8);\n";
-	$third->{run}->pump_nb;
+	until_is('the wait for it', sub { $third->{run}->pump_nb; return sql("$eights NOT granted") eq '1' });
+	sql('SELECT pg_advisory_unlock(9)');
 	like(finish($call), $deadlock, 'also by way of another session');
 	$third->query('SELECT pg_advisory_unlock_all();');
 	$third->quit;
@@ -420,6 +443,7 @@ as('steward', q{
 	$holder->query('BEGIN; SELECT pg_advisory_xact_lock(7);');
 	my $call = start_call('CALL dp_tick()', user => 'steward');
 	is_held($call, 'advisory');
+	until_is('what the others have told', sub { return slurp_file("$call->{out}.errors") =~ /talking_3: 3 periods released/ });
 	sql('SELECT pg_cancel_backend(' . caller_of($call) . ')');
 	like(finish($call), qr/NOTICE:  talk.*NOTICE:  talking_3: 3 periods released.*ERROR:  canceling statement due to user request\nCONTEXT:  tick of counter "behind"\n/s, 'a cancel says which counter it has met');
 	let_go();

@@ -13,12 +13,13 @@ CREATE TRIGGER record AFTER INSERT ON visits FOR EACH ROW EXECUTE FUNCTION recor
 INSERT INTO visits VALUES (31, true), (32, false), (33, true);
 CALL dp_tick('er_flu');
 INSERT INTO visits VALUES (34, true);
--- One of three days is closed, with one event a person.
-CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', current_date - 3), ('b', current_date - 3), ('a', current_date - 2),
-    ('c', current_date - 2)) v (person, day);
+-- One of three days is closed, with one event a person: by the grace, as if it were noon of the day after it.
+CREATE TABLE arrivals AS SELECT * FROM (VALUES ('a', date '2024-01-01'), ('b', date '2024-01-01'), ('a', date '2024-01-02'),
+    ('c', date '2024-01-02')) v (person, day);
 CREATE VIEW arrivals_dp AS SELECT person, day FROM arrivals;
 SELECT dp_budget_create('arrivals_epsilon', 3e9);
 SELECT dp_source_create('arrivals_dp', budget => 'arrivals_epsilon', person => 'person', at => 'day');
 SELECT dp_counter_create('arrivals_by_day', epsilon => 1e9, horizon => 10, source => 'arrivals_dp', every => '1 day',
-    since => current_date - 3, grace => '2 days', per_person => 1);
+    since => '2024-01-01', per_person => 1);
+UPDATE dp_counter_private.source_counters SET grace = LOCALTIMESTAMP - timestamp '2024-01-02 12:00';
 CALL dp_tick('arrivals_by_day');

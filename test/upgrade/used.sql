@@ -1,8 +1,8 @@
 -- After the update: all of it works on, and nothing was lost. Prints 't' alone.
 INSERT INTO visits VALUES (35, true);
 CALL dp_tick('er_flu');
-INSERT INTO arrivals VALUES ('d', current_date - 1);
-UPDATE dp_counter_private.source_counters SET grace = '0';
+INSERT INTO arrivals VALUES ('d', date '2024-01-03');
+UPDATE dp_counter_private.source_counters SET grace = LOCALTIMESTAMP - timestamp '2024-01-04 12:00';
 CALL dp_tick('arrivals_by_day');
 REFRESH MATERIALIZED VIEW released;
 SELECT (SELECT max(n) FROM running) = 14 AND (SELECT max(n) FROM streaming) = 14 AND (SELECT n FROM released) = 14
