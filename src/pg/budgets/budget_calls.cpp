@@ -19,15 +19,10 @@
 extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "commands/comment.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -5,13 +5,6 @@
 #include "pg/tables/faces.hpp"
 #include "pg/tables/secret_tables.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -6,10 +6,6 @@
 #include "pg/budgets/sweep.hpp"
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace dp_counter::pg {
 
 /// A row of dp_counter_private.budgets, with the unit (per_days and the types) that is stored in

@@ -11,13 +11,8 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

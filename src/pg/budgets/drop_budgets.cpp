@@ -12,7 +12,6 @@
 
 extern "C" {
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

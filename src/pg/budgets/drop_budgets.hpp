@@ -5,10 +5,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace dp_counter::pg {
 
 /// Deletes a budget whose view is locked, and keeps what it has spent among the dropped ones. One

@@ -5,12 +5,6 @@
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -13,9 +13,7 @@
 extern "C" {
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -6,11 +6,7 @@
 #include "pg/server/decimal_epsilon.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -10,8 +10,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "datatype/timestamp.h"
-#include "nodes/pg_list.h"
 #include "utils/numeric.h"
 }
 

@@ -11,13 +11,9 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -12,10 +12,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// Trivial.

@@ -6,11 +6,6 @@
 
 #include "pg/calendar/periods.hpp"
 
-extern "C" {
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

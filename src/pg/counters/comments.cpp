@@ -6,7 +6,6 @@
 extern "C" {
 #include "catalog/pg_class.h"
 #include "commands/comment.h"
-#include "utils/builtins.h"
 }
 
 namespace dp_counter::pg {

@@ -25,12 +25,6 @@
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-}
-
 namespace dp_counter::pg {
 namespace {
 

@@ -15,7 +15,6 @@
 
 extern "C" {
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
 }
 

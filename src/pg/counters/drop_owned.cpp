@@ -4,9 +4,7 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
 }
 

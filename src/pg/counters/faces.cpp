@@ -11,8 +11,6 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

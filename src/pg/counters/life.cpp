@@ -13,7 +13,6 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/array.h"
 }
 

@@ -30,14 +30,11 @@ extern "C" {
 #include "access/xact.h"
 #include "commands/async.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -5,10 +5,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// What a procedure was called for. Trivial: workers are handed it.

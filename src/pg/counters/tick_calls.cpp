@@ -14,11 +14,8 @@
 extern "C" {
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

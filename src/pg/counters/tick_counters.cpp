@@ -11,12 +11,9 @@
 #include "pg/worker/call.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

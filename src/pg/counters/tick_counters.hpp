@@ -3,10 +3,6 @@
 
 #include "pg/counters/tick.hpp"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace dp_counter::pg {
 
 /// Why ticks commit: the detail of their check_can_commit.

@@ -5,11 +5,6 @@
 #include "pg/server/relations.hpp"
 #include "pg/tables/streams_table.hpp"
 
-extern "C" {
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 Closed close_event_counter(OpenCounter& counter, TimestampTz called) {

@@ -21,7 +21,6 @@ extern "C" {
 #include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

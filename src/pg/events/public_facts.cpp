@@ -4,7 +4,6 @@
 
 extern "C" {
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

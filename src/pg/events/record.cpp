@@ -12,10 +12,7 @@
 extern "C" {
 #include "catalog/namespace.h"
 #include "commands/trigger.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 #include "utils/varlena.h"

@@ -3,12 +3,6 @@
 #include "pg/server/plain_value.hpp"
 #include "pg/server/relations.hpp"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-}
-
 namespace dp_counter::pg {
 
 Oid column_type(Oid view, AttrNumber column) {

@@ -4,10 +4,6 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "access/attnum.h"
-}
-
 namespace dp_counter::pg {
 
 /// The type of a column of a view. Raises undefined_column if there is none.

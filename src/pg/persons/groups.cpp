@@ -15,11 +15,7 @@
 #include "pg/tables/public_view.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/primnodes.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

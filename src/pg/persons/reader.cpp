@@ -12,14 +12,10 @@
 #include "pg/worker/settings.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/params.h"
 #include "tcop/tcopprot.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -11,10 +11,6 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// What is read of each row. Columns are numbers; 0 where there is none.

@@ -18,7 +18,6 @@ extern "C" {
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"

@@ -13,9 +13,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

@@ -22,12 +22,9 @@
 
 extern "C" {
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -18,10 +18,7 @@
 #include "pg/server/wall.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/numeric.h"
 #include "utils/rangetypes.h"
 }

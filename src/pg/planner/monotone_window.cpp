@@ -11,7 +11,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "windowapi.h"
 }
 

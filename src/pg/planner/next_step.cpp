@@ -11,11 +11,8 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "pgtime.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -14,9 +14,6 @@
 extern "C" {
 #include "executor/spi.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

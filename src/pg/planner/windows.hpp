@@ -12,10 +12,6 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/open_counter.hpp"
 
-extern "C" {
-#include "catalog/pg_type.h"
-}
-
 namespace dp_counter::pg {
 
 /// What is asked of a counter: windows of `lag` steps that end with the steps first .. last.

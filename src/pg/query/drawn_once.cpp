@@ -3,12 +3,10 @@
 #include "pg/server/tree_walker.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "nodes/supportnodes.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

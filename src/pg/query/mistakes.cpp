@@ -1,11 +1,6 @@
 // Typical mistakes of new users, declared in SQL so that their errors have a helpful hint.
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-}
-
 namespace dp_counter::pg {
 namespace {
 

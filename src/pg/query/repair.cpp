@@ -13,7 +13,6 @@ extern "C" {
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"

@@ -2,7 +2,6 @@
 
 extern "C" {
 #include "catalog/pg_proc.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

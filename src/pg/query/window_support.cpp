@@ -10,11 +10,9 @@
 
 extern "C" {
 #include "catalog/pg_proc.h"
-#include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

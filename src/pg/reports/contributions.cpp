@@ -15,8 +15,6 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
 }
 
 namespace dp_counter::pg {

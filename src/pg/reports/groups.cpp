@@ -20,16 +20,6 @@
 #include "pg/worker/progress.hpp"
 #include "pg/worker/serve.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-}
-
 namespace dp_counter::pg {
 namespace {
 

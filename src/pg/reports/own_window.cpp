@@ -11,11 +11,7 @@
 #include "pg/server/relations.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -29,16 +29,11 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

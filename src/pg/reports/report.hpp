@@ -18,7 +18,6 @@
 extern "C" {
 #include "utils/array.h"
 #include "utils/numeric.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

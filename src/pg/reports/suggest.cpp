@@ -22,9 +22,6 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

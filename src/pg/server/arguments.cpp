@@ -10,9 +10,7 @@
 extern "C" {
 #include "commands/event_trigger.h"
 #include "mb/pg_wchar.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 #include "utils/varbit.h"
 }
 

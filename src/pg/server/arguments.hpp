@@ -6,10 +6,6 @@
 #include "core/count/mechanism_spec.hpp"
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// One SQL argument.

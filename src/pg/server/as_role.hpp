@@ -8,7 +8,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/guc.h"
 }
 

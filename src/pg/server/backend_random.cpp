@@ -7,7 +7,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "miscadmin.h"
 #include "storage/ipc.h"
 }
 

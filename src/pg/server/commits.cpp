@@ -6,7 +6,6 @@ extern "C" {
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "replication/syncrep.h"
 #include "replication/walsender.h"

@@ -6,7 +6,6 @@
 #include "pg/server/wall.hpp"
 
 extern "C" {
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 }
 

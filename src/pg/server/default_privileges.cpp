@@ -8,7 +8,6 @@ extern "C" {
 #include "executor/spi.h"
 #include "utils/acl.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/syscache.h"
 }
 

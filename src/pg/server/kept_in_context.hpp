@@ -7,10 +7,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "utils/palloc.h"
-}
-
 namespace dp_counter::pg {
 
 /// Room for an object, which is destroyed when the context is reset or deleted.

@@ -4,7 +4,6 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
 

@@ -2,7 +2,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "miscadmin.h"
 }
 
 namespace dp_counter::pg {

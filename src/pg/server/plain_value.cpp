@@ -7,9 +7,7 @@
 
 extern "C" {
 #include "access/transam.h"
-#include "catalog/pg_type.h"
 #include "port/pg_bswap.h"
-#include "utils/lsyscache.h"
 #include "utils/uuid.h"
 }
 

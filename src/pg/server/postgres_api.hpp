@@ -1,5 +1,5 @@
-// The one door to PostgreSQL's headers. Include it after the standard library's and libsodium's
-// headers, never in src/core.
+// The one door to PostgreSQL's headers, and those that most files use. Include it after the
+// standard library's and libsodium's headers, never in src/core.
 //
 // The wall between C++ and the backend, in three rules:
 //   1. ereport() longjmps over C++ destructors, so no frame that it leaves may hold an object with
@@ -15,8 +15,15 @@
 extern "C" {
 #include "postgres.h"
 
+#include "access/attnum.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif

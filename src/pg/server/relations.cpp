@@ -7,10 +7,7 @@ extern "C" {
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
 

@@ -1,9 +1,5 @@
 #include "pg/server/result_rows.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 Tuplestorestate* open_rows(FunctionCallInfo fcinfo, TupleDesc* type) {

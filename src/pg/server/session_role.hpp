@@ -3,10 +3,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 /// The user of the caller's session, where this process serves one.

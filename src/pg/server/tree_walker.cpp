@@ -3,8 +3,6 @@
 extern "C" {
 #include "nodes/primnodes.h"
 #include "nodes/readfuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

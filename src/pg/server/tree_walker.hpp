@@ -5,7 +5,6 @@
 
 extern "C" {
 #include "nodes/nodes.h"
-#include "nodes/pg_list.h"
 #include "utils/syscache.h"
 }
 

@@ -1,9 +1,5 @@
 #include "pg/server/utc_day.hpp"
 
-extern "C" {
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 const char* utc_day(TimestampTz time) {

@@ -3,10 +3,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// As 2026-01-31, in UTC, whatever the session's zone and date style are.

@@ -5,10 +5,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

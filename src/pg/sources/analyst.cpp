@@ -10,13 +10,9 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -9,13 +9,6 @@
 #include "pg/tables/groups_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -37,8 +37,6 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

@@ -14,10 +14,7 @@
 #include "pg/tables/streams_table.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

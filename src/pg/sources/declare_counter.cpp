@@ -23,13 +23,8 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

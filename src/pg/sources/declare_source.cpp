@@ -21,14 +21,10 @@
 
 extern "C" {
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "commands/comment.h"
-#include "miscadmin.h"
 #include "nodes/nodes.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

@@ -10,15 +10,12 @@
 
 extern "C" {
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "commands/comment.h"
 #include "lib/stringinfo.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
 #include "utils/datetime.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

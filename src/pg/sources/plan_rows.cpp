@@ -16,8 +16,6 @@
 
 extern "C" {
 #include "executor/spi.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 }
 

@@ -6,10 +6,7 @@
 #include "pg/persons/groups.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

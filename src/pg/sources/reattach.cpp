@@ -12,11 +12,8 @@
 #include "pg/tables/open_counter.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

@@ -3,9 +3,7 @@
 #include "pg/server/relations.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "utils/memutils.h"
 }
 
 namespace dp_counter::pg {

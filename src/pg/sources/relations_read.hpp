@@ -3,10 +3,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace dp_counter::pg {
 
 /// The OIDs of the relations that a view reads at any depth, itself among them: what their rules

@@ -12,10 +12,7 @@
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -12,12 +12,8 @@
 
 extern "C" {
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -12,10 +12,6 @@
 #include "pg/server/wall.hpp"
 #include "pg/steps/stored_state.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -15,11 +15,6 @@
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

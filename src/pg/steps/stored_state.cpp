@@ -11,10 +11,6 @@
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "utils/fmgroids.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

@@ -7,11 +7,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "access/attnum.h"
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// A row of dp_counter_private.contributions. Trivial.

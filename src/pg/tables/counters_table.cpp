@@ -16,11 +16,7 @@
 
 extern "C" {
 #include "commands/sequence.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

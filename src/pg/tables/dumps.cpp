@@ -6,15 +6,11 @@ extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_extension.h"
-#include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h" // get_database_name, from 19 on
 }
 
 namespace dp_counter::pg {

@@ -6,7 +6,6 @@ extern "C" {
 #include "access/reloptions.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_rewrite.h"
-#include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "rewrite/rewriteSupport.h"

@@ -3,10 +3,7 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/memutils.h"
 }
 
 namespace dp_counter::pg {

@@ -6,7 +6,6 @@ extern "C" {
 #include "access/genam.h"
 #include "access/multixact.h"
 #include "commands/vacuum.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/pgstat_internal.h"
 #include "utils/rel.h"

@@ -5,7 +5,6 @@
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "utils/array.h"
 }
 

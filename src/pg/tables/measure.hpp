@@ -7,10 +7,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "access/attnum.h"
-}
-
 namespace dp_counter::pg {
 
 enum class MeasureKind : std::uint8_t {

@@ -2,11 +2,6 @@
 
 #include "pg/server/relations.hpp"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -10,10 +10,6 @@
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/secret_tables.hpp"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace dp_counter::pg {
 
 /// A release of one stream at one step. Trivial; no release where all is zero.

@@ -10,13 +10,11 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "commands/extension.h"
-#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
 

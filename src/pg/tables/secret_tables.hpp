@@ -14,8 +14,6 @@ extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/indexing.h"
-#include "miscadmin.h"
-#include "nodes/pg_list.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 }

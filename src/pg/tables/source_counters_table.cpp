@@ -9,8 +9,6 @@
 extern "C" {
 #include "storage/lmgr.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 }
 
 namespace dp_counter::pg {

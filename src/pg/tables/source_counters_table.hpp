@@ -7,9 +7,6 @@
 #include "pg/tables/measure.hpp"
 
 extern "C" {
-#include "access/attnum.h"
-#include "datatype/timestamp.h"
-#include "nodes/pg_list.h"
 #include "utils/numeric.h"
 }
 

@@ -10,11 +10,8 @@
 extern "C" {
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

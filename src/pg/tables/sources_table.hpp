@@ -5,11 +5,6 @@
 
 #include "pg/server/postgres_api.hpp"
 
-extern "C" {
-#include "access/attnum.h"
-#include "nodes/pg_list.h"
-}
-
 namespace dp_counter::pg {
 
 /// A row of dp_counter_private.sources. Columns are numbers, so that they may be renamed.

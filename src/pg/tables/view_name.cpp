@@ -10,8 +10,6 @@
 
 extern "C" {
 #include "catalog/namespace.h"
-#include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/varlena.h"
 }
 

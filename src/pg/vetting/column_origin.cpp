@@ -7,12 +7,10 @@
 extern "C" {
 #include "access/table.h"
 #include "catalog/pg_attribute.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 }
 

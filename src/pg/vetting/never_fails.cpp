@@ -4,10 +4,6 @@
 #include "pg/vetting/never_failing.hpp"
 #include "pg/vetting/rewritten_view.hpp"
 
-extern "C" {
-#include "utils/lsyscache.h"
-}
-
 namespace dp_counter::pg {
 
 const char* why_may_fail(Oid source, const SourceRow& row, const AttrNumber* columns, int count) {

@@ -9,7 +9,6 @@ extern "C" {
 #include "parser/analyze.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
-#include "utils/lsyscache.h"
 }
 
 namespace dp_counter::pg {

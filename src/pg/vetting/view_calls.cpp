@@ -12,7 +12,6 @@ extern "C" {
 #include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 }
 

@@ -4,7 +4,6 @@
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
-#include "access/attnum.h"
 #include "nodes/parsenodes.h"
 }
 

@@ -11,7 +11,6 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "libpq/pqformat.h"
 #include "libpq/pqmq.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/dsm.h"
@@ -19,7 +18,6 @@ extern "C" {
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/shm_mq.h"
-#include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 #if PG_VERSION_NUM >= 180000

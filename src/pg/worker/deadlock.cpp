@@ -4,12 +4,9 @@
 #include "pg/worker/deadlock.hpp"
 
 extern "C" {
-#include "miscadmin.h"
-#include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/backend_status.h"
 #include "utils/fmgrprotos.h"
-#include "utils/memutils.h"
 }
 
 namespace dp_counter::pg {

@@ -13,7 +13,6 @@ extern "C" {
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "tcop/utility.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 }
 

@@ -16,7 +16,6 @@ extern "C" {
 #include "libpq/pqformat.h"
 #include "libpq/pqmq.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"

@@ -6,7 +6,6 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "miscadmin.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"

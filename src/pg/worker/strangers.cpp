@@ -9,9 +9,7 @@ extern "C" {
 #include "catalog/objectaccess.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
-#include "miscadmin.h"
 #include "optimizer/planner.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 }
