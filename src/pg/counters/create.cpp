@@ -28,59 +28,6 @@
 namespace dp_counter::pg {
 namespace {
 
-/// The arguments of dp_counter_create.
-enum ArgumentIndex {
-    kName,
-    kSource,
-    kEpsilon,
-    kEvery,
-    kSince,
-    kHorizon,
-    kEvent,
-    kPerPerson,
-    kPersons,
-    kActive,
-    kSum,
-    kAvg,
-    kShare,
-    kLower,
-    kUpper,
-    kHistogram,
-    kBins,
-    kBy,
-    kGroups,
-    kGroupsFrom,
-    kGroupsColumn,
-    kOthers,
-    kGrace,
-    kCumulative,
-    kK,
-    kMechanism,
-    kBudget,
-    kContinues,
-    kSamePersons
-};
-
-SourceArguments source_arguments(FunctionCallInfo fcinfo) {
-    const NullableDatum* args = fcinfo->args;
-    return {args[kSource],
-            args[kEvent],
-            {args[kPersons], args[kActive], args[kSum], args[kAvg], args[kShare], args[kLower],
-             args[kUpper], args[kHistogram], args[kBins]},
-            args[kPerPerson],
-            args[kBy],
-            read_written_groups(args[kGroups], args[kGroupsFrom], args[kGroupsColumn]),
-            args[kOthers],
-            args[kEpsilon],
-            args[kEvery],
-            args[kSince],
-            args[kGrace],
-            args[kCumulative],
-            args[kBudget],
-            args[kContinues],
-            args[kSamePersons]};
-}
-
 NewView create_view(text* name, const SourceDeclaration* source, const char* extension) {
     ViewColumn columns[kMostViewColumns];
     const int count = view_columns(source, extension, columns);
@@ -98,6 +45,10 @@ struct Parameters {
     Argument name, epsilon, horizon, k, mechanism;
     const Interval* every = nullptr; ///< of a counter without a source
 };
+
+Parameters parameters_of(const SourceArguments& arguments) {
+    return {arguments.name, arguments.epsilon, arguments.horizon, arguments.k, arguments.mechanism};
+}
 
 /// The noise of single periods has no parameters.
 void check_independent(const Parameters& parameters, bool is_active) {
@@ -185,16 +136,13 @@ void check_name(const Argument& name) {
 
 DP_FUNCTION(dp_counter_create) {
     using namespace dp_counter::pg;
-    const NullableDatum* args = fcinfo->args;
-    check_name(args[kName]);
+    const auto arguments = arguments_of<SourceArguments>(fcinfo);
+    check_name(arguments.name);
     PreventCommandIfReadOnly("dp_counter_create()");
-    const SourceArguments arguments = source_arguments(fcinfo);
-    const SourceDeclaration source = read_declaration(arguments, args[kHorizon]);
+    const SourceDeclaration source = read_declaration(arguments);
     if (OidIsValid(source.replaced))
         drop_counter(source.replaced);
-    const Oid counter =
-        create({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]}, &source,
-               fcinfo->flinfo->fn_oid);
+    const Oid counter = create(parameters_of(arguments), &source, fcinfo->flinfo->fn_oid);
     check_still_may_declare(arguments, source, counter);
     PG_RETURN_OID(counter);
 }
@@ -202,22 +150,24 @@ DP_FUNCTION(dp_counter_create) {
 /// dp_counter_plan of a declaration, which has dp_counter_create's arguments.
 DP_FUNCTION(dp_counter_plan_declaration) {
     using namespace dp_counter::pg;
-    const NullableDatum* args = fcinfo->args;
-    const SourceDeclaration source = read_declaration(source_arguments(fcinfo), args[kHorizon]);
-    Numeric epsilon = read_decimal_epsilon(args[kEpsilon]);
-    const auto request =
-        check_parameters({args[kName], args[kEpsilon], args[kHorizon], args[kK], args[kMechanism]},
-                         &source, epsilon);
+    const auto arguments = arguments_of<SourceArguments>(fcinfo);
+    const SourceDeclaration source = read_declaration(arguments);
+    Numeric epsilon = read_decimal_epsilon(arguments.epsilon);
+    const auto request = check_parameters(parameters_of(arguments), &source, epsilon);
     (void)new_stream(request, &source); // refuses what dp_counter_create would
-    put_plan_of_declaration(fcinfo, source, epsilon, args[kHorizon], args[kK], args[kMechanism]);
+    put_plan_of_declaration(fcinfo, source, epsilon, arguments.horizon, arguments.k,
+                            arguments.mechanism);
     PG_RETURN_VOID();
 }
 
 DP_FUNCTION(dp_event_counter_create) {
     using namespace dp_counter::pg;
-    const NullableDatum* args = fcinfo->args;
-    check_name(args[0]);
+    struct Arguments {
+        Argument name, epsilon, horizon, every, k, mechanism;
+    };
+    const auto [name, epsilon, horizon, every, k, mechanism] = arguments_of<Arguments>(fcinfo);
+    check_name(name);
     PreventCommandIfReadOnly("dp_event_counter_create()");
-    PG_RETURN_OID(create({args[0], args[1], args[2], args[4], args[5], read_every(args[3])},
-                         nullptr, fcinfo->flinfo->fn_oid));
+    PG_RETURN_OID(create({name, epsilon, horizon, k, mechanism, read_every(every)}, nullptr,
+                         fcinfo->flinfo->fn_oid));
 }

@@ -6,6 +6,7 @@
 
 #include "pg/calendar/periods.hpp"
 #include "pg/events/public_facts.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 
 extern "C" {
@@ -18,16 +19,8 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex {
-    kSteps,
-    kHorizon,
-    kEvery,
-    kReleasedAt,
-    kTimeType,
-    kTimeZone,
-    kSince,
-    kGrace,
-    kEnded
+struct Arguments {
+    Argument steps, horizon, every, released_at, time_type, time_zone, since, grace, ended;
 };
 
 struct NextStep {
@@ -35,29 +28,31 @@ struct NextStep {
     bool nulls[2]{true, true};
 };
 
-void show_event_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep& shown) {
-    const std::int64_t steps = PG_GETARG_INT64(kSteps);
-    if (PG_ARGISNULL(kEvery) || (horizon != kUnbounded && steps >= horizon))
+void show_event_counter(const Arguments& arguments, std::int64_t horizon, NextStep& shown) {
+    const std::int64_t steps = DatumGetInt64(arguments.steps.value);
+    if (arguments.every.isnull || (horizon != kUnbounded && steps >= horizon))
         return;
+    const Argument& released_at = arguments.released_at;
     const TimestampTz due =
-        next_step_due(steps, PG_ARGISNULL(kReleasedAt) ? 0 : PG_GETARG_TIMESTAMPTZ(kReleasedAt),
-                      *PG_GETARG_INTERVAL_P(kEvery));
+        next_step_due(steps, released_at.isnull ? 0 : DatumGetTimestampTz(released_at.value),
+                      *DatumGetIntervalP(arguments.every.value));
     shown.nulls[0] = due == DT_NOEND;
     // Drivers cannot read an infinite time.
     shown.values[0] = TimestampTzGetDatum(due == DT_NOBEGIN ? SetEpochTimestamp() : due);
 }
 
 /// Its source is gone where type or zone are NULL; period and grace never are.
-void show_source_counter(FunctionCallInfo fcinfo, std::int64_t horizon, NextStep& shown) {
-    if (PG_ARGISNULL(kTimeType) || PG_ARGISNULL(kTimeZone) || PG_ARGISNULL(kEvery) ||
-        PG_ARGISNULL(kGrace))
+void show_source_counter(const Arguments& arguments, std::int64_t horizon, NextStep& shown) {
+    if (arguments.time_type.isnull || arguments.time_zone.isnull || arguments.every.isnull ||
+        arguments.grace.isnull)
         return;
-    const Schedule schedule{PG_GETARG_OID(kTimeType), text_to_cstring(PG_GETARG_TEXT_PP(kTimeZone)),
-                            PG_GETARG_TIMESTAMP(kSince), *PG_GETARG_INTERVAL_P(kEvery),
-                            *PG_GETARG_INTERVAL_P(kGrace)};
+    const Schedule schedule{
+        DatumGetObjectId(arguments.time_type.value), TextDatumGetCString(arguments.time_zone.value),
+        DatumGetTimestamp(arguments.since.value), *DatumGetIntervalP(arguments.every.value),
+        *DatumGetIntervalP(arguments.grace.value)};
     OpenPeriod period;
-    if (!find_open_period(schedule, PG_GETARG_INT64(kSteps), horizon,
-                          PG_ARGISNULL(kEnded) ? 0 : PG_GETARG_TIMESTAMPTZ(kEnded),
+    if (!find_open_period(schedule, DatumGetInt64(arguments.steps.value), horizon,
+                          arguments.ended.isnull ? 0 : DatumGetTimestampTz(arguments.ended.value),
                           GetCurrentTransactionStartTimestamp(), period))
         return;
     shown.nulls[0] = shown.nulls[1] = false;
@@ -77,11 +72,13 @@ DP_FUNCTION(dp_counter_next_step) {
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "next_step returns a row");
     NextStep shown{};
-    const std::int64_t horizon = PG_ARGISNULL(kHorizon) ? kUnbounded : PG_GETARG_INT64(kHorizon);
-    if (PG_ARGISNULL(kSince))
-        show_event_counter(fcinfo, horizon, shown);
+    const auto arguments = arguments_of<Arguments>(fcinfo);
+    const std::int64_t horizon =
+        arguments.horizon.isnull ? kUnbounded : DatumGetInt64(arguments.horizon.value);
+    if (arguments.since.isnull)
+        show_event_counter(arguments, horizon, shown);
     else
-        show_source_counter(fcinfo, horizon, shown);
+        show_source_counter(arguments, horizon, shown);
     PG_RETURN_DATUM(
         HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), shown.values, shown.nulls)));
 }

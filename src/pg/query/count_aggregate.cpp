@@ -67,7 +67,7 @@ DP_FUNCTION(dp_count_transition) {
             (epsilon.isnull || DatumGetFloat8(epsilon.value) != state->unit.epsilon.value()))
             check_same_unit(epsilon, state);
     }
-    state->count += bit_from_boolean(fcinfo->args[kBit]) ? 1 : 0;
+    state->count += is_true(fcinfo->args[kBit]) ? 1 : 0;
     PG_RETURN_POINTER(state);
 }
 

@@ -113,7 +113,7 @@ pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
 
 DP_FUNCTION(dp_running_count_transition) {
     using namespace dp_counter::pg;
-    const bool bit = bit_from_boolean(fcinfo->args[kBit]);
+    const bool bit = is_true(fcinfo->args[kBit]);
     State* const state =
         PG_ARGISNULL(kState) ? nullptr : reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
     if (state == nullptr || state->progress.step >= state->counted_until)

@@ -32,9 +32,7 @@ struct Count {
 };
 
 struct CountOfBooleans : Count {
-    static std::int64_t addend(const Argument& argument) {
-        return bit_from_boolean(argument) ? 1 : 0;
-    }
+    static std::int64_t addend(const Argument& argument) { return is_true(argument) ? 1 : 0; }
 };
 
 struct CountOfBits : Count {

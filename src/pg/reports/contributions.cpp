@@ -20,16 +20,10 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex { kSource, kName, kEpsilon, kEvent, kMost, kSince, kUntil };
+struct Arguments {
+    Argument source, name, epsilon, event, most, since, until;
+};
 
-constexpr ReportCall kCall{"dp_source_contributions",
-                           "dp_contributions_worker",
-                           kSource,
-                           kName,
-                           kEpsilon,
-                           kEvent,
-                           kSince,
-                           kUntil};
 constexpr std::int32_t kGreatest = 10000;
 
 /// Units by the number of their events: persons[i] of them have i + 1, the last one more. One unit
@@ -123,12 +117,17 @@ bool release_histogram(const Report& report) {
 DP_FUNCTION(dp_source_contributions) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    check_not_null(fcinfo->args[kMost], "most");
-    const std::int32_t most = PG_GETARG_INT32(kMost);
+    const auto arguments = arguments_of<Arguments>(fcinfo);
+    check_not_null(arguments.most, "most");
+    const std::int32_t most = DatumGetInt32(arguments.most.value);
     check_number("most", most, kGreatest, "It is the largest bound to consider.");
-    ReportRequest request = begin_report(fcinfo, kCall);
+    const ReportCall call{
+        fcinfo,         "dp_source_contributions", "dp_contributions_worker", arguments.source,
+        arguments.name, arguments.epsilon,         arguments.event,           arguments.since,
+        arguments.until};
+    ReportRequest request = begin_report(call);
     request.most = most;
-    ask_for_report(fcinfo, kCall, request);
+    ask_for_report(call, request);
     PG_RETURN_VOID();
 }
 

@@ -23,21 +23,9 @@
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex {
-    kSource,
-    kName,
-    kEpsilon,
-    kBy,
-    kMost,
-    kEvent,
-    kSince,
-    kUntil,
-    kGroupsFrom,
-    kGroupsColumn
+struct Arguments {
+    Argument source, name, epsilon, by, most, event, since, until, groups_from, groups_column;
 };
-
-constexpr ReportCall kCall{
-    "dp_source_groups", "dp_groups_worker", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
 
 bool is_integer(Oid type) {
     return plain_type(type) == INT8OID;
@@ -200,15 +188,19 @@ bool release_groups(const Report& report) {
 DP_FUNCTION(dp_source_groups) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    check_not_null(fcinfo->args[kMost], "most");
-    const std::int32_t most = PG_GETARG_INT32(kMost);
+    const auto arguments = arguments_of<Arguments>(fcinfo);
+    check_not_null(arguments.most, "most");
+    const std::int32_t most = DatumGetInt32(arguments.most.value);
     check_number("most", most, kMostGroupsOfUnit,
                  "It is the number of groups that share the weight of a person or window.");
-    ReportRequest request = begin_report(fcinfo, kCall);
+    const ReportCall call{fcinfo,           "dp_source_groups", "dp_groups_worker",
+                          arguments.source, arguments.name,     arguments.epsilon,
+                          arguments.event,  arguments.since,    arguments.until};
+    ReportRequest request = begin_report(call);
     request.most = most;
-    request.by = read_group_column(request.source, fcinfo->args[kBy]);
+    request.by = read_group_column(request.source, arguments.by);
     const WrittenGroups list =
-        read_written_groups({0, true}, fcinfo->args[kGroupsFrom], fcinfo->args[kGroupsColumn]);
+        read_written_groups({0, true}, arguments.groups_from, arguments.groups_column);
     check_not_read(list, request.source);
     const Oid type = column_type(request.source, request.by);
     if (list.array.isnull && !is_integer(type))
@@ -216,7 +208,7 @@ DP_FUNCTION(dp_source_groups) {
                         errmsg("by of type %s requires groups_from", format_type_be(type)),
                         errhint("Store all groups that there can be in a table. Without one they "
                                 "are all values of smallint, integer or bigint.")));
-    ask_for_report(fcinfo, kCall, request,
+    ask_for_report(call, request,
                    list.array.isnull ? nullptr : DatumGetArrayTypeP(list.array.value));
     PG_RETURN_VOID();
 }

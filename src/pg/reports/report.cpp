@@ -41,17 +41,15 @@ namespace dp_counter::pg {
 namespace {
 
 /// From the arguments, which are local to the source's time zone: by default all times up to now.
-EntryRange read_range(FunctionCallInfo fcinfo, const ReportCall& call, Oid type,
-                      const char* time_zone) {
-    const Argument since = fcinfo->args[call.since];
-    const Argument until = fcinfo->args[call.until];
+EntryRange read_range(const ReportCall& call, Oid type, const char* time_zone) {
     const auto face = [&](const Argument& local, Timestamp otherwise) {
         return local.isnull ? otherwise
                             : face_of_local(type, time_zone, DatumGetTimestamp(local.value));
     };
     const TimestampTz now = GetCurrentTransactionStartTimestamp();
-    const EntryRange range{face(since, DT_NOBEGIN),
-                           face(until, type == TIMESTAMPTZOID ? now : local_of(now, time_zone))};
+    const EntryRange range{
+        face(call.since, DT_NOBEGIN),
+        face(call.until, type == TIMESTAMPTZOID ? now : local_of(now, time_zone))};
     check_not_empty(range);
     return range;
 }
@@ -215,29 +213,28 @@ void make_report(const ReportRequest& request, const char* purpose,
 
 } // namespace
 
-ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call) {
+ReportRequest begin_report(const ReportCall& call) {
     check_can_commit(
-        fcinfo, call.procedure,
+        call.fcinfo, call.procedure,
         "It commits, since a release that was seen and then rolled back would be drawn again.");
     PreventCommandIfReadOnly(psprintf("%s()", call.procedure));
     ReportRequest request{};
-    request.source = read_relation(fcinfo->args[call.source], "source");
-    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
+    request.source = read_relation(call.source, "source");
+    Numeric epsilon = read_decimal_epsilon(call.epsilon);
     (void)read_unit({Float8GetDatum(mechanism_epsilon(epsilon)), false});
-    check_not_null(fcinfo->args[call.name], "name", "Give the name of the table to create.");
+    check_not_null(call.name, "name", "Give the name of the table to create.");
     const SourceRow row = open_source(request.source);
-    request.range = read_range(fcinfo, call, column_type(request.source, row.at), row.time_zone);
-    request.event = read_event_column(request.source, fcinfo->args[call.event]);
-    const RangeVar* table = parse_new_name(DatumGetTextPP(fcinfo->args[call.name].value));
+    request.range = read_range(call, column_type(request.source, row.at), row.time_zone);
+    request.event = read_event_column(request.source, call.event);
+    const RangeVar* table = parse_new_name(DatumGetTextPP(call.name.value));
     request.schema = get_namespace_oid(table->schemaname, false);
     namestrcpy(&request.name, table->relname);
     check_new(table->relname, request.schema);
     return request;
 }
 
-void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportRequest request,
-                    const ArrayType* list) {
-    Numeric epsilon = read_decimal_epsilon(fcinfo->args[call.epsilon]);
+void ask_for_report(const ReportCall& call, ReportRequest request, const ArrayType* list) {
+    Numeric epsilon = read_decimal_epsilon(call.epsilon);
     request.has_list = list != nullptr;
     const Size list_at = sizeof request + MAXALIGN(VARSIZE(epsilon));
     const Size size = list_at + (request.has_list ? VARSIZE(list) : 0);
@@ -249,7 +246,7 @@ void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportReque
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     ErrorData* failure = nullptr;
     ErrorData* died = call_worker(
-        {call.worker, fcinfo->flinfo->fn_oid, owner_of(request.source), bytes, size},
+        {call.worker, call.fcinfo->flinfo->fn_oid, owner_of(request.source), bytes, size},
         [](const Answer& answer, void* first) {
             *static_cast<ErrorData**>(first) =
                 answer.owners_error == nullptr ? answer.error : answer.owners_error;

@@ -12,6 +12,7 @@
 #include "pg/budgets/sweep.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/persons/reader.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"
 
@@ -22,11 +23,12 @@ extern "C" {
 
 namespace dp_counter::pg {
 
-/// A call of a procedure that reports. Arguments are places in it.
+/// A call of a procedure that reports, with the arguments that all have.
 struct ReportCall {
+    FunctionCallInfo fcinfo;
     const char* procedure;
     const char* worker; ///< its entry point
-    int source, name, epsilon, event, since, until;
+    Argument source, name, epsilon, event, since, until;
 };
 
 /// What is asked of the worker. Trivial; the epsilon, a numeric, follows, and the list if there is
@@ -48,11 +50,10 @@ struct ReportRequest {
 
 /// In the session that calls: checks the arguments, and fills what all reports ask. Raises an error
 /// for what can be refused before anything is read.
-[[nodiscard]] ReportRequest begin_report(FunctionCallInfo fcinfo, const ReportCall& call);
+[[nodiscard]] ReportRequest begin_report(const ReportCall& call);
 
 /// Asks the worker, and raises its error. `list` is an array of groups, or null.
-void ask_for_report(FunctionCallInfo fcinfo, const ReportCall& call, ReportRequest request,
-                    const ArrayType* list = nullptr);
+void ask_for_report(const ReportCall& call, ReportRequest request, const ArrayType* list = nullptr);
 
 /// In the worker. Trivially destructible.
 struct Report {

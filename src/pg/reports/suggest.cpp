@@ -27,23 +27,11 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex {
-    kSource,
-    kName,
-    kEpsilon,
-    kPlanEpsilon,
-    kEvery,
-    kEvent,
-    kSum,
-    kAvg,
-    kPerPerson,
-    kGroups,
-    kSince,
-    kUntil
+struct Arguments {
+    Argument source, name, epsilon, plan_epsilon, every, event, sum, avg, per_person, groups;
+    Argument since, until;
 };
 
-constexpr ReportCall kCall{
-    "dp_source_suggest", "dp_suggest_worker", kSource, kName, kEpsilon, kEvent, kSince, kUntil};
 constexpr double kDaysOfMonth = 146097.0 / 4800; // on average, of the calendar's 400 years
 constexpr std::int64_t kMostHorizon = 10000000;
 
@@ -69,10 +57,10 @@ std::int64_t read_number(const Argument& argument, const char* parameter, std::i
 }
 
 /// The column of a sum or an average; 0 where the bound is per_person.
-AttrNumber read_measured(FunctionCallInfo fcinfo, Oid source) {
-    const Argument& sum = fcinfo->args[kSum];
-    const Argument& avg = fcinfo->args[kAvg];
-    const Argument& per_person = fcinfo->args[kPerPerson];
+AttrNumber read_measured(const Arguments& arguments, Oid source) {
+    const Argument& sum = arguments.sum;
+    const Argument& avg = arguments.avg;
+    const Argument& per_person = arguments.per_person;
     if (sum.isnull && avg.isnull) {
         if (!per_person.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -215,20 +203,25 @@ bool suggest(const Report& report) {
 DP_FUNCTION(dp_source_suggest) {
     using namespace dp_counter;
     using namespace dp_counter::pg;
-    const double plan_epsilon = read_plan_epsilon(fcinfo->args[kPlanEpsilon]);
-    check_not_null(fcinfo->args[kEvery], "every",
+    const auto arguments = arguments_of<Arguments>(fcinfo);
+    const double plan_epsilon = read_plan_epsilon(arguments.plan_epsilon);
+    check_not_null(arguments.every, "every",
                    "It is the length of the counter's periods, for example '1 day'.");
-    check_every(*PG_GETARG_INTERVAL_P(kEvery));
-    check_not_null(fcinfo->args[kSince], "since",
+    const Interval& every = *DatumGetIntervalP(arguments.every.value);
+    check_every(every);
+    check_not_null(arguments.since, "since",
                    "A bound is worth its noise if there are enough units for the number of periods "
                    "in the range.");
-    ReportRequest request = begin_report(fcinfo, kCall);
+    const ReportCall call{fcinfo,           "dp_source_suggest", "dp_suggest_worker",
+                          arguments.source, arguments.name,      arguments.epsilon,
+                          arguments.event,  arguments.since,     arguments.until};
+    ReportRequest request = begin_report(call);
     request.plan_epsilon = plan_epsilon;
-    request.every = *PG_GETARG_INTERVAL_P(kEvery);
-    request.column = read_measured(fcinfo, request.source);
-    request.weight = read_number(fcinfo->args[kGroups], "groups", kMostGroups) *
-                     read_number(fcinfo->args[kPerPerson], "per_person", kMostPerPerson);
-    ask_for_report(fcinfo, kCall, request);
+    request.every = every;
+    request.column = read_measured(arguments, request.source);
+    request.weight = read_number(arguments.groups, "groups", kMostGroups) *
+                     read_number(arguments.per_person, "per_person", kMostPerPerson);
+    ask_for_report(call, request);
     PG_RETURN_VOID();
 }
 

@@ -1,6 +1,7 @@
 // The arguments of the functions that take parameters, read, checked and held constant.
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "core/count/mechanism_spec.hpp"
@@ -10,6 +11,16 @@ namespace dp_counter::pg {
 
 /// One SQL argument.
 using Argument = NullableDatum;
+
+/// The arguments of a call, as a struct that has one Argument for each, in the order of SQL.
+template <class Arguments>
+[[nodiscard]] Arguments arguments_of(FunctionCallInfo fcinfo) {
+    static_assert(std::is_trivially_copyable_v<Arguments>);
+    Assert(sizeof(Arguments) == static_cast<Size>(fcinfo->nargs) * sizeof(Argument));
+    Arguments arguments;
+    std::memcpy(&arguments, fcinfo->args, sizeof arguments);
+    return arguments;
+}
 
 static_assert(std::is_trivially_copyable_v<Request>); // lives in PostgreSQL's memory
 
@@ -51,9 +62,9 @@ void check_every(const Interval& every);
 /// In microseconds, with months of so many days.
 [[nodiscard]] int128 length_of(const Interval& interval, int days_in_month);
 
-/// The value of a boolean or bit(1) argument; NULL counts as 0. bit_from_bit raises
+/// Whether a boolean or bit(1) argument is true; NULL is not. bit_from_bit raises
 /// string_data_length_mismatch for a bit string of another length.
-[[nodiscard]] inline bool bit_from_boolean(const Argument& argument) {
+[[nodiscard]] inline bool is_true(const Argument& argument) {
     return !argument.isnull && DatumGetBool(argument.value);
 }
 [[nodiscard]] bool bit_from_bit(const Argument& argument);

@@ -76,8 +76,7 @@ Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type) {
 }
 
 void read_continued(const SourceArguments& arguments, SourceDeclaration& declaration) {
-    const bool vouched =
-        !arguments.same_persons.isnull && DatumGetBool(arguments.same_persons.value);
+    const bool vouched = is_true(arguments.same_persons);
     if (arguments.continues.isnull) {
         if (vouched)
             raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,

@@ -16,6 +16,7 @@
 #include "pg/server/wall.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/continues.hpp"
+#include "pg/sources/groups_from.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/touched_periods.hpp"
@@ -58,10 +59,7 @@ void read_bound(const Argument& argument, SourceCounterRow& row) {
 }
 
 /// Raises invalid_parameter_value for what active persons do not have.
-void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
-                 const Argument& horizon) {
-    const bool is_cumulative =
-        !arguments.cumulative.isnull && DatumGetBool(arguments.cumulative.value);
+void check_alone(const SourceArguments& arguments, const SourceCounterRow& row) {
     const struct {
         const char* name;
         bool is_given;
@@ -69,8 +67,9 @@ void check_alone(const SourceArguments& arguments, const SourceCounterRow& row,
     } others[] = {
         {"per_person", !arguments.per_person.isnull,
          "A person counts at most once at the end of a period: there is nothing to bound."},
-        {"cumulative", is_cumulative, "Each release is the number at the end of its period."},
-        {"horizon", !horizon.isnull,
+        {"cumulative", is_true(arguments.cumulative),
+         "Each release is the number at the end of its period."},
+        {"horizon", !arguments.horizon.isnull,
          "The error of active persons does not grow with time: leave horizon out. dp_counter_end "
          "ends the counter when it is no longer wanted."},
         {"continues", !arguments.continues.isnull,
@@ -148,11 +147,12 @@ bool is_temporary(Oid type) {
     return isAnyTempNamespace(schema);
 }
 
-void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
+void read_by(const SourceArguments& arguments, const WrittenGroups& written,
+             SourceDeclaration& declaration) {
     SourceCounterRow& row = declaration.row;
     declaration.streams = 1;
     if (arguments.by.isnull) {
-        if (!arguments.groups.array.isnull)
+        if (!written.array.isnull)
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("groups requires by"),
                             errhint("Name the column that contains the groups.")));
         if (!arguments.others.isnull)
@@ -166,7 +166,7 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("by must not be of temporary type %s", format_type_be(type)),
                         errhint("Cast the column to text in the view, or use a permanent type.")));
-    if (arguments.groups.array.isnull)
+    if (written.array.isnull)
         ereport(
             ERROR,
             (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("by requires groups"),
@@ -174,8 +174,8 @@ void read_by(const SourceArguments& arguments, SourceDeclaration& declaration) {
                  "The groups are public. Declare all of them, including those without rows, or "
                  "read them from a public table with groups_from. dp_source_groups finds groups "
                  "in private.")));
-    check_not_read(arguments.groups, row.source);
-    Groups groups = read_groups(DatumGetArrayTypeP(arguments.groups.array.value), type);
+    check_not_read(written, row.source);
+    Groups groups = read_groups(DatumGetArrayTypeP(written.array.value), type);
     if (!arguments.others.isnull) {
         groups = with_others(groups, arguments.others.value);
         row.others = groups.count;
@@ -331,7 +331,7 @@ bool read_cumulative(const Argument& argument, const SourceDeclaration& declarat
     if (declaration.row.measure.kind != MeasureKind::histogram)
         return argument.isnull ? declaration.unit.per_days == 0 && declaration.row.active == 0
                                : DatumGetBool(argument.value);
-    if (!argument.isnull && DatumGetBool(argument.value))
+    if (is_true(argument))
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("histogram requires cumulative => false"),
                         errhint("Leave cumulative out. dp_counter_changes and dp_counter_quantiles "
@@ -349,7 +349,9 @@ NoiseOfPeriods SourceDeclaration::noise() const {
     return {row.active != 0 ? kAnchoredName : kBoxName, block};
 }
 
-SourceDeclaration read_declaration(const SourceArguments& arguments, const Argument& horizon) {
+SourceDeclaration read_declaration(const SourceArguments& arguments) {
+    const WrittenGroups groups =
+        read_written_groups(arguments.groups, arguments.groups_from, arguments.groups_column);
     SourceDeclaration declaration{};
     SourceCounterRow& row = declaration.row;
     check_not_null(arguments.source, "source",
@@ -365,8 +367,9 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     declaration.budget = read_charged_budget(arguments, declaration.source);
-    const std::int64_t periods = horizon.isnull ? kUnbounded : DatumGetInt64(horizon.value);
-    if (!horizon.isnull)
+    const std::int64_t periods =
+        arguments.horizon.isnull ? kUnbounded : DatumGetInt64(arguments.horizon.value);
+    if (!arguments.horizon.isnull)
         check_number("horizon", periods, kMostPeriods,
                      "It is the number of periods in the life of the counter; without it the "
                      "counter goes on.");
@@ -374,11 +377,11 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, const Argum
     row.measure = read_measure(row.source, arguments.measure);
     if (row.measure.kind == MeasureKind::active)
         row.active = read_active(arguments.measure.active);
-    check_alone(arguments, row, horizon);
+    check_alone(arguments, row);
     read_bound(arguments.per_person, row);
     declaration.columns[0] = period_column(column_type(row.source, declaration.source.at));
     declaration.column_count = 1;
-    read_by(arguments, declaration);
+    read_by(arguments, groups, declaration);
     check_number_of_bins(row.measure, declaration.streams);
     declaration.streams *= row.measure.streams();
     row.key = new_tally_key(CurrentMemoryContext);

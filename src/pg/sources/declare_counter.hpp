@@ -9,7 +9,6 @@
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
-#include "pg/sources/groups_from.hpp"
 #include "pg/sources/read_measure.hpp"
 #include "pg/tables/open_counter.hpp"
 #include "pg/tables/public_view.hpp"
@@ -20,16 +19,12 @@ namespace dp_counter::pg {
 /// The greatest bound per person: so many events are in memory.
 inline constexpr std::int64_t kMostPerPerson = 1000000;
 
-/// Arguments as SQL passes them.
+/// The arguments of dp_counter_create, in the order of SQL.
 struct SourceArguments {
-    Argument source, event;
+    Argument name, source, epsilon, every, since, horizon, event, per_person;
     MeasureArguments measure;
-    Argument per_person, by;
-    WrittenGroups groups;
-    Argument others;
-    Argument epsilon, every, since, grace, cumulative;
-    Argument budget;
-    Argument continues, same_persons;
+    Argument by, groups, groups_from, groups_column, others, grace, cumulative, k, mechanism;
+    Argument budget, continues, same_persons;
 };
 
 /// Needs no destructor.
@@ -59,7 +54,6 @@ struct SourceDeclaration {
 /// Reads a counter's declaration, and locks its source and budget against DROP until the
 /// transaction ends. Raises an error for any wrong argument, first for missing privileges
 /// (analyst.hpp).
-[[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments,
-                                                 const Argument& horizon);
+[[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments);
 
 } // namespace dp_counter::pg

@@ -30,16 +30,10 @@ extern "C" {
 namespace dp_counter::pg {
 namespace {
 
-enum ArgumentIndex {
-    kSource,
-    kBudget,
-    kPerson,
-    kAt,
-    kTimeZone,
-    kPersonWise,
-    kWindowWise,
-    kNeverFails,
-    kSamePersons
+/// Of dp_source_create.
+struct Arguments {
+    Argument source, budget, person, at, time_zone, person_wise, window_wise, never_fails;
+    Argument same_persons;
 };
 
 void check_view(Oid source) {
@@ -87,10 +81,9 @@ constexpr const char* kWindowWiseHint =
 
 /// Reads for what the owner vouches, and raises an error unless the view is simple or that is
 /// enough for the budget.
-void read_words(FunctionCallInfo fcinfo, Oid source, bool renews, SourceRow& row) {
-    row.window_wise = !PG_ARGISNULL(kWindowWise) && PG_GETARG_BOOL(kWindowWise);
-    row.person_wise =
-        row.window_wise || (!PG_ARGISNULL(kPersonWise) && PG_GETARG_BOOL(kPersonWise));
+void read_words(const Arguments& arguments, Oid source, bool renews, SourceRow& row) {
+    row.window_wise = is_true(arguments.window_wise);
+    row.person_wise = row.window_wise || is_true(arguments.person_wise);
     const char* hint = renews ? kWindowWiseHint : kPersonWiseHint;
     if (renews && row.person_wise && !row.window_wise)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -240,8 +233,9 @@ void check_declared_again(Oid source, const SourceRow& existing, const SourceRow
 DP_FUNCTION(dp_source_create) {
     using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_source_create()");
-    const Oid source = read_relation(fcinfo->args[kSource], "source");
-    const Oid budget = read_relation(fcinfo->args[kBudget], "budget");
+    const auto arguments = arguments_of<Arguments>(fcinfo);
+    const Oid source = read_relation(arguments.source, "source");
+    const Oid budget = read_relation(arguments.budget, "budget");
     check_owner(source);
     check_view(source);
     lock_declaration(source);
@@ -250,19 +244,19 @@ DP_FUNCTION(dp_source_create) {
     row.budget = budget;
     const BudgetRow charged = require_budget(budget);
     row.budget_number = charged.number;
-    row.person = person_column(source, fcinfo->args[kPerson]);
-    row.at = time_column(source, fcinfo->args[kAt]);
+    row.person = person_column(source, arguments.person);
+    row.at = time_column(source, arguments.at);
     SourceRow existing{};
     const bool is_source = read_source(source, existing);
     row.time_zone = existing.time_zone;
-    if (is_source && PG_ARGISNULL(kTimeZone))
+    if (is_source && arguments.time_zone.isnull)
         (void)find_zone(existing.time_zone);
     else
-        row.time_zone = read_time_zone(fcinfo->args[kTimeZone]);
-    row.never_fails = read_columns(source, fcinfo->args[kNeverFails]);
+        row.time_zone = read_time_zone(arguments.time_zone);
+    row.never_fails = read_columns(source, arguments.never_fails);
     check_source_calls(source, row); // first: there the other check's hint would not help
-    read_words(fcinfo, source, charged.per_days != 0, row);
-    const bool are_same_persons = !PG_ARGISNULL(kSamePersons) && PG_GETARG_BOOL(kSamePersons);
+    read_words(arguments, source, charged.per_days != 0, row);
+    const bool are_same_persons = is_true(arguments.same_persons);
     if (is_source) {
         check_declared_again(source, existing, row, are_same_persons);
         update_source(source, row);
@@ -272,7 +266,7 @@ DP_FUNCTION(dp_source_create) {
         insert_source(source, row);
     }
     book_source(source, row);
-    if (!is_source && PG_ARGISNULL(kTimeZone))
+    if (!is_source && arguments.time_zone.isnull)
         ereport(NOTICE,
                 (errmsg(column_type(source, row.at) == TIMESTAMPTZOID
                             ? "periods are those of time zone %s, which the session has"
@@ -293,7 +287,7 @@ DP_FUNCTION(dp_source_create) {
 DP_FUNCTION(dp_source_drop) {
     using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_source_drop()");
-    const Oid source = read_relation(fcinfo->args[kSource], "source");
+    const Oid source = read_relation(fcinfo->args[0], "source");
     check_owner(source);
     require_source(source);
     lock_declaration(source);

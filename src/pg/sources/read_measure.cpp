@@ -29,7 +29,7 @@ MeasureKind kind_of(const MeasureArguments& arguments) {
         MeasureKind kind;
         bool is_named;
     } kinds[] = {
-        {MeasureKind::persons, !arguments.persons.isnull && DatumGetBool(arguments.persons.value)},
+        {MeasureKind::persons, is_true(arguments.persons)},
         {MeasureKind::active, !arguments.active.isnull},
         {MeasureKind::sum, !arguments.sum.isnull},
         {MeasureKind::avg, !arguments.avg.isnull},

@@ -10,7 +10,7 @@ namespace dp_counter::pg {
 /// The greatest absolute value of lower and upper.
 inline constexpr std::int64_t kMostValue = std::int64_t{1} << 31;
 
-/// Arguments as SQL passes them.
+/// Arguments of dp_counter_create, in the order of SQL.
 struct MeasureArguments {
     Argument persons, active, sum, avg, share, lower, upper, histogram, bins;
 };
