@@ -1,6 +1,5 @@
 #include "core/accuracy/average_interval.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>

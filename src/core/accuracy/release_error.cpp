@@ -5,7 +5,6 @@
 
 #include "core/base/fixed_point.hpp"
 #include "core/count/noise_stream.hpp"
-#include "core/count/prepared_mechanism.hpp"
 #include "core/hat/hat_variance.hpp"
 #include "core/tree/tree_variance.hpp"
 

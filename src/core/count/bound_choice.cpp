@@ -1,6 +1,5 @@
 #include "core/count/bound_choice.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace dp_counter {

@@ -1,7 +1,6 @@
 #include "core/hat/hat_choice.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <vector>
 

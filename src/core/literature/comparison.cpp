@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 #include <string>
-#include <utility>
 
 #include "core/accuracy/release_error.hpp"
 #include "core/literature/square_root_factorization.hpp"

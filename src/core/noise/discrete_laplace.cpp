@@ -1,7 +1,6 @@
 #include "core/noise/discrete_laplace.hpp"
 
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "core/noise/certified_exp.hpp"

@@ -10,10 +10,6 @@
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"
 
-extern "C" {
-#include "utils/fmgrprotos.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {

@@ -1,8 +1,6 @@
 // The end of budgets, and what stays spent above them.
 #pragma once
 
-#include <cstdint>
-
 #include "pg/server/postgres_api.hpp"
 
 namespace dp_counter::pg {

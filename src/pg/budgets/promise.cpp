@@ -13,7 +13,6 @@
 extern "C" {
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
-#include "utils/fmgrprotos.h"
 }
 
 namespace dp_counter::pg {

@@ -8,7 +8,6 @@
 
 #include "pg/budgets/budget_rows.hpp"
 #include "pg/server/backend_random.hpp"
-#include "pg/server/relations.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {

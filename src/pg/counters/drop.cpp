@@ -4,7 +4,6 @@
 #include "pg/budgets/drop_budgets.hpp"
 #include "pg/events/events_table.hpp"
 #include "pg/server/arguments.hpp"
-#include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/tables/counter_privileges.hpp"

@@ -9,7 +9,6 @@
 #include "pg/server/relations.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "executor/spi.h"
 }
 

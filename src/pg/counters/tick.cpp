@@ -11,14 +11,12 @@
 // constraint of a user runs, and no role is changed. Many steps are closed and published in parts,
 // two transactions for each, so that a tick's memory has a bound. After a crash in between, the
 // published releases lag one part behind, until the next tick.
-#include <cstdint>
 
 #include "pg/counters/tick.hpp"
 
 #include "pg/events/event_counter.hpp"
 #include "pg/events/public_facts.hpp"
 #include "pg/server/commits.hpp"
-#include "pg/server/postgres_api.hpp"
 #include "pg/sources/source_counter.hpp"
 #include "pg/steps/publish.hpp"
 #include "pg/tables/counter_privileges.hpp"
@@ -29,7 +27,6 @@
 extern "C" {
 #include "access/xact.h"
 #include "commands/async.h"
-#include "executor/spi.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 
 #include <sodium.h>
 
@@ -19,7 +18,6 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/proc.h"
-#include "storage/smgr.h"
 #include "utils/snapmgr.h"
 }
 

@@ -12,7 +12,6 @@
 extern "C" {
 #include "catalog/namespace.h"
 #include "commands/trigger.h"
-#include "nodes/makefuncs.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 #include "utils/varlena.h"

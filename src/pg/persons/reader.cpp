@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "pg/persons/reader.hpp"
 
 #include "pg/persons/columns.hpp"

@@ -5,8 +5,6 @@
 // details of an error in the view.
 #pragma once
 
-#include <cstdint>
-
 #include "pg/server/plain_value.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/sources_table.hpp"

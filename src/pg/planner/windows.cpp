@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/kept_in_context.hpp"

@@ -2,7 +2,6 @@
 //
 // A scalar function above a GROUP BY: the exact number below it is an ordinary aggregate, computed
 // in parallel as any.
-#include <cstdint>
 
 #include "pg/query/streams.hpp"
 #include "pg/query/volatility.hpp"

@@ -8,8 +8,6 @@
 #include "pg/budgets/budgets.hpp"
 #include "pg/calendar/periods.hpp"
 #include "pg/persons/columns.hpp"
-#include "pg/persons/reader.hpp"
-#include "pg/server/arguments.hpp"
 #include "pg/server/as_role.hpp"
 #include "pg/server/commits.hpp"
 #include "pg/server/decimal_epsilon.hpp"

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <string_view>
 
 #include "pg/server/arguments.hpp"

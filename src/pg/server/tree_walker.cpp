@@ -2,7 +2,6 @@
 
 extern "C" {
 #include "nodes/primnodes.h"
-#include "nodes/readfuncs.h"
 }
 
 namespace dp_counter::pg {

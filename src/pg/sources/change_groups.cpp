@@ -2,7 +2,7 @@
 
 #include "pg/persons/groups.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/sources/declare_counter.hpp"
+#include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/steps/anchored.hpp"
 #include "pg/steps/stored_state.hpp"

@@ -22,7 +22,6 @@
 #include "pg/persons/tallies.hpp"
 #include "pg/server/plain_value.hpp"
 #include "pg/server/quiet_statistics.hpp"
-#include "pg/server/relations.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/read_measure.hpp"

@@ -17,7 +17,6 @@
 #include "pg/sources/analyst.hpp"
 #include "pg/sources/continues.hpp"
 #include "pg/sources/groups_from.hpp"
-#include "pg/sources/read_measure.hpp"
 #include "pg/sources/reattach.hpp"
 #include "pg/sources/touched_periods.hpp"
 

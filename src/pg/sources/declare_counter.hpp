@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/count/mechanism_spec.hpp"
 #include "pg/budgets/budgets.hpp"
 #include "pg/budgets/unit.hpp"
 #include "pg/server/arguments.hpp"

@@ -6,8 +6,6 @@
 // last tick: the source's row, the view and its columns are gone by then.
 #pragma once
 
-#include <cstdint>
-
 #include "pg/server/postgres_api.hpp"
 #include "pg/tables/source_counters_table.hpp"
 #include "pg/tables/sources_table.hpp"

@@ -7,7 +7,6 @@
 #include "pg/server/as_role.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/server/session_role.hpp"
-#include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
 
 extern "C" {

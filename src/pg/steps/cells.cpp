@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "core/accuracy/average_interval.hpp"
 #include "core/accuracy/independent_error.hpp"
 #include "core/accuracy/noise_distribution.hpp"
 #include "core/base/checkpoint.hpp"

@@ -3,8 +3,6 @@
 
 #include "pg/steps/closing.hpp"
 
-#include "pg/server/arguments.hpp"
-#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/secret_memory.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/steps/anchored.hpp"

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "core/base/checkpoint.hpp"
-#include "core/count/state_codec.hpp"
 
 #include "pg/steps/stored_state.hpp"
 

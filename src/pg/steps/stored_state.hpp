@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/accuracy/forecast.hpp"
-#include "core/accuracy/release_interval.hpp"
 #include "core/count/counter_state.hpp"
 #include "core/count/prepared_mechanism.hpp"
 #include "core/count/state_codec.hpp"

@@ -1,7 +1,5 @@
 #include "pg/tables/counter_privileges.hpp"
 
-#include "pg/server/relations.hpp"
-
 extern "C" {
 #include "storage/lmgr.h"
 }

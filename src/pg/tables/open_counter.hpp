@@ -1,7 +1,6 @@
 // A counter as its rows have it, read once and handed down.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "pg/server/postgres_api.hpp"

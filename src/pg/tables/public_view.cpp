@@ -13,7 +13,6 @@ extern "C" {
 #include "commands/event_trigger.h"
 #include "commands/view.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "parser/parse_clause.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_node.h"

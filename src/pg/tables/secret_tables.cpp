@@ -11,11 +11,9 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "commands/extension.h"
 #include "nodes/execnodes.h"
-#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
-#include "utils/rel.h"
 }
 
 namespace dp_counter::pg {

@@ -1,5 +1,3 @@
-#include <cstdint>
-
 #include "pg/tables/sources_table.hpp"
 
 #include "pg/server/relations.hpp"
@@ -9,7 +7,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "catalog/pg_class.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 }

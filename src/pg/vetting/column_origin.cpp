@@ -8,10 +8,8 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/pg_attribute.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
-#include "utils/regproc.h"
 }
 
 namespace dp_counter::pg {

@@ -22,9 +22,7 @@ extern "C" {
 #include "storage/proc.h"
 #include "storage/shm_mq.h"
 #include "tcop/tcopprot.h"
-#include "utils/portal.h"
 #include "utils/resowner.h"
-#include "utils/snapmgr.h"
 }
 
 namespace dp_counter::pg {
