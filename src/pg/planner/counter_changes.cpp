@@ -13,11 +13,11 @@
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/public_plans.hpp"
-#include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 
 extern "C" {
 #include "executor/spi.h"
+#include "funcapi.h"
 }
 
 namespace dp_counter::pg {
@@ -118,8 +118,7 @@ struct Result {
         kColumns
     };
 
-    Tuplestorestate* rows;
-    TupleDesc type;
+    const ReturnSetInfo* rows;
     const Asked& asked;
     MovingWindows& windows;
     Noise noise;
@@ -213,13 +212,13 @@ void Result::put(std::int64_t step) {
             put_average(*window, step, values, nulls);
         else
             put_number(*window, step, name.place, values, nulls);
-        tuplestore_putvalues(rows, type, values, nulls);
+        tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
     }
 }
 
-void put_changes(const Asked& asked, Tuplestorestate* rows, TupleDesc type) {
+void put_changes(const Asked& asked, const ReturnSetInfo* rows) {
     MovingWindows& windows = windows_in(CurrentMemoryContext, asked);
-    Result result{rows, type, asked, windows, Noise(asked), nullptr, 0};
+    Result result{rows, asked, windows, Noise(asked), nullptr, 0};
     read_windows(asked, windows, result);
 }
 
@@ -230,11 +229,10 @@ DP_FUNCTION(dp_counter_changes) {
     using namespace dp_counter::pg;
     const NullableDatum* args = fcinfo->args;
     const Asked asked = read_asked(args[0], args[1], args[2], args[3]);
-    TupleDesc type = nullptr;
-    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    InitMaterializedSRF(fcinfo, 0);
     if (asked.first <= asked.last) {
         SPI_connect();
-        put_changes(asked, rows, type);
+        put_changes(asked, reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo));
         SPI_finish();
     }
     PG_RETURN_VOID();

@@ -17,11 +17,11 @@
 #include "pg/server/kept_in_context.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 
 extern "C" {
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
@@ -168,8 +168,7 @@ std::span<const HistogramQuantile> Histograms::quantiles(std::size_t group) {
 struct Result {
     enum Column { kPeriod, kGroup, kStep, kFraction, kQuantile, kLow, kHigh, kColumns };
 
-    Tuplestorestate* rows;
-    TupleDesc type;
+    const ReturnSetInfo* rows;
     const Asked& asked;
     const Fractions& fractions;
     MovingWindows& windows;
@@ -201,19 +200,18 @@ void Result::put(std::int64_t step) {
             nulls[kQuantile] = !value;
             nulls[kLow] = !low;
             nulls[kHigh] = !high;
-            tuplestore_putvalues(rows, type, values, nulls);
+            tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
         }
         pfree(written);
     }
 }
 
-void put_quantiles(const Asked& asked, const Fractions& fractions, Tuplestorestate* rows,
-                   TupleDesc type) {
+void put_quantiles(const Asked& asked, const Fractions& fractions, const ReturnSetInfo* rows) {
     const PrivacyUnit unit = privacy_of(asked.row);
     auto& histograms = room_in<Histograms>(CurrentMemoryContext);
     run([&] { histograms.emplace(asked, fractions, unit); });
     MovingWindows& windows = windows_in(CurrentMemoryContext, asked);
-    Result result{rows, type, asked, fractions, windows, *histograms};
+    Result result{rows, asked, fractions, windows, *histograms};
     read_windows(asked, windows, result);
 }
 
@@ -230,11 +228,10 @@ DP_FUNCTION(dp_counter_quantiles) {
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("counter \"%s\" has no bins", name_of_relation(asked.view)),
                  errhint("Quantiles are of a counter that was created with histogram and bins.")));
-    TupleDesc type = nullptr;
-    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    InitMaterializedSRF(fcinfo, 0);
     if (asked.first <= asked.last) {
         SPI_connect();
-        put_quantiles(asked, fractions, rows, type);
+        put_quantiles(asked, fractions, reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo));
         SPI_finish();
     }
     PG_RETURN_VOID();

@@ -14,10 +14,10 @@
 #include "pg/server/arguments.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/public_plans.hpp"
-#include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 
 extern "C" {
+#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/numeric.h"
 #include "utils/rangetypes.h"
@@ -255,12 +255,12 @@ DP_FUNCTION(dp_plan) {
                         errhint("dp_stddev and dp_interval show the error of a sum of numbers that "
                                 "are each released once, dp_counter_plan that of a counter.")));
     const Request request = read_request(request_arguments(fcinfo, 0, 2));
-    TupleDesc type = nullptr;
-    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    InitMaterializedSRF(fcinfo, 0);
+    const auto* rows = reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo);
     for (int epoch = 0; epoch < (request.horizon == kUnbounded ? kEpochs : 1); ++epoch) {
         CHECK_FOR_INTERRUPTS();
         PlanValues values(plan_row(request, epoch), epoch_begin(epoch));
-        tuplestore_putvalues(rows, type, values.value, values.is_null);
+        tuplestore_putvalues(rows->setResult, rows->setDesc, values.value, values.is_null);
     }
     return static_cast<Datum>(0);
 }
@@ -291,8 +291,8 @@ DP_FUNCTION(dp_compare) {
         return result;
     });
 
-    TupleDesc type = nullptr;
-    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    InitMaterializedSRF(fcinfo, 0);
+    const auto* rows = reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo);
     for (int i = 0; i < comparison.count; ++i) {
         const Compared& row = comparison.row[i];
         Datum values[] = {
@@ -308,7 +308,7 @@ DP_FUNCTION(dp_compare) {
         };
         bool nulls[lengthof(values)] = {false, !row.radix.has_value(),       false, false,
                                         false, !row.max_variance.has_value()};
-        tuplestore_putvalues(rows, type, values, nulls);
+        tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
     }
     return static_cast<Datum>(0);
 }

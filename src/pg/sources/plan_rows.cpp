@@ -8,7 +8,6 @@
 
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
-#include "pg/server/result_rows.hpp"
 #include "pg/server/wall.hpp"
 #include "pg/sources/guarantee.hpp"
 #include "pg/sources/kept_events.hpp"
@@ -16,6 +15,7 @@
 
 extern "C" {
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "utils/fmgrprotos.h"
 }
 
@@ -157,14 +157,14 @@ Numeric remaining_after(const SourceDeclaration& declaration, Numeric epsilon) {
 } // namespace
 
 void put_plan(FunctionCallInfo fcinfo, const Planned& planned) {
-    TupleDesc type = nullptr;
-    Tuplestorestate* rows = open_rows(fcinfo, &type);
+    InitMaterializedSRF(fcinfo, 0);
+    const auto* rows = reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo);
     SPI_connect();
     const char* extension = quoted_schema_of_function(fcinfo->flinfo->fn_oid);
     if (SPI_execute(statement(planned, extension), true, 0) != SPI_OK_SELECT)
         elog(ERROR, "could not plan a counter");
     for (uint64 i = 0; i < SPI_processed; ++i)
-        tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
+        tuplestore_puttuple(rows->setResult, SPI_tuptable->vals[i]);
     SPI_finish();
 }
 
