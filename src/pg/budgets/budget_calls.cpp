@@ -163,10 +163,8 @@ void comment_on_budget(Oid budget) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_budget_create) {
-    using namespace dp_counter::pg;
     check_not_null(fcinfo->args[kName], "name", "Give the name of the view to create.");
     PreventCommandIfReadOnly("dp_budget_create()");
     Numeric epsilon = read_decimal_epsilon(fcinfo->args[kEpsilon]);
@@ -188,7 +186,6 @@ DP_FUNCTION(dp_budget_create) {
 }
 
 DP_FUNCTION(dp_budget_spend) {
-    using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_budget_spend",
                      "It commits, since a release that was seen cannot be rolled back.");
     const Oid budget = read_relation(fcinfo->args[0], "budget");
@@ -210,7 +207,6 @@ DP_FUNCTION(dp_budget_spend) {
 }
 
 DP_FUNCTION(dp_budget_left) {
-    using namespace dp_counter::pg;
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     check_privilege(budget, ACL_SELECT);
     check_is_budget(budget);
@@ -218,7 +214,6 @@ DP_FUNCTION(dp_budget_left) {
 }
 
 DP_FUNCTION(dp_budget_drop) {
-    using namespace dp_counter::pg;
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     PreventCommandIfReadOnly("dp_budget_drop()");
     check_owner(budget); // before the lock, so that nobody else can make others wait
@@ -230,3 +225,5 @@ DP_FUNCTION(dp_budget_drop) {
     drop_view(budget);
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -188,10 +188,7 @@ char* promise_of(Oid existing) {
     return sentences_of(existing, " ");
 }
 
-} // namespace dp_counter::pg
-
 DP_FUNCTION(dp_promise) {
-    using namespace dp_counter::pg;
     const Oid budget = read_relation(fcinfo->args[0], "budget");
     check_privilege(budget, ACL_SELECT);
     check_is_budget(budget);
@@ -216,3 +213,5 @@ DP_FUNCTION(dp_promise) {
     append_charges(&text, budget, row.time_type == TIMESTAMPTZOID);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text.data, text.len));
 }
+
+} // namespace dp_counter::pg

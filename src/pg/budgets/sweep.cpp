@@ -120,11 +120,9 @@ Datum* elements(Datum array, Oid type, int count) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// For the view dp_budgets, which passes the entries.
 DP_FUNCTION(dp_counter_most_spent) {
-    using namespace dp_counter::pg;
     const ArrayType* first = PG_GETARG_ARRAYTYPE_P(0);
     const int count = ArrayGetNItems(ARR_NDIM(first), ARR_DIMS(first));
     const auto times = [&](int argument) {
@@ -147,3 +145,5 @@ DP_FUNCTION(dp_counter_most_spent) {
     PG_RETURN_NUMERIC(difference(none, left_of(none, entries, PG_GETARG_INTERVAL_P(5)->day,
                                                {PG_GETARG_TIMESTAMP(6), PG_GETARG_TIMESTAMP(7)})));
 }
+
+} // namespace dp_counter::pg

@@ -132,10 +132,8 @@ void check_name(const Argument& name) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_create) {
-    using namespace dp_counter::pg;
     const auto arguments = arguments_of<SourceArguments>(fcinfo);
     check_name(arguments.name);
     PreventCommandIfReadOnly("dp_counter_create()");
@@ -149,7 +147,6 @@ DP_FUNCTION(dp_counter_create) {
 
 /// dp_counter_plan of a declaration, which has dp_counter_create's arguments.
 DP_FUNCTION(dp_counter_plan_declaration) {
-    using namespace dp_counter::pg;
     const auto arguments = arguments_of<SourceArguments>(fcinfo);
     const SourceDeclaration source = read_declaration(arguments);
     Numeric epsilon = read_decimal_epsilon(arguments.epsilon);
@@ -161,7 +158,6 @@ DP_FUNCTION(dp_counter_plan_declaration) {
 }
 
 DP_FUNCTION(dp_event_counter_create) {
-    using namespace dp_counter::pg;
     struct Arguments {
         Argument name, epsilon, horizon, every, k, mechanism;
     };
@@ -171,3 +167,5 @@ DP_FUNCTION(dp_event_counter_create) {
     PG_RETURN_OID(create({name, epsilon, horizon, k, mechanism, read_every(every)}, nullptr,
                          fcinfo->flinfo->fn_oid));
 }
+
+} // namespace dp_counter::pg

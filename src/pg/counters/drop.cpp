@@ -95,10 +95,7 @@ void drop_counter(Oid counter) {
     drop_view(counter);
 }
 
-} // namespace dp_counter::pg
-
 DP_FUNCTION(dp_counter_drop) {
-    using namespace dp_counter::pg;
     const Oid counter = read_relation(fcinfo->args[0], "counter");
     PreventCommandIfReadOnly("dp_counter_drop()");
     check_may_drop(counter); // before the lock, so that nobody else can make others wait
@@ -110,7 +107,6 @@ DP_FUNCTION(dp_counter_drop) {
 
 /// Event trigger on sql_drop. It runs at every DROP in the database, by any role.
 DP_FUNCTION(dp_counter_dropped) {
-    using namespace dp_counter::pg;
     const Node* command = command_of_event(fcinfo, "dp_counter_dropped");
     SPI_connect();
     const List* dropped = dropped_views();
@@ -127,3 +123,5 @@ DP_FUNCTION(dp_counter_dropped) {
     SPI_finish();
     PG_RETURN_NULL();
 }
+
+} // namespace dp_counter::pg

@@ -30,11 +30,9 @@ bool owns_extension(Oid role, bool cascades) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// Event trigger on ddl_command_start.
 DP_FUNCTION(dp_counter_drop_owned) {
-    using namespace dp_counter::pg;
     const Node* command = command_of_event(fcinfo, "dp_counter_drop_owned");
     if (!IsA(command, DropOwnedStmt))
         PG_RETURN_NULL();
@@ -54,3 +52,5 @@ DP_FUNCTION(dp_counter_drop_owned) {
     }
     PG_RETURN_NULL();
 }
+
+} // namespace dp_counter::pg

@@ -53,11 +53,9 @@ void for_each_row(const char* sql, const See& see) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// Event trigger on ddl_command_end, for the commands that change or make a view.
 DP_FUNCTION(dp_counter_replaced) {
-    using namespace dp_counter::pg;
     const Node* command = command_of_event(fcinfo, "dp_counter_replaced");
     SPI_connect();
     // All names are qualified: the role that runs the command may have any search path.
@@ -91,3 +89,5 @@ DP_FUNCTION(dp_counter_replaced) {
     SPI_finish();
     PG_RETURN_NULL();
 }
+
+} // namespace dp_counter::pg

@@ -49,11 +49,9 @@ bool can_be_continued(const OpenCounter& counter) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// It counts nothing else, and keeps its releases.
 DP_FUNCTION(dp_counter_end) {
-    using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_end()");
     const auto found = lock_own_counter(view, AccessExclusiveLock);
     const std::int64_t number = require_counter(found).row.number;
@@ -73,7 +71,6 @@ DP_FUNCTION(dp_counter_end) {
 
 /// It goes on in a copy of its database.
 DP_FUNCTION(dp_counter_resume) {
-    using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_resume()");
     const auto found = lock_own_counter(view, AccessShareLock);
     const OpenCounter counter =
@@ -86,7 +83,6 @@ DP_FUNCTION(dp_counter_resume) {
 }
 
 DP_FUNCTION(dp_counter_add_groups) {
-    using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_add_groups()");
     const WrittenGroups added =
         read_written_groups(fcinfo->args[1], fcinfo->args[2], fcinfo->args[3]);
@@ -96,9 +92,10 @@ DP_FUNCTION(dp_counter_add_groups) {
 }
 
 DP_FUNCTION(dp_counter_drop_groups) {
-    using namespace dp_counter::pg;
     const Oid view = read_own_counter(fcinfo, "dp_counter_drop_groups()");
     check_not_null(fcinfo->args[1], "groups", "Name the groups to drop.");
     drop_groups(open_source_counter(view), DatumGetArrayTypeP(fcinfo->args[1].value));
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -137,10 +137,8 @@ bool tick_source(const Call& call, Oid source) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_tick) {
-    using namespace dp_counter::pg;
     check_can_commit(fcinfo, "dp_tick", kWhyTicksCommit);
     PreventCommandIfReadOnly("dp_tick()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -155,3 +153,5 @@ DP_FUNCTION(dp_tick) {
     SPI_finish();
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -54,8 +54,9 @@ void tick_all(const char* bytes, Size /*size*/) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_WORKER(dp_tick_worker) {
-    dp_counter::pg::serve(main_argument, dp_counter::pg::tick_all);
+    serve(main_argument, tick_all);
 }
+
+} // namespace dp_counter::pg

@@ -109,10 +109,8 @@ Oid counter_of_trigger(FunctionCallInfo fcinfo) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_record) {
-    using namespace dp_counter::pg;
     const Oid counter = read_relation(fcinfo->args[0], "counter");
     check_not_null(fcinfo->args[1], "events", "Give 0 if there are none.");
     const std::int32_t events = PG_GETARG_INT32(1);
@@ -126,7 +124,6 @@ DP_FUNCTION(dp_counter_record) {
 }
 
 DP_FUNCTION(dp_counter_record_trigger) {
-    using namespace dp_counter::pg;
     check_trigger(fcinfo);
     const auto* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
     const Oid counter = counter_of_trigger(fcinfo);
@@ -134,3 +131,5 @@ DP_FUNCTION(dp_counter_record_trigger) {
     add_pending_events(counter, is_row ? 1 : tuplestore_tuple_count(data->tg_newtable));
     PG_RETURN_DATUM(0);
 }
+
+} // namespace dp_counter::pg

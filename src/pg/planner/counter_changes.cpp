@@ -223,10 +223,8 @@ void put_changes(const Asked& asked, const ReturnSetInfo* rows) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_changes) {
-    using namespace dp_counter::pg;
     const NullableDatum* args = fcinfo->args;
     const Asked asked = read_asked(args[0], args[1], args[2], args[3]);
     InitMaterializedSRF(fcinfo, 0);
@@ -237,3 +235,5 @@ DP_FUNCTION(dp_counter_changes) {
     }
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

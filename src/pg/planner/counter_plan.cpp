@@ -48,10 +48,8 @@ Numeric remaining_of(const CounterRow& row) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_plan) {
-    using namespace dp_counter::pg;
     const Oid view = read_relation(fcinfo->args[0], "counter");
     check_counter_privilege(view, ACL_SELECT);
     const OpenCounter counter = require_counter(find_counter(view));
@@ -68,3 +66,5 @@ DP_FUNCTION(dp_counter_plan) {
          counter.row.is_in_totals});
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -216,10 +216,8 @@ void put_quantiles(const Asked& asked, const Fractions& fractions, const ReturnS
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_quantiles) {
-    using namespace dp_counter::pg;
     const NullableDatum* args = fcinfo->args;
     const Fractions fractions = read_fractions(args[1]);
     const Asked asked = read_asked(args[0], args[2], args[3], args[4]);
@@ -236,3 +234,5 @@ DP_FUNCTION(dp_counter_quantiles) {
     }
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -136,8 +136,8 @@ struct Comparison {
 
 /// Integers first .. last. A number out of bigint's range means that the side has no bound.
 struct Bounds {
-    dp_counter::int128 first;
-    dp_counter::int128 last;
+    int128 first;
+    int128 last;
 
     /// Moves both ends into `limits`. If the truth is in `limits`, the result contains it wherever
     /// this does.
@@ -147,12 +147,12 @@ struct Bounds {
     }
 };
 
-bool is_bigint(dp_counter::int128 number) {
-    return dp_counter::saturated(number) == number;
+bool is_bigint(int128 number) {
+    return saturated(number) == number;
 }
 
 Bounds from_range(FunctionCallInfo fcinfo, Datum datum) {
-    constexpr dp_counter::int128 kBeyond = dp_counter::int128{1} << 64;
+    constexpr int128 kBeyond = int128{1} << 64;
     RangeBound lower;
     RangeBound upper;
     bool is_empty = false;
@@ -163,7 +163,7 @@ Bounds from_range(FunctionCallInfo fcinfo, Datum datum) {
                         errmsg("within must not be an empty range"),
                         errhint("It is a range that is certain to contain the truth.")));
     return {lower.infinite ? -kBeyond : DatumGetInt64(lower.val),
-            upper.infinite ? kBeyond : dp_counter::int128{DatumGetInt64(upper.val)} - 1};
+            upper.infinite ? kBeyond : int128{DatumGetInt64(upper.val)} - 1};
 }
 
 Datum make_range(FunctionCallInfo fcinfo, Oid type_id, RangeBound lower, RangeBound upper) {
@@ -196,7 +196,7 @@ struct ValueRange {
                             errmsg("lower must be below upper, which is %lld, not %lld",
                                    static_cast<long long>(upper), static_cast<long long>(lower)),
                             errhint("Each value is at least lower and at most upper.")));
-        if (!is_bigint(dp_counter::int128{upper} - lower))
+        if (!is_bigint(int128{upper} - lower))
             ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                             errmsg("upper - lower must be at most %lld, not from %lld to %lld",
                                    static_cast<long long>(PG_INT64_MAX),
@@ -216,8 +216,7 @@ int place_of_first(double number) {
 
 /// `part` of the range, rounded outwards to a thousandth of its width or a little less, and to at
 /// most 14 digits above `lower`. In numeric: next to a large `lower` a double has no room for it.
-Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values,
-                       dp_counter::ShareInterval part) {
+Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, ShareInterval part) {
     const auto width = static_cast<double>(values.width());
     const double low = part.low * width;
     const double high = part.high * width;
@@ -243,12 +242,9 @@ Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values,
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// A row for a horizon; without one a row for every epoch.
 DP_FUNCTION(dp_plan) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     if (const char* single = name_of_single(fcinfo->args[3]))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("mechanism \"%s\" has nothing to plan", single),
@@ -266,8 +262,6 @@ DP_FUNCTION(dp_plan) {
 }
 
 DP_FUNCTION(dp_compare) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     check_not_null(fcinfo->args[0], "horizon",
                    "The mechanisms of the literature need a horizon. For a count without one, "
                    "dp_plan shows the errors.");
@@ -314,7 +308,6 @@ DP_FUNCTION(dp_compare) {
 }
 
 DP_FUNCTION(dp_stddev) {
-    using namespace dp_counter::pg;
     const auto noise = read_noise(request_arguments(fcinfo, 1, 3));
     if (PG_ARGISNULL(0) || PG_ARGISNULL(6))
         PG_RETURN_NULL();
@@ -324,7 +317,6 @@ DP_FUNCTION(dp_stddev) {
 }
 
 DP_FUNCTION(dp_interval) {
-    using namespace dp_counter::pg;
     const auto noise = read_noise(request_arguments(fcinfo, 2, 5));
     const double confidence = read_double(fcinfo, 4, "confidence");
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(8))
@@ -333,7 +325,7 @@ DP_FUNCTION(dp_interval) {
     const std::int64_t since = PG_GETARG_INT64(8);
     const std::int64_t width =
         run([&] { return public_forecast.half_width(noise, t, confidence, since); });
-    const auto released = static_cast<dp_counter::int128>(PG_GETARG_INT64(0));
+    const auto released = static_cast<int128>(PG_GETARG_INT64(0));
     Bounds bounds{released - width, released + width};
     if (!PG_ARGISNULL(9))
         bounds = bounds.within(from_range(fcinfo, PG_GETARG_DATUM(9)));
@@ -341,8 +333,6 @@ DP_FUNCTION(dp_interval) {
 }
 
 DP_FUNCTION(dp_avg) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     const ValueRange values(fcinfo, 2);
     if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
         PG_RETURN_NULL();
@@ -354,8 +344,6 @@ DP_FUNCTION(dp_avg) {
 }
 
 DP_FUNCTION(dp_avg_interval) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     const ValueRange values(fcinfo, 5);
     Argument sensitivity = fcinfo->args[10];
     if (sensitivity.isnull)
@@ -383,3 +371,5 @@ DP_FUNCTION(dp_avg_interval) {
     });
     return to_numeric_range(fcinfo, values, share);
 }
+
+} // namespace dp_counter::pg

@@ -57,10 +57,8 @@ IsotonicBlock* find_path(WindowObject window, MemoryContext memory) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_monotone) {
-    using namespace dp_counter::pg;
     WindowObject window = PG_WINDOW_OBJECT();
     if (!WindowObjectIsValid(window)) // called by an operator, which takes any function
         ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
@@ -79,3 +77,5 @@ DP_FUNCTION(dp_monotone) {
     --path->left;
     PG_RETURN_FLOAT8(path->value);
 }
+
+} // namespace dp_counter::pg

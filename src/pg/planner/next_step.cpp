@@ -63,11 +63,8 @@ void show_source_counter(const Arguments& arguments, std::int64_t horizon, NextS
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_counter_next_step) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     TupleDesc type = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "next_step returns a row");
@@ -82,3 +79,5 @@ DP_FUNCTION(dp_counter_next_step) {
     PG_RETURN_DATUM(
         HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), shown.values, shown.nulls)));
 }
+
+} // namespace dp_counter::pg

@@ -53,10 +53,8 @@ pg_noinline void check_same_unit(const Argument& epsilon, const State* state) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_count_transition) {
-    using namespace dp_counter::pg;
     const Argument& epsilon = fcinfo->args[kEpsilon];
     State* state = nullptr;
     if (PG_ARGISNULL(kState)) {
@@ -72,7 +70,6 @@ DP_FUNCTION(dp_count_transition) {
 }
 
 DP_FUNCTION(dp_count_final) {
-    using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) // a group without rows; a window has rows
         PG_RETURN_INT64(release_value(*once<Call, open_call>(fcinfo)->unit, 0));
     auto* state = reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
@@ -82,3 +79,5 @@ DP_FUNCTION(dp_count_final) {
     }
     PG_RETURN_INT64(state->release);
 }
+
+} // namespace dp_counter::pg

@@ -192,12 +192,9 @@ void check_not_repeated(const Query* query, Oid function) {
         (void)find_beside_set(columns, &search);
 }
 
-} // namespace dp_counter::pg
-
 /// Planner support function of dp_laplace. The planner asks for a simpler call before it copies or
 /// inlines anything, and for the cost after it has inlined functions that contain a call.
 DP_FUNCTION(dp_laplace_support) {
-    using namespace dp_counter::pg;
     CHECK_FOR_INTERRUPTS(); // the whole query is searched for each of its calls
     auto* question = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
     if (IsA(question, SupportRequestSimplify)) {
@@ -215,3 +212,5 @@ DP_FUNCTION(dp_laplace_support) {
     }
     PG_RETURN_DATUM(0);
 }
+
+} // namespace dp_counter::pg

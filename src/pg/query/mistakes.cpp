@@ -10,44 +10,41 @@ namespace {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// dp_running_count(count(*), epsilon).
 DP_FUNCTION(dp_running_count_number) {
     (void)fcinfo;
-    dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not numbers",
-                          "To count by period, write dp_running_sum(count(id), epsilon, "
-                          "sensitivity). sensitivity is the most that one protected unit can "
-                          "change, over all rows together: 1 if each unit is counted once.");
+    teach(ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not numbers",
+          "To count by period, write dp_running_sum(count(id), epsilon, sensitivity). sensitivity "
+          "is the most that one protected unit can change, over all rows together: 1 if each unit "
+          "is counted once.");
 }
 
 /// A text, or what PostgreSQL resolves to text: a bare NULL, a bare literal.
 DP_FUNCTION(dp_running_count_text) {
     (void)fcinfo;
-    dp_counter::pg::teach(ERRCODE_DATATYPE_MISMATCH,
-                          "dp_running_count counts bits, not values of type text",
-                          "Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A "
-                          "constant or NULL needs a type: NULL::boolean.");
+    teach(ERRCODE_DATATYPE_MISMATCH, "dp_running_count counts bits, not values of type text",
+          "Write a condition: dp_running_count(diagnosis = 'flu', epsilon). A constant or NULL "
+          "needs a type: NULL::boolean.");
 }
 
 DP_FUNCTION(dp_running_count_missing) {
     (void)fcinfo;
-    dp_counter::pg::teach(ERRCODE_UNDEFINED_FUNCTION, "dp_running_count needs a bit and epsilon",
-                          "Write dp_running_count(diagnosis = 'flu', 1.0) OVER (ORDER BY ...): a "
-                          "smaller epsilon means more privacy and more noise.");
+    teach(ERRCODE_UNDEFINED_FUNCTION, "dp_running_count needs a bit and epsilon",
+          "Write dp_running_count(diagnosis = 'flu', 1.0) OVER (ORDER BY ...): a smaller epsilon "
+          "means more privacy and more noise.");
 }
 
 DP_FUNCTION(dp_running_sum_missing) {
     (void)fcinfo;
-    dp_counter::pg::teach(
-        ERRCODE_UNDEFINED_FUNCTION, "dp_running_sum needs epsilon and sensitivity",
-        "Write dp_running_sum(addend, epsilon, sensitivity). sensitivity is the most that one "
-        "protected unit can change, over all rows together: 1 if each unit is counted once.");
+    teach(ERRCODE_UNDEFINED_FUNCTION, "dp_running_sum needs epsilon and sensitivity",
+          "Write dp_running_sum(addend, epsilon, sensitivity). sensitivity is the most that one "
+          "protected unit can change, over all rows together: 1 if each unit is counted once.");
 }
 
 DP_FUNCTION(dp_laplace_missing) {
     (void)fcinfo;
-    dp_counter::pg::teach(
+    teach(
         ERRCODE_UNDEFINED_FUNCTION, "dp_laplace needs epsilon and sensitivity",
         "Write dp_laplace(value, epsilon, sensitivity). sensitivity is the most that one protected "
         "unit can change, over all rows together: 1 if each unit is counted once.");
@@ -56,7 +53,6 @@ DP_FUNCTION(dp_laplace_missing) {
 /// Transition and final function: dp_count(*), too few or too many arguments, no boolean. With a
 /// state: dp_sum (0), dp_median and its like (1).
 DP_FUNCTION(dp_count_mistake) {
-    using namespace dp_counter::pg;
     constexpr int kState = 1;
     if (!PG_ARGISNULL(0) && PG_GETARG_INT64(0) == 0)
         teach(ERRCODE_UNDEFINED_FUNCTION, "there is no dp_sum: a private sum needs bounds",
@@ -82,3 +78,5 @@ DP_FUNCTION(dp_count_mistake) {
                             "number, write dp_laplace(value, epsilon, sensitivity).")));
     pg_unreachable();
 }
+
+} // namespace dp_counter::pg

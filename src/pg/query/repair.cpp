@@ -72,12 +72,10 @@ int64 repair(Oid extension) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 /// Members of the extension's owner, which need not be superusers, may call it. It changes nothing
 /// else.
 DP_FUNCTION(dp_repair) {
-    using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_repair()");
     const Oid extension = get_extension_oid("dp_counter", false);
 #if PG_VERSION_NUM >= 160000
@@ -89,3 +87,5 @@ DP_FUNCTION(dp_repair) {
         aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_EXTENSION, "dp_counter");
     PG_RETURN_INT64(repair(extension));
 }
+
+} // namespace dp_counter::pg

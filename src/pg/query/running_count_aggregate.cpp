@@ -109,10 +109,8 @@ pg_noinline State* take_in(FunctionCallInfo fcinfo, State* state, bool bit) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_transition) {
-    using namespace dp_counter::pg;
     const bool bit = is_true(fcinfo->args[kBit]);
     State* const state =
         PG_ARGISNULL(kState) ? nullptr : reinterpret_cast<State*>(PG_GETARG_POINTER(kState));
@@ -123,7 +121,6 @@ DP_FUNCTION(dp_running_count_transition) {
 }
 
 DP_FUNCTION(dp_running_count_final) {
-    using namespace dp_counter::pg;
     if (PG_ARGISNULL(kState)) { // no row, no step: nothing to hide
         (void)once<Call, open_call>(fcinfo);
         PG_RETURN_INT64(0);
@@ -135,3 +132,5 @@ DP_FUNCTION(dp_running_count_final) {
     }
     PG_RETURN_INT64(state->release);
 }
+
+} // namespace dp_counter::pg

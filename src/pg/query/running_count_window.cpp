@@ -163,16 +163,17 @@ Datum running_total(FunctionCallInfo fcinfo) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_boolean) {
-    return dp_counter::pg::running_total<dp_counter::pg::CountOfBooleans>(fcinfo);
+    return running_total<CountOfBooleans>(fcinfo);
 }
 
 DP_FUNCTION(dp_running_count_bit) {
-    return dp_counter::pg::running_total<dp_counter::pg::CountOfBits>(fcinfo);
+    return running_total<CountOfBits>(fcinfo);
 }
 
 DP_FUNCTION(dp_running_sum) {
-    return dp_counter::pg::running_total<dp_counter::pg::Sum>(fcinfo);
+    return running_total<Sum>(fcinfo);
 }
+
+} // namespace dp_counter::pg

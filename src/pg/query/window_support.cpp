@@ -87,10 +87,8 @@ void answer_cost(const SupportRequestCost* question, Oid support) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_running_count_support) {
-    using namespace dp_counter::pg;
     auto* question = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
 #if PG_VERSION_NUM >= 160000
     if (IsA(question, SupportRequestOptimizeWindowClause)) {
@@ -105,3 +103,5 @@ DP_FUNCTION(dp_running_count_support) {
         answer_cost(reinterpret_cast<SupportRequestCost*>(question), fcinfo->flinfo->fn_oid);
     PG_RETURN_DATUM(0);
 }
+
+} // namespace dp_counter::pg

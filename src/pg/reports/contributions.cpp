@@ -112,11 +112,8 @@ bool release_histogram(const Report& report) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_source_contributions) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     const auto arguments = arguments_of<Arguments>(fcinfo);
     check_not_null(arguments.most, "most");
     const std::int32_t most = DatumGetInt32(arguments.most.value);
@@ -132,8 +129,9 @@ DP_FUNCTION(dp_source_contributions) {
 }
 
 DP_WORKER(dp_contributions_worker) {
-    using namespace dp_counter::pg;
     serve(main_argument, [](const char* request, Size /*size*/) {
         serve_report(request, "contributions", release_histogram);
     });
 }
+
+} // namespace dp_counter::pg

@@ -183,11 +183,8 @@ bool release_groups(const Report& report) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_source_groups) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     const auto arguments = arguments_of<Arguments>(fcinfo);
     check_not_null(arguments.most, "most");
     const std::int32_t most = DatumGetInt32(arguments.most.value);
@@ -214,8 +211,9 @@ DP_FUNCTION(dp_source_groups) {
 }
 
 DP_WORKER(dp_groups_worker) {
-    using namespace dp_counter::pg;
     serve(main_argument, [](const char* request, Size /*size*/) {
         serve_report(request, "groups", release_groups);
     });
 }
+
+} // namespace dp_counter::pg

@@ -83,10 +83,8 @@ bool is_finite(Oid type, Datum time) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_own_window) {
-    using namespace dp_counter::pg;
     const BudgetUnit& unit = unit_for(fcinfo->flinfo, read_relation(fcinfo->args[0], "budget"));
     if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
         PG_RETURN_NULL();
@@ -99,6 +97,7 @@ DP_FUNCTION(dp_own_window) {
     read_plain(type == UNKNOWNOID ? unit.person_type : type, value, person);
     const std::int32_t phase =
         person_phase(unit, person.bytes(), static_cast<std::size_t>(person.size));
-    PG_RETURN_INT64(
-        dp_counter::own_window(day_of_time(unit.time_type, time), phase, unit.per_days));
+    PG_RETURN_INT64(own_window(day_of_time(unit.time_type, time), phase, unit.per_days));
 }
+
+} // namespace dp_counter::pg

@@ -198,11 +198,8 @@ bool suggest(const Report& report) {
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_source_suggest) {
-    using namespace dp_counter;
-    using namespace dp_counter::pg;
     const auto arguments = arguments_of<Arguments>(fcinfo);
     const double plan_epsilon = read_plan_epsilon(arguments.plan_epsilon);
     check_not_null(arguments.every, "every",
@@ -226,7 +223,8 @@ DP_FUNCTION(dp_source_suggest) {
 }
 
 DP_WORKER(dp_suggest_worker) {
-    using namespace dp_counter::pg;
     serve(main_argument,
           [](const char* request, Size /*size*/) { serve_report(request, "suggestion", suggest); });
 }
+
+} // namespace dp_counter::pg

@@ -69,11 +69,8 @@ void revoke_default_privileges(Oid relation) {
     }
 }
 
-} // namespace dp_counter::pg
-
 /// For the install script alone.
 DP_FUNCTION(dp_counter_reset_privileges) {
-    using namespace dp_counter::pg;
     if (!creating_extension)
         elog(ERROR, "reset_privileges is for the install script");
     SPI_connect();
@@ -84,3 +81,5 @@ DP_FUNCTION(dp_counter_reset_privileges) {
     SPI_finish();
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -228,10 +228,8 @@ void check_declared_again(Oid source, const SourceRow& existing, const SourceRow
 }
 
 } // namespace
-} // namespace dp_counter::pg
 
 DP_FUNCTION(dp_source_create) {
-    using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_source_create()");
     const auto arguments = arguments_of<Arguments>(fcinfo);
     const Oid source = read_relation(arguments.source, "source");
@@ -285,7 +283,6 @@ DP_FUNCTION(dp_source_create) {
 }
 
 DP_FUNCTION(dp_source_drop) {
-    using namespace dp_counter::pg;
     PreventCommandIfReadOnly("dp_source_drop()");
     const Oid source = read_relation(fcinfo->args[0], "source");
     check_owner(source);
@@ -307,3 +304,5 @@ DP_FUNCTION(dp_source_drop) {
         CreateComments(source, RelationRelationId, 0, nullptr);
     PG_RETURN_VOID();
 }
+
+} // namespace dp_counter::pg

@@ -107,11 +107,11 @@ void keep_in_dumps() {
                          "counters, releases and budgets.")));
 }
 
-} // namespace dp_counter::pg
-
 /// The CHECK constraint of counters and budgets, for rows that SQL inserts: those of a restored
 /// dump. Unlike a trigger, it also runs with pg_restore --disable-triggers.
 DP_FUNCTION(dp_counter_kept_in_dumps) {
-    dp_counter::pg::keep_in_dumps();
+    keep_in_dumps();
     PG_RETURN_BOOL(true);
 }
+
+} // namespace dp_counter::pg

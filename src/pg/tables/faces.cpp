@@ -156,13 +156,12 @@ void keep_face(const FacedTable& table, Oid view) {
         replace_face(table, number, view);
 }
 
-} // namespace dp_counter::pg
-
 /// The face of a number, for SQL; NULL where it is lost. It takes the OID that the row keeps.
 DP_FUNCTION(dp_counter_face) {
-    using namespace dp_counter::pg;
     const Oid face = PG_GETARG_OID(0);
     if (!is_face(face, PG_GETARG_INT64(1)))
         PG_RETURN_NULL();
     PG_RETURN_OID(face);
 }
+
+} // namespace dp_counter::pg

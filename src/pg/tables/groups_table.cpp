@@ -81,12 +81,9 @@ void rename_groups(std::int64_t number, const Datum* names, std::int32_t count) 
                 kGroupNames, {number_key(number), small_key(i + 1, kStream)}, {{kName, names[i]}});
 }
 
-} // namespace dp_counter::pg
-
 /// The name of a group, for views of counters; NULL where there is none. The first call of a query
 /// reads the names of all groups of the counter.
 DP_FUNCTION(dp_counter_group_name) {
-    using namespace dp_counter::pg;
     const std::int64_t number = PG_GETARG_INT64(0);
     const std::int32_t stream = PG_GETARG_INT32(1);
     auto* known = static_cast<KnownNames*>(fcinfo->flinfo->fn_extra);
@@ -106,3 +103,5 @@ DP_FUNCTION(dp_counter_group_name) {
         PG_RETURN_NULL();
     PG_RETURN_DATUM(known->names[stream - 1]);
 }
+
+} // namespace dp_counter::pg
