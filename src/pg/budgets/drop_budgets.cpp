@@ -25,7 +25,6 @@ void lock_with_above(const BudgetRow& row) {
     ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                     errmsg("cannot drop budget %s because %s", name_of_budget(row), what),
                     errdetail("%s", detail), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 /// Counters and budgets whose views are lost do not count: nobody can drop them.

@@ -25,7 +25,6 @@ namespace {
                     errmsg("the counter's periods are out of range"),
                     detail != nullptr ? errdetail("%s", detail) : 0,
                     errhint("Choose a later since, a smaller horizon or a shorter every.")));
-    pg_unreachable();
 }
 
 Interval times(const Interval& interval, std::int64_t n) {

@@ -50,7 +50,6 @@ struct Target {
 [[noreturn]] void refuse_trigger(const char* what, const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s", what),
                     errhint("%s", hint)));
-    pg_unreachable();
 }
 
 void check_trigger(FunctionCallInfo fcinfo) {

@@ -94,7 +94,6 @@ Const* constant_of_groups(Oid counter, const Query* query, Oid type, std::int32_
              errmsg("view \"%s\" no longer contains its groups", name_of_relation(counter)),
              errdetail("The view was replaced. The counter reads the labels of an enum from it."),
              errhint("Restore the view from a backup, or drop the counter.")));
-    pg_unreachable();
 }
 
 void name_group(void* written) {

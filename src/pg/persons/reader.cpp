@@ -213,7 +213,6 @@ bool has_read = false; // for the process's life
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("could not evaluate source \"%s\"", get_rel_name(source)),
                     errhint("Its owner can run the tick to see why.")));
-    pg_unreachable();
 }
 
 /// Raised for every error in the view; the owner is told which.

@@ -17,7 +17,6 @@ namespace {
 [[noreturn]] void refuse(const char* what, const char* hint) {
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s", what), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 [[noreturn]] void refuse_filter() {
@@ -108,7 +107,6 @@ AggregateUse check_aggregate_context(FunctionCallInfo fcinfo, FrameRule rule) {
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("this function is part of an aggregate and cannot be called alone"),
                         errhint("Call dp_running_count or dp_count.")));
-        pg_unreachable();
     }
 }
 

@@ -30,7 +30,6 @@ struct Calls {
 [[noreturn]] void refuse(const Search* search, const char* message, const char* hint) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg(message, get_func_name(search->function)), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 bool collect_calls(Node* node, void* context) {

@@ -6,7 +6,6 @@ namespace {
 
 [[noreturn]] void teach(int code, const char* message, const char* hint) {
     ereport(ERROR, (errcode(code), errmsg("%s", message), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 } // namespace
@@ -76,7 +75,6 @@ DP_FUNCTION(dp_count_mistake) {
                            format_type_be(type)),
                     errhint("Write a condition: dp_count(diagnosis = 'flu', epsilon). To release a "
                             "number, write dp_laplace(value, epsilon, sensitivity).")));
-    pg_unreachable();
 }
 
 } // namespace dp_counter::pg

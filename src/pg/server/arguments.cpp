@@ -129,7 +129,6 @@ void raise_not_constant(const char* parameters, const char* stream) {
          errmsg("%s must be constant within a partition", parameters),
          errhint("Partition by the columns that they depend on: every partition is a separate %s.",
                  stream)));
-    pg_unreachable();
 }
 
 } // namespace dp_counter::pg

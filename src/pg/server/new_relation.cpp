@@ -13,7 +13,6 @@ void raise_renamed(const char* name) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_IN_USE),
              errmsg("\"%s\" or its schema was renamed meanwhile", name), errhint("Try again.")));
-    pg_unreachable();
 }
 
 void check_new(const char* name, Oid schema) {

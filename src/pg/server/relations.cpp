@@ -18,7 +18,6 @@ namespace {
 [[noreturn]] void raise_no_relation(Oid relation) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relation)));
-    pg_unreachable();
 }
 
 } // namespace

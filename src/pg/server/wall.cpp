@@ -67,7 +67,6 @@ void Failure::raise() const {
         CHECK_FOR_INTERRUPTS(); // says why: a cancel, a timeout, a shutdown
     ereport(ERROR,
             (errcode(sqlstate), errmsg("%s", message), hint[0] != '\0' ? errhint("%s", hint) : 0));
-    pg_unreachable();
 }
 
 } // namespace dp_counter::pg

@@ -86,7 +86,6 @@ void check_cells(const Measure& measure, std::int64_t groups, std::int64_t perio
                  : errhint("Its owner can grant INSERT on it, or make a budget within it for you: "
                            "dp_budget_create with within => %s.",
                            quote_literal_cstr(quoted_name(budget)))));
-    pg_unreachable();
 }
 
 void check_charged(const SourceArguments& arguments, Oid source, Oid budget) {

@@ -27,7 +27,6 @@ Groups require_groups(const OpenCounter& counter) {
 [[noreturn]] void raise_others(const char* name) {
     ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
                     errmsg("group \"%s\" is the one of all others", name)));
-    pg_unreachable();
 }
 
 /// It would be skipped if it came from a table, as if its rows had a group of their own.

@@ -23,7 +23,6 @@ namespace {
 
 [[noreturn]] void raise_cannot_continue(int sqlstate, const char* message, const char* hint) {
     ereport(ERROR, (errcode(sqlstate), errmsg("%s", message), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 void check_has_bound(const char* name, const SourceCounterRow& row) {

@@ -52,7 +52,6 @@ const char* parts_of(Datum remembered, const char** parts) {
          errdetail("%s", detail),
          errhint("Its source, of this name, was dropped. Change the view or its declaration, or "
                  "end the counter first (dp_counter_end).")));
-    pg_unreachable();
 }
 
 /// The column of this name; 0 where the counter reads none.
@@ -189,7 +188,6 @@ void raise_source_dropped(Oid counter) {
                     errhint("Its releases remain. It goes on when its owner declares a view of the "
                             "same name as a source of the same budget again. Or end it with "
                             "dp_counter_end.")));
-    pg_unreachable();
 }
 
 void reattach_counters(Oid source, const SourceRow& row, bool are_same_persons) {

@@ -220,7 +220,6 @@ void raise_ended(Oid counter, const char* hint) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("counter \"%s\" has ended", name_of_relation(counter)), errhint("%s", hint)));
-    pg_unreachable();
 }
 
 void move_counter_here(std::int64_t number) {

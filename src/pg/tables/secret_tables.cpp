@@ -37,12 +37,10 @@ Oid secret_relation(const char* name) {
 void raise_damaged(const char* what) {
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s", what),
                     errhint("Restore the extension's tables from a backup, or drop the counter.")));
-    pg_unreachable();
 }
 
 void raise_dropped() {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("the counter was dropped")));
-    pg_unreachable();
 }
 
 Relation open_secret(const SecretTable& table, LOCKMODE lock) {

@@ -116,7 +116,6 @@ void create_segment(const WorkerCall& call, Worker& worker) {
                                     max_worker_processes, kSlotTurns * kSlotTurn / 1000),
                     errhint("Call again later. Set max_worker_processes to at least "
                             "max_parallel_workers + 2, so that parallel queries leave a worker.")));
-    pg_unreachable();
 }
 
 /// One parallel query can take all workers for a while.
