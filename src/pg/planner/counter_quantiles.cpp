@@ -41,27 +41,21 @@ struct Fractions {
     int count;
 };
 
-Datum number(std::int64_t n) {
-    return NumericGetDatum(int64_to_numeric(n));
-}
-
 Fraction read_fraction(const Argument& argument) {
     check_not_null(argument, "fractions", kFractionsHint);
-    const auto is = [](PGFunction relation, Datum a, Datum b) {
-        return DatumGetBool(DirectFunctionCall2(relation, a, b));
-    };
+    Numeric fraction = DatumGetNumeric(argument.value);
     const auto refuse = [&](const char* must) {
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("fractions must %s, not %s", must,
-                               text_of(DatumGetNumeric(argument.value))),
+                        errmsg("fractions must %s, not %s", must, text_of(fraction)),
                         errhint("%s", kFractionsHint)));
     };
-    if (!is(numeric_gt, argument.value, number(0)) || !is(numeric_lt, argument.value, number(1)))
+    if (!is_less(zero_epsilon(), fraction) || !is_less(fraction, decimal("1")))
         refuse("be between 0 and 1");
-    const Datum thousandths = DirectFunctionCall2(numeric_mul, argument.value, number(1000));
-    if (!is(numeric_eq, thousandths, DirectFunctionCall1(numeric_floor, thousandths)))
+    Numeric thousandths = times(1000, fraction);
+    const auto whole = DirectFunctionCall1(numeric_floor, NumericGetDatum(thousandths));
+    if (is_less(DatumGetNumeric(whole), thousandths))
         refuse("have at most 3 decimals");
-    const std::int32_t n = DatumGetInt32(DirectFunctionCall1(numeric_int4, thousandths));
+    const std::int32_t n = DatumGetInt32(DirectFunctionCall1(numeric_int4, whole));
     const std::int32_t divisor = std::gcd(n, 1000);
     return {n / divisor, 1000 / divisor};
 }

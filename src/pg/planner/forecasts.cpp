@@ -12,6 +12,7 @@
 #include "core/count/epochs.hpp"
 #include "core/literature/comparison.hpp"
 #include "pg/server/arguments.hpp"
+#include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/postgres_api.hpp"
 #include "pg/server/public_plans.hpp"
 #include "pg/server/wall.hpp"
@@ -19,7 +20,6 @@
 extern "C" {
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/numeric.h"
 #include "utils/rangetypes.h"
 }
 
@@ -227,14 +227,9 @@ Datum to_numeric_range(FunctionCallInfo fcinfo, const ValueRange& values, ShareI
     const auto scaled = [&](double number) { return places < 0 ? number / unit : number * unit; };
     const double off = scaled(width) * 0x1p-52; // which low and high are, as doubles
     const auto value = [&](double units) {
-        const Datum above =
-            DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("%.0fE%d", units, -places)),
-                                ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-        const Datum lower = NumericGetDatum(int64_to_numeric(values.lower));
-        const Datum upper = NumericGetDatum(int64_to_numeric(values.upper));
-        const Datum sum = DirectFunctionCall2(numeric_add, lower, above);
-        return DirectFunctionCall1(numeric_trim_scale,
-                                   DirectFunctionCall2(numeric_smaller, sum, upper));
+        Numeric above = decimal(psprintf("%.0fE%d", units, -places));
+        return NumericGetDatum(trimmed(
+            smaller(sum(int64_to_numeric(values.lower), above), int64_to_numeric(values.upper))));
     };
     return make_range(fcinfo, NUMRANGEOID,
                       {value(std::floor(scaled(low) + off)), false, true, true},
