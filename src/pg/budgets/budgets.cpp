@@ -5,6 +5,7 @@
 #include "pg/budgets/budget_rows.hpp"
 #include "pg/budgets/entries.hpp"
 #include "pg/budgets/unit.hpp"
+#include "pg/server/arguments.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
 #include "pg/tables/faces.hpp"
@@ -12,16 +13,11 @@
 
 extern "C" {
 #include "storage/lmgr.h"
-#include "utils/fmgrprotos.h"
 }
 
 namespace dp_counter::pg {
 
 namespace {
-
-char* text_of(Timestamp time) {
-    return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
-}
 
 /// A charge to a budget for life is for all times.
 EntryRange range_of_entry(EntryRange range, std::int32_t per_days) {
@@ -33,14 +29,14 @@ EntryRange range_of_entry(EntryRange range, std::int32_t per_days) {
 }
 
 /// "2026-01-01 00:00:00 to infinity, in UTC"
-char* text_of(EntryRange range, Oid time_type) {
+char* shown_range(EntryRange range, Oid time_type) {
     return psprintf("%s to %s%s", text_of(range.since), text_of(range.until),
                     time_type == TIMESTAMPTZOID ? ", in UTC" : "");
 }
 
 /// The detail of the error where too little is left of a budget that renews.
 char* detail_of(const Remaining& remaining, EntryRange range, Oid time_type) {
-    const char* rows = psprintf("The charge is for rows from %s", text_of(range, time_type));
+    const char* rows = psprintf("The charge is for rows from %s", shown_range(range, time_type));
     return remaining.enough_from < range.until
                ? psprintf("%s; enough is left for those from %s on.", rows,
                           text_of(remaining.enough_from))
@@ -52,8 +48,8 @@ void check_range(const BudgetRow& row, EntryRange range) {
         ereport(ERROR,
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("budget \"%s\" is for rows from %s", name_of_budget(row),
-                        text_of(row.range, row.time_type)),
-                 errdetail("The charge is for rows from %s.", text_of(range, row.time_type)),
+                        shown_range(row.range, row.time_type)),
+                 errdetail("The charge is for rows from %s.", shown_range(range, row.time_type)),
                  errhint("Choose since and until, or the horizon of a counter, such that all rows "
                          "are in the range of the budget, or use another budget.%s",
                          row.time_type == TIMESTAMPTZOID && range.since < row.range.since

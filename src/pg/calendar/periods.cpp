@@ -166,8 +166,7 @@ void check_schedule(const Schedule& schedule, std::int64_t horizon) {
     (void)find_zone(schedule.time_zone);
     if (schedule.since < MIN_TIMESTAMP + 2 * USECS_PER_DAY || !is_in_range(schedule, horizon))
         raise_out_of_range(psprintf(
-            R"(since is "%s", every "%s", grace "%s"%s.)",
-            DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(schedule.since))),
+            R"(since is "%s", every "%s", grace "%s"%s.)", text_of(schedule.since),
             text_of(schedule.every), text_of(schedule.grace),
             horizon > 1 ? psprintf(", horizon %lld", static_cast<long long>(horizon)) : ""));
 }

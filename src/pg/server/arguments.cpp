@@ -52,6 +52,10 @@ char* text_of(const Interval& interval) {
     return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
 }
 
+char* text_of(Timestamp time) {
+    return DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(time)));
+}
+
 int128 length_of(const Interval& interval, int days_in_month) {
     const int128 days = int128{interval.month} * days_in_month + interval.day;
     return days * USECS_PER_DAY + interval.time;

@@ -58,6 +58,7 @@ void check_every(const Interval& every);
 
 /// As PostgreSQL shows it.
 [[nodiscard]] char* text_of(const Interval& interval);
+[[nodiscard]] char* text_of(Timestamp time);
 
 /// In microseconds, with months of so many days.
 [[nodiscard]] int128 length_of(const Interval& interval, int days_in_month);

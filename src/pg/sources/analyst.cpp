@@ -158,8 +158,7 @@ void check_limits(const SourceDeclaration& declaration, Numeric epsilon, std::in
     if (row.since < years_before(now, kMostYears))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("since must be at most %d years ago, not \"%s\"", kMostYears,
-                               DatumGetCString(DirectFunctionCall1(
-                                   timestamp_out, TimestampGetDatum(row.since))))));
+                               text_of(row.since))));
     check_cells(row.measure, groups, periods(std::max<std::int64_t>(now - row.since, 0)),
                 kMostYearsOfCells * limits.most_cells, "until now",
                 psprintf("It is %d times the most that budget \"%s\" allows for a year.",

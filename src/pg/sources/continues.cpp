@@ -13,10 +13,6 @@
 #include "pg/tables/releases_table.hpp"
 #include "pg/tables/streams_table.hpp"
 
-extern "C" {
-#include "utils/fmgrprotos.h"
-}
-
 namespace dp_counter::pg {
 
 namespace {
@@ -139,12 +135,10 @@ void check_begins_later(const SourceDeclaration& declaration) {
         return;
     const Oid time_type = column_type(declaration.row.source, declaration.source.at);
     const Timestamp end = local_of_face(time_type, declaration.source.time_zone, old.end);
-    raise_cannot_continue(
-        ERRCODE_INVALID_PARAMETER_VALUE,
-        psprintf("since must be at or after %s, where counter \"%s\" has come to",
-                 DatumGetCString(DirectFunctionCall1(timestamp_out, TimestampGetDatum(end))),
-                 name_of_relation(declaration.continued->view)),
-        "Without since it is this time.");
+    raise_cannot_continue(ERRCODE_INVALID_PARAMETER_VALUE,
+                          psprintf("since must be at or after %s, where counter \"%s\" has come to",
+                                   text_of(end), name_of_relation(declaration.continued->view)),
+                          "Without since it is this time.");
 }
 
 void end_continued(const SourceDeclaration& declaration) {

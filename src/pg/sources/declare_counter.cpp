@@ -89,9 +89,7 @@ void check_range_of_stocks(const SourceDeclaration& declaration) {
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                  errmsg("since must be at least %d days after %s, from where budget \"%s\" is for "
                         "rows",
-                        declaration.row.active,
-                        DatumGetCString(
-                            DirectFunctionCall1(timestamp_out, TimestampGetDatum(budgeted.since))),
+                        declaration.row.active, text_of(budgeted.since),
                         name_of_relation(declaration.budget)),
                  errhint("Events of the days of active before since count, too. Choose a later "
                          "since, or a budget that is for earlier rows.")));
@@ -133,8 +131,7 @@ void read_schedule(const SourceArguments& arguments, std::int64_t horizon,
     if (row.old.number == 0 &&
         face_of_local(TIMESTAMPTZOID, schedule.time_zone, row.since) > GetCurrentTimestamp())
         ereport(NOTICE, (errmsg("the first period begins on %s, which is still to come",
-                                DatumGetCString(DirectFunctionCall1(
-                                    timestamp_out, TimestampGetDatum(row.since))))));
+                                text_of(row.since))));
 }
 
 bool is_temporary(Oid type) {
