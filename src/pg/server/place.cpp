@@ -13,9 +13,7 @@ Place this_place() {
 }
 
 bool is_here(const Place& place) {
-    const Place here = this_place();
-    return place.system == here.system && place.database == here.database &&
-           place.timeline == here.timeline;
+    return place == this_place();
 }
 
 } // namespace dp_counter::pg

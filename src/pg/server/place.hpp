@@ -15,6 +15,8 @@ struct Place {
     std::int64_t system;
     Oid database;
     std::int32_t timeline;
+
+    friend bool operator==(const Place&, const Place&) = default;
 };
 
 /// Of a server that is not in recovery.
