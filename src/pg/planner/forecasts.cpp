@@ -106,25 +106,6 @@ PlanRow plan_row(const Request& request, int epoch) {
     });
 }
 
-/// The same as PostgreSQL's values.
-struct PlanValues {
-    PlanValues(const PlanRow& row, std::int64_t steps_before)
-        : value{PointerGetDatum(cstring_to_text(mechanism_name(row.spec->mechanism))),
-                Int32GetDatum(row.spec->height),
-                integer_array(row.report->radices.data(), row.report->radices.size()),
-                Float8GetDatum(row.report->scale),
-                Float8GetDatum(row.report->mse),
-                Float8GetDatum(row.report->rmse),
-                Float8GetDatum(row.report->max_stddev),
-                Int64GetDatum(static_cast<std::int64_t>(row.report->state_bytes)),
-                Int64GetDatum(steps_before + 1),
-                Int64GetDatum(steps_before + row.spec->horizon)} {}
-
-    static constexpr int kColumns = 10;
-    Datum value[kColumns];
-    bool is_null[kColumns]{};
-};
-
 /// The rows of a comparison, in plain memory.
 struct Comparison {
     static constexpr int kMost = 16;
@@ -250,8 +231,20 @@ DP_FUNCTION(dp_plan) {
     const auto* rows = reinterpret_cast<const ReturnSetInfo*>(fcinfo->resultinfo);
     for (int epoch = 0; epoch < (request.horizon == kUnbounded ? kEpochs : 1); ++epoch) {
         CHECK_FOR_INTERRUPTS();
-        PlanValues values(plan_row(request, epoch), epoch_begin(epoch));
-        tuplestore_putvalues(rows->setResult, rows->setDesc, values.value, values.is_null);
+        const auto [spec, report] = plan_row(request, epoch);
+        const std::int64_t steps_before = epoch_begin(epoch);
+        Datum values[] = {CStringGetTextDatum(mechanism_name(spec->mechanism)),
+                          Int32GetDatum(spec->height),
+                          integer_array(report->radices.data(), report->radices.size()),
+                          Float8GetDatum(report->scale),
+                          Float8GetDatum(report->mse),
+                          Float8GetDatum(report->rmse),
+                          Float8GetDatum(report->max_stddev),
+                          Int64GetDatum(static_cast<std::int64_t>(report->state_bytes)),
+                          Int64GetDatum(steps_before + 1),
+                          Int64GetDatum(steps_before + spec->horizon)};
+        bool nulls[lengthof(values)] = {};
+        tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
     }
     return static_cast<Datum>(0);
 }
@@ -285,10 +278,9 @@ DP_FUNCTION(dp_compare) {
     for (int i = 0; i < comparison.count; ++i) {
         const Compared& row = comparison.row[i];
         Datum values[] = {
-            PointerGetDatum(cstring_to_text(row.mechanism)),
+            CStringGetTextDatum(row.mechanism),
             Int32GetDatum(row.radix.value_or(0)),
-            PointerGetDatum(
-                cstring_to_text(row.guarantee == Guarantee::approximate ? "approximate" : "pure")),
+            CStringGetTextDatum(row.guarantee == Guarantee::approximate ? "approximate" : "pure"),
             Float8GetDatum(row.mse),
             Float8GetDatum(std::sqrt(row.mse)),
             Float8GetDatum(std::sqrt(row.max_variance.value_or(0))),
