@@ -1,33 +1,15 @@
 #include "core/tree/tree_choice.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <tuple>
-#include <vector>
 
+#include "core/base/limits.hpp"
 #include "core/tree/tree_variance.hpp"
 
 namespace dp_counter {
 
 namespace {
-
-using Digits = DigitSystem (*)(std::int32_t radix);
-
-/// The least radix with which `height` digits reach the horizon, or none up to kMaxRadix.
-std::optional<std::int32_t> least_radix(Digits digits, int height, std::int64_t horizon) {
-    std::int32_t low = kMinRadix;
-    std::int32_t high = kMaxRadix + 1;
-    while (low < high) {
-        const std::int32_t middle = low + (high - low) / 2;
-        if (digits(middle).capacity(height) >= horizon)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low > kMaxRadix)
-        return std::nullopt;
-    return low;
-}
 
 /// A lower bound for the mean number of nodes, good for this radix and all greater ones of the
 /// same height (so that a search may stop). A level whose digits run through complete periods of
@@ -41,51 +23,31 @@ double least_mean_nodes(std::int32_t radix, int height, std::int64_t horizon) {
     return level * std::max(0.0, 1 - 2 / k) * (height - 2);
 }
 
-/// The radices that need exactly this height: [first, end).
-struct Range {
-    int height;
-    std::int32_t first;
-    std::int32_t end;
-};
-
-/// All heights that some radix needs for this horizon, lowest first. Of a single digit only the
-/// least radix is of interest: at step t it uses t nodes, whatever the radix.
-std::vector<Range> ranges(Digits digits, std::int64_t horizon) {
-    std::vector<Range> result;
-    std::int32_t end = kMaxRadix + 1;
-    for (int height = 1; height <= kMaxHeight && end > kMinRadix; ++height) {
-        const std::int32_t first = least_radix(digits, height, horizon).value_or(end);
-        if (first < end)
-            result.push_back({height, first, height == 1 ? first + 1 : end});
-        end = std::min(first, end);
-    }
-    return result;
-}
-
 } // namespace
 
-DigitSystem choose_tree(Digits digits, std::int64_t horizon, PrivacyUnit unit) {
-    std::optional<std::tuple<double, int, std::int32_t>> best; // MSE, height, radix
-    const auto node_variance = [&](int height) { return tree_scale(height, unit).variance(); };
-    const auto offer = [&](int height, std::int32_t radix) {
-        const double mse = tree_mse(digits(radix), horizon, node_variance(height));
-        const std::tuple candidate(mse, height, radix);
-        if (!best || candidate < *best)
-            best = candidate;
-    };
-    const std::vector<Range> all = ranges(digits, horizon);
-    for (const Range& range : all) // the least radix is nearly the best: later searches end early
-        offer(range.height, range.first);
-    for (const Range& range : all) {
-        const double variance = node_variance(range.height);
-        for (std::int32_t radix = range.first + 1; radix < range.end; ++radix) {
-            if (std::get<0>(*best) <
-                variance * least_mean_nodes(digits(radix).radix(), range.height, horizon))
-                break;
-            offer(range.height, radix);
+DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t), std::int64_t horizon,
+                        PrivacyUnit unit) {
+    std::tuple best(std::numeric_limits<double>::infinity(), 0, 0); // MSE, height, number
+    for (std::int32_t number = kMinRadix; number <= kMaxRadix;) {
+        const DigitSystem system = digits(number);
+        const int height = system.height(horizon);
+        const double node_variance = tree_scale(height, unit).variance();
+        if (std::get<0>(best) < node_variance * least_mean_nodes(system.radix(), height, horizon)) {
+            for (std::int32_t end = kMaxRadix + 1; number < end;) { // to the first that is lower
+                const std::int32_t middle = number + (end - number) / 2;
+                if (digits(middle).capacity(height - 1) < horizon)
+                    number = middle + 1;
+                else
+                    end = middle;
+            }
+            continue;
         }
+        best = std::min(best, {tree_mse(system, horizon, node_variance), height, number});
+        if (height == 1) // at step t it uses t nodes, whatever the radix
+            break;
+        ++number;
     }
-    return digits(std::get<2>(*best));
+    return digits(std::get<2>(best));
 }
 
 } // namespace dp_counter
