@@ -38,8 +38,7 @@ std::optional<double> HistogramSums::place(const Fraction& p) const {
 QuantileTest::QuantileTest(const BinsNoise& noise, std::int32_t bins, const Fraction& p,
                            double confidence)
     : noise_(noise), p_(p), confidence_(confidence), quantiles_(static_cast<std::size_t>(bins) - 1),
-      block_(std::holds_alternative<LaplaceScale>(noise.each) ? 32 : 1),
-      radii_((static_cast<std::size_t>(bins) - 2) / static_cast<std::size_t>(block_) + 1) {
+      bounds_(quantiles_.size()) {
     check_confidence(confidence);
 }
 
@@ -68,37 +67,11 @@ std::int64_t QuantileTest::quantile(std::int32_t bin) {
 bool QuantileTest::is_within(std::int32_t bin, int128 excess) {
     if (excess <= 1) // no q is less
         return true;
-    double& radius = radii_[static_cast<std::size_t>(bin / block_)];
-    if (radius == 0) {
-        const std::int32_t first = bin / block_ * block_;
-        const auto last = static_cast<std::int32_t>(quantiles_.size()) - 1;
-        radius = std::max(bound(first), bound(std::min(first + block_ - 1, last)));
-    }
-    return static_cast<double>(excess) <= radius && excess <= quantile(bin);
-}
-
-/// Chernoff's, of E exp(r X) <= exp(-V log(1 - u^2) / w^2): V is the sum of the squared widths of
-/// all variables, w the greatest width, u = r w; and -log(1 - u^2) / u^2 rises with u. From bin to
-/// bin of noises by themselves V changes by the same, and the best such bound rises with V: it is
-/// greatest at an end, where this one, of few u, is not below it.
-double QuantileTest::bound(std::int32_t bin) const {
-    const NoiseSum sum = noise(bin);
-    double widest = 0;
-    double squares = 0;
-    for (const NoiseTerm& term : sum.terms) {
-        const double width = std::abs(static_cast<double>(term.coefficient)) * term.scale.value();
-        widest = std::max(widest, width);
-        squares += static_cast<double>(term.multiplicity) * width * width;
-    }
-    const double need = std::log(2 / (1 - confidence_));
-    const double variables = squares / (widest * widest); // as many of the greatest width
-    double best = HUGE_VAL;
-    for (const double part : {1.0, 0.8, 0.6, 0.4}) {
-        const double u = std::min(0.95, part * std::sqrt(need / variables));
-        best = std::min(best, (need - variables * std::log1p(-u * u)) / u);
-    }
-    return best * widest / static_cast<double>(sum.denominator) * (1 + 1e-12) + 3 +
-           static_cast<double>(rounding());
+    double& bound = bounds_[static_cast<std::size_t>(bin)];
+    if (bound == 0)
+        bound = CharacteristicFunction(noise(bin)).tail_radius(1 - confidence_) + 3 +
+                static_cast<double>(rounding());
+    return static_cast<double>(excess) <= bound && excess <= quantile(bin);
 }
 
 BinRange QuantileTest::range(const HistogramSums& sums) {

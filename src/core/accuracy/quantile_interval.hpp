@@ -89,14 +89,12 @@ private:
     [[nodiscard]] std::int64_t rounding() const;
     /// excess <= q_j. Most bins are far from that, which a bound of q_j shows.
     [[nodiscard]] bool is_within(std::int32_t bin, int128 excess);
-    [[nodiscard]] double bound(std::int32_t bin) const;
 
     BinsNoise noise_;
     Fraction p_;
     double confidence_;
     std::vector<std::int64_t> quantiles_; ///< 0 where not computed
-    std::int32_t block_;                  ///< bins with one bound
-    std::vector<double> radii_;           ///< not below their quantiles; 0 where not computed
+    std::vector<double> bounds_;          ///< not below them; 0 where not computed
 };
 
 /// By how many events a quantile is off.
