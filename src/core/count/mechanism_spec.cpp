@@ -1,8 +1,10 @@
 #include "core/count/mechanism_spec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/count/epochs.hpp"
@@ -29,37 +31,14 @@ DigitSystem digits_of(Mechanism mechanism, std::int32_t radix) {
     return mechanism == Mechanism::plain ? DigitSystem::plain(radix) : DigitSystem::offset(radix);
 }
 
-void check(const Request& request) {
-    check_horizon(request.horizon);
-    if (request.radix)
-        require_range("k", *request.radix, kMinRadix, kMaxRadix,
-                      "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have "
-                      "the most accurate one chosen.");
+MechanismSpec tree_of(const Request& request, Mechanism mechanism, std::int32_t radix) {
+    const int height = digits_of(mechanism, radix).height(request.horizon);
+    return {mechanism, radix, height, request.horizon, request.unit, {}};
 }
-
-/// Keeps the best of the mechanisms offered to it.
-class Best {
-public:
-    void offer(const MechanismSpec& spec) {
-        const double mse = spec.mse();
-        if (!spec_ || std::tuple(mse, spec.height, spec.radix) <
-                          std::tuple(mse_, spec_->height, spec_->radix)) {
-            spec_ = spec;
-            mse_ = mse;
-        }
-    }
-    [[nodiscard]] const MechanismSpec& spec() const { return *spec_; }
-
-private:
-    std::optional<MechanismSpec> spec_;
-    double mse_ = 0;
-};
 
 MechanismSpec best_tree(const Request& request, Mechanism mechanism) {
     const auto digits = mechanism == Mechanism::plain ? &DigitSystem::plain : &DigitSystem::offset;
-    const DigitSystem best = choose_tree(digits, request.horizon, request.unit);
-    return {mechanism,       best.radix(), best.height(request.horizon),
-            request.horizon, request.unit, {}};
+    return tree_of(request, mechanism, choose_tree(digits, request.horizon, request.unit).radix());
 }
 
 MechanismSpec with_levels(const Request& request, std::int32_t radix, const HatLevels& levels) {
@@ -70,12 +49,10 @@ MechanismSpec with_radix(const Request& request, std::int32_t radix) {
     const Mechanism mechanism = request.mechanism.value_or(Mechanism::subtraction);
     if (mechanism == Mechanism::hat)
         return with_levels(request, radix, uniform_hat(request.horizon, radix, request.unit));
-    const int height = digits_of(mechanism, radix).height(request.horizon);
-    return {mechanism, radix, height, request.horizon, request.unit, {}};
+    return tree_of(request, mechanism, radix);
 }
 
 MechanismSpec best_of_all(const Request& request) {
-    Best best;
     std::optional<MechanismSpec> hats;
     try {
         hats = with_levels(request, 0, choose_hat(request.horizon, request.unit));
@@ -85,11 +62,13 @@ MechanismSpec best_of_all(const Request& request) {
     // this at many horizons), which need not be asked. Noise of few integers may favour a tree.
     if (hats && is_nearly_continuous(request.unit) && hats->height > 1)
         return *hats;
-    for (const Mechanism mechanism : {Mechanism::plain, Mechanism::subtraction})
-        best.offer(best_tree(request, mechanism));
+    std::vector<MechanismSpec> offers{best_tree(request, Mechanism::plain),
+                                      best_tree(request, Mechanism::subtraction)};
     if (hats && (hats->height > 1 || request.horizon > kMaxRadix)) // one level is plain already
-        best.offer(*hats);
-    return best.spec();
+        offers.push_back(*hats);
+    return std::ranges::min(offers, {}, [](const MechanismSpec& spec) {
+        return std::tuple(spec.mse(), spec.height, spec.radix);
+    });
 }
 
 } // namespace
@@ -138,9 +117,13 @@ double MechanismSpec::mse() const {
 namespace {
 
 MechanismSpec make_bounded_plan(const Request& request) {
-    check(request);
-    if (request.radix)
+    check_horizon(request.horizon);
+    if (request.radix) {
+        require_range("k", *request.radix, kMinRadix, kMaxRadix,
+                      "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have "
+                      "the most accurate one chosen.");
         return with_radix(request, *request.radix);
+    }
     if (!request.mechanism)
         return best_of_all(request);
     if (*request.mechanism == Mechanism::hat)
