@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <tuple>
 
 #include "core/base/checkpoint.hpp"
 
@@ -423,36 +424,28 @@ void HatWeights::make_rows(int l, bool at_end) {
 
 std::vector<HatTerm> hat_difference(const HatWeights& weights, std::int64_t since, std::int64_t t,
                                     std::int32_t times, std::int32_t by) {
-    const auto row = [&](std::int64_t at, std::int32_t factor) {
-        std::vector<HatTerm> terms;
-        terms.reserve(512);
+    std::vector<HatTerm> terms;
+    terms.reserve(512);
+    const auto add_row = [&](std::int64_t at, std::int32_t factor) {
         if (at > 0)
             hat_weights(weights, at, [&](int level, std::int64_t node, int128 coefficient) {
                 terms.push_back({level, node, coefficient * factor});
             });
-        return terms;
     };
-    std::vector<HatTerm> now = row(t, by);
-    if (since == 0)
-        return now;
-    const std::vector<HatTerm> before = row(since, times);
-    std::vector<HatTerm> difference;
-    difference.reserve(now.size() + before.size());
-    auto next = now.begin();
-    const auto is_before = [](const HatTerm& a, const HatTerm& b) {
-        return a.level != b.level ? a.level < b.level : a.node < b.node;
-    };
-    for (const HatTerm& old : before) { // both rows go from level to level, from left to right
-        for (; next != now.end() && is_before(*next, old); ++next)
-            difference.push_back(*next);
-        HatTerm left{old.level, old.node, -old.coefficient};
-        if (next != now.end() && !is_before(old, *next))
-            left.coefficient += (next++)->coefficient;
-        if (left.coefficient != 0)
-            difference.push_back(left);
-    }
-    difference.insert(difference.end(), next, now.end());
-    return difference;
+    add_row(t, by);
+    const auto row = static_cast<std::ptrdiff_t>(terms.size());
+    add_row(since, -times);
+    const auto place = [](const HatTerm& term) { return std::tuple(term.level, term.node); };
+    std::ranges::inplace_merge(terms, terms.begin() + row, {}, place);
+    auto end = terms.begin();
+    for (const HatTerm& term : terms)
+        if (end != terms.begin() && place(*(end - 1)) == place(term))
+            (end - 1)->coefficient += term.coefficient;
+        else
+            *end++ = term;
+    terms.erase(end, terms.end());
+    std::erase_if(terms, [](const HatTerm& term) { return term.coefficient == 0; });
+    return terms;
 }
 
 HatRamp hat_ramp(const HatRow& from, const HatRow& to, const HatProgress& progress,
