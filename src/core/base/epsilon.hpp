@@ -23,9 +23,7 @@ public:
     [[nodiscard]] std::uint64_t mantissa() const noexcept { return mantissa_; }
     [[nodiscard]] int exponent() const noexcept { return exponent_; }
 
-    friend bool operator==(const Epsilon& a, const Epsilon& b) noexcept {
-        return a.value_ == b.value_;
-    }
+    friend bool operator==(const Epsilon&, const Epsilon&) = default;
 
 private:
     double value_;

@@ -54,10 +54,7 @@ struct MechanismSpec {
         return mechanism == Mechanism::subtraction || mechanism == Mechanism::plain;
     }
 
-    friend bool operator==(const MechanismSpec& a, const MechanismSpec& b) noexcept {
-        return a.mechanism == b.mechanism && a.radix == b.radix && a.height == b.height &&
-               a.horizon == b.horizon && a.unit == b.unit && (a.is_tree() || a.levels == b.levels);
-    }
+    friend bool operator==(const MechanismSpec&, const MechanismSpec&) = default;
 
     /// Of subtraction and plain.
     [[nodiscard]] DigitSystem digits() const;

@@ -21,14 +21,6 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-bool operator==(const HatLevels& a, const HatLevels& b) noexcept {
-    const auto same = [](const HatLevel& x, const HatLevel& y) {
-        return x.radix == y.radix && x.offset == y.offset && x.knots == y.knots;
-    };
-    return a.height == b.height && a.lattice_bits == b.lattice_bits && a.horizon == b.horizon &&
-           a.end == b.end && std::equal(a.level, a.level + a.height - 1, b.level, same);
-}
-
 std::uint64_t fingerprint(const HatLevels& spec) noexcept {
     std::uint64_t h = 2;
     const auto add = [&h](std::int64_t word) {

@@ -23,6 +23,7 @@ struct HatLevel {
     std::int32_t radix;  ///< children from one knot to the next, at least 2
     std::int32_t offset; ///< children before the first knot
     std::int64_t knots;
+    friend bool operator==(const HatLevel&, const HatLevel&) = default;
 };
 
 /// A mechanism. Make one with hat_levels(): it keeps the contract that the levels cover the
@@ -38,7 +39,7 @@ struct HatLevels {
     std::int32_t lattice_bits; ///< shares are multiples of 2^-lattice_bits; height 1: 0
     End end;                   ///< height 1: level
     std::int64_t horizon;
-    HatLevel level[kMaxHeight - 1]; ///< level[l - 1] is level l; height - 1 are in use
+    HatLevel level[kMaxHeight - 1]; ///< level[l - 1] is level l; height - 1 are in use, others 0
 
     /// How many levels below the top share what a fading end leaves, the uppermost ones.
     [[nodiscard]] int fade_levels() const noexcept {
@@ -64,7 +65,7 @@ struct HatLevels {
         return scale < height ? scale : height - 2 - ((scale - height) >> fade_bits());
     }
 
-    friend bool operator==(const HatLevels& a, const HatLevels& b) noexcept;
+    friend bool operator==(const HatLevels&, const HatLevels&) = default;
 };
 
 static_assert(std::is_trivially_copyable_v<HatLevels>);

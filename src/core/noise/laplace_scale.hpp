@@ -22,9 +22,7 @@ struct LaplaceScale {
     /// The variance 2q/(1-q)^2, q = exp(-1/scale), in double precision: for reports.
     [[nodiscard]] double variance() const noexcept;
 
-    friend bool operator==(const LaplaceScale& a, const LaplaceScale& b) noexcept {
-        return a.epsilon == b.epsilon && a.sensitivity == b.sensitivity && a.divisor == b.divisor;
-    }
+    friend bool operator==(const LaplaceScale&, const LaplaceScale&) = default;
 };
 
 } // namespace dp_counter
