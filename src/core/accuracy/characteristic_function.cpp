@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace dp_counter {
 
 namespace {
-
-constexpr std::size_t kLeading = 24; ///< groups that matter most for supremum()
 
 /// Groups whose speed * theta / 2 is below this enter evaluate() by their series: log(1 + a), a up
 /// to kSlow^2, to the fourth order. phi is off by at most (sum of a) * kSlow^8 / 2 * phi, 1e-10.
@@ -26,30 +25,11 @@ constexpr auto kFaster = [](const auto& a, const auto& b) { return a.speed > b.s
 
 /// The greatest common divisor of all coefficients and the denominator.
 int128 common_divisor(const NoiseSum& sum) {
-    const auto is_power_of_two = [](int128 x) { return (x & (x - 1)) == 0; };
     int128 divisor = sum.denominator;
-    for (const NoiseTerm& term : sum.terms) {
-        if (divisor == 1)
-            break;
-        if (is_power_of_two(divisor)) { // the usual case, without divisions
-            const int128 both = divisor | term.coefficient;
-            divisor = both & -both;
-            continue;
-        }
-        int128 rest = term.coefficient;
-        while (rest != 0) {
-            const int128 next = divisor % rest;
-            divisor = rest;
-            rest = next;
-        }
-        divisor = divisor < 0 ? -divisor : divisor;
-    }
-    return divisor;
-}
-
-double inverse_sinh_squared(double x) {
-    const double sinh = std::sinh(x); // infinite from 711 on, where the factor is 1
-    return 1 / sinh / sinh;
+    for (const NoiseTerm& term : sum.terms)
+        for (int128 rest = term.coefficient; rest != 0;)
+            divisor = std::exchange(rest, divisor % rest);
+    return divisor < 0 ? -divisor : divisor;
 }
 
 } // namespace
@@ -61,26 +41,16 @@ CharacteristicFunction::CharacteristicFunction(const NoiseSum& sum) {
 
     groups_.reserve(sum.terms.size());
     const double unit = 1 / static_cast<double>(sum.denominator);
-    const LaplaceScale* last = nullptr;
     for (const NoiseTerm& term : sum.terms) {
         if (term.coefficient == 0 || term.multiplicity == 0)
             continue;
         const double weight = std::abs(static_cast<double>(term.coefficient)) * unit;
-        const auto multiplicity = static_cast<double>(term.multiplicity);
-        if (last != nullptr && term.scale == *last) { // as a rule: terms come level by level
-            if (groups_.back().weight == weight)
-                groups_.back().multiplicity += multiplicity;
-            else
-                groups_.push_back(
-                    {weight, groups_.back().scale, groups_.back().inverse_sinh2, multiplicity, 0});
-            continue;
-        }
-        last = &term.scale;
         const double scale = term.scale.value();
-        groups_.push_back({weight, scale, inverse_sinh_squared(0.5 / scale), multiplicity, 0});
+        const double sinh = std::sinh(0.5 / scale); // infinite from 711 on, where the factor is 1
+        const double inverse_sinh2 = 1 / sinh / sinh;
+        groups_.push_back({weight, scale, inverse_sinh2, static_cast<double>(term.multiplicity),
+                           weight * std::sqrt(std::max(inverse_sinh2, 1.0))});
     }
-    for (Group& group : groups_)
-        group.speed = group.weight * std::sqrt(std::max(group.inverse_sinh2, 1.0));
     std::sort(groups_.begin(), groups_.end(), kFaster);
     add_series();
 }
@@ -227,10 +197,7 @@ void CharacteristicFunction::evaluate(double start, double step, int count,
 
 double CharacteristicFunction::supremum(double from, double to, double enough) const noexcept {
     double product = 1;
-    std::size_t seen = 0;
     for (const Group& group : groups_) {
-        if (seen++ == kLeading && product < 2)
-            break;
         // In units of pi, in which the sine has its zeros at integers. It is concave between two:
         // the least value is at an end.
         const double low = group.weight * (from / (2 * std::numbers::pi));

@@ -31,8 +31,7 @@ public:
     /// phi at start, start + step, ...: count <= kBatch values. Fastest from start = step on.
     virtual void evaluate(double start, double step, int count, double* values) const noexcept = 0;
 
-    /// An upper bound of abs(phi) over [from, to]; stops early once it is at most `enough`, or
-    /// where what matters most says nothing.
+    /// An upper bound of abs(phi) over [from, to]; stops early once it is at most `enough`.
     [[nodiscard]] virtual double supremum(double from, double to, double enough) const noexcept = 0;
 
 protected:
@@ -60,7 +59,6 @@ public:
     /// The parity of the lattice, exactly.
     [[nodiscard]] bool lattice_is_odd() const noexcept { return lattice_is_odd_; }
 
-    /// The number of different (weight, scale) pairs.
     [[nodiscard]] int groups() const noexcept override { return static_cast<int>(groups_.size()); }
 
     /// The scale, where S is one unweighted variable.
