@@ -37,34 +37,22 @@ public:
         }
     }
 
-    enum class Bound { low, high };
+    /// Bounds of P(|N| <= width), and how fast they rise with the width.
+    [[nodiscard]] Inversion::Value low(std::int64_t width) const { return bound(width, inner_); }
+    [[nodiscard]] Inversion::Value high(std::int64_t width) const { return bound(width, outer_); }
 
-    /// The bound for P(|N| <= width), and how fast it rises with the width.
-    [[nodiscard]] Inversion::Value bound(Bound which, std::int64_t width) const {
+private:
+    [[nodiscard]] Inversion::Value bound(std::int64_t width, double side) const {
         const double edge = static_cast<double>(width) + edge_;
         if (!exact_)
-            return inversion_.at(edge + (which == Bound::low ? inner_ : outer_));
+            return inversion_.at(edge + side);
         const Inversion::Value inner = inversion_.at(edge + inner_);
         if (inner_ == outer_)
             return inner;
         const Inversion::Value outer = inversion_.at(edge + outer_);
         return {(inner.probability + outer.probability) / 2, inner.slope};
     }
-    [[nodiscard]] double low(std::int64_t width) const {
-        return bound(Bound::low, width).probability;
-    }
-    [[nodiscard]] double high(std::int64_t width) const {
-        return bound(Bound::high, width).probability;
-    }
 
-    /// The least width in 0..most with low (or high) at least `confidence`; at `most` it is.
-    [[nodiscard]] std::int64_t search(Bound which, double confidence, double guess,
-                                      std::int64_t most) const {
-        return least_width([&](std::int64_t width) { return bound(which, width); }, confidence,
-                           guess, most);
-    }
-
-private:
     const Inversion& inversion_;
     bool exact_;
     double edge_ = 0.5;
@@ -115,12 +103,6 @@ private:
     int stuck_ = 0;
 };
 
-/// The standard normal quantile of (1 + confidence)/2, to two digits: where to start looking.
-double normal_guess(double confidence) {
-    const double t = std::sqrt(-2 * std::log((1 - confidence) / 2));
-    return t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t));
-}
-
 /// P(|Z| > width) of one discrete Laplace variable.
 double beyond(double scale, std::int64_t width) {
     return 2 * std::exp(-(static_cast<double>(width) + 1) / scale) / (1 + std::exp(-1 / scale));
@@ -160,8 +142,8 @@ NoiseDistribution::Enclosure NoiseDistribution::probability_within(std::int64_t 
     Stages stages(phi_, {static_cast<double>(width) + 1, tolerance, kBudget});
     while (const auto inversion = stages.next(result.high - result.low)) {
         const Rounded rounded(phi_, *inversion, stages.eta(), roundings_);
-        result.low = std::max(result.low, rounded.low(width) - tolerance);
-        result.high = std::min(result.high, rounded.high(width) + tolerance);
+        result.low = std::max(result.low, rounded.low(width).probability - tolerance);
+        result.high = std::min(result.high, rounded.high(width).probability + tolerance);
         if (result.high - result.low <= 3 * tolerance)
             break;
     }
@@ -188,21 +170,22 @@ std::int64_t NoiseDistribution::half_width_of_first(double confidence) const {
         throw_overflow();
     auto width = static_cast<std::int64_t>(std::ceil(radius)) + 1; // reaches the confidence
     std::int64_t most = width;
-    double guess = normal_guess(confidence) * std::sqrt(variance());
+    double guess = 0.75 * radius;
     Stages stages(phi_, {static_cast<double>(most) + 1, tolerance, kBudget});
     double open = 1;
     while (const auto inversion = stages.next(open)) {
         const Rounded rounded(phi_, *inversion, stages.eta(), roundings_);
-        width = rounded.search(Rounded::Bound::low, confidence, guess, most);
+        const auto low = [&](std::int64_t at) { return rounded.low(at); };
+        const auto high = [&](std::int64_t at) { return rounded.high(at); };
+        width = least_width(low, confidence, guess, most);
         // Is every lesser width out of the question, or short of the confidence by the margin?
-        if (width == 0 || rounded.high(width - 1) < confidence + margin)
+        if (width == 0 || high(width - 1).probability < confidence + margin)
             return width;
         guess = static_cast<double>(width);
-        const std::int64_t least =
-            rounded.search(Rounded::Bound::high, confidence, guess - 1, width);
-        if (rounded.low(least) >= confidence - margin)
+        const std::int64_t least = least_width(high, confidence, guess - 1, width);
+        if (low(least).probability >= confidence - margin)
             return least;
-        open = rounded.high(width - 1) - rounded.low(width - 1);
+        open = high(width - 1).probability - low(width - 1).probability;
         most = width + 1; // this stage's answer stays within reach of the next
     }
     return width;
