@@ -7,21 +7,6 @@
 
 namespace dp_counter {
 
-namespace {
-
-/// base^exponent, exponent >= 1.
-double power(double base, int exponent) noexcept {
-    double result = 1;
-    for (; exponent > 0; exponent /= 2) {
-        if (exponent % 2 == 1)
-            result *= base;
-        base *= base;
-    }
-    return result;
-}
-
-} // namespace
-
 BoxSum::BoxSum(std::int32_t size, double rate, std::vector<BoxPart> parts)
     : rate_(rate), parts_(std::move(parts)) {
     const double peak = size / rate; // of (2R + 1)^size exp(-rate R), or half a step from it
@@ -45,7 +30,7 @@ double BoxSum::product(Factor&& factor) const noexcept {
     for (const Radius& radius : radii_) {
         const double one = factor(radius.width);
         for (std::size_t part = 0; part < parts_.size(); ++part)
-            means[part] += radius.probability * power(one, parts_[part].steps);
+            means[part] += radius.probability * __builtin_powi(one, parts_[part].steps);
     }
     double result = 1;
     for (std::size_t part = 0; part < parts_.size(); ++part)
