@@ -346,8 +346,8 @@ public:
 
     std::int64_t find() {
         const int top = plan_.height() - 1;
-        std::vector<Best> below = leaf();
-        for (int l = 1; l < top; ++l)
+        std::vector<Best> below;
+        for (int l = 0; l < top; ++l)
             below = step_up(l, below);
         const HatWeightsLevel& level = plan_.level(top);
         double best = -1;
@@ -390,24 +390,8 @@ private:
         return tick;
     }
 
-    [[nodiscard]] std::vector<Best> leaf() const {
-        const HatWeightsLevel& level = plan_.level(1);
-        const LevelEnergy energy(plan_, 1, nodes_);
-        std::vector<Best> best(static_cast<std::size_t>(level.classes() * level.stride));
-        for (std::int64_t c = 0; c < level.classes(); ++c) {
-            checkpoint();
-            const std::int64_t cell = level.cell_of_class(c);
-            for (std::int64_t w = 0; w < level.ticks(cell); ++w)
-                best[static_cast<std::size_t>(level.row_of(cell) + w)] = {
-                    variance(0) *
-                        energy(level.start(cell) + w + 1, nullptr, window_in(plan_, 1, cell, w, 0)),
-                    0.5, 1};
-        }
-        return best;
-    }
-
+    /// Per tick of level l + 1, from those of level l.
     [[nodiscard]] std::vector<Best> step_up(int l, const std::vector<Best>& below) const {
-        const HatWeightsLevel& level = plan_.level(l);
         const HatWeightsLevel& above = plan_.level(l + 1);
         const LevelEnergy energy(plan_, l + 1, nodes_);
         std::vector<Best> result(static_cast<std::size_t>(above.classes() * above.stride));
@@ -416,7 +400,14 @@ private:
             for (std::int64_t v = 0; v < above.ticks(parent); ++v) {
                 checkpoint();
                 const std::int64_t cell = above.start(parent) + v;
-                Best best{-1, 0, 0};
+                Best& best = result[static_cast<std::size_t>(above.row_of(parent) + v)];
+                if (l == 0) {
+                    const Window window = window_in(plan_, 1, parent, v, 0);
+                    best = {variance(0) * energy(cell + 1, nullptr, window), 0.5, 1};
+                    continue;
+                }
+                best.value = -1;
+                const HatWeightsLevel& level = plan_.level(l);
                 for_each_tick(level.ticks(cell), [&](std::int64_t w, double) {
                     const Best& tick = at(below, l, cell, w);
                     const double passed = (static_cast<double>(w) + tick.fraction) /
@@ -431,7 +422,6 @@ private:
                                 first_step(l, level.start(cell) + w) -
                                     first_step(l, level.start(cell)) + tick.steps};
                 });
-                result[static_cast<std::size_t>(above.row_of(parent) + v)] = best;
             }
         }
         return result;
