@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/checked.hpp"
 
@@ -18,7 +19,12 @@ public:
     [[nodiscard]] std::int64_t count() const noexcept { return count_; }
 
     /// The path here: the nearest double, as good as; one of the two nearest from 2^53 on.
-    [[nodiscard]] double mean() const noexcept;
+    [[nodiscard]] double mean() const noexcept {
+        // A whole part and a rest below 1: the sum may have more bits than a double.
+        const int128 whole = sum() / count_;
+        const auto rest = static_cast<std::int64_t>(sum() - whole * count_);
+        return static_cast<double>(whole) + static_cast<double>(rest) / static_cast<double>(count_);
+    }
 
     /// Whether the mean is at least that of the next block: then they become one. Exact.
     [[nodiscard]] bool reaches(const IsotonicBlock& next) const noexcept {
@@ -39,6 +45,9 @@ private:
     std::uint64_t low_;
     std::int64_t count_;
 };
+
+static_assert(std::is_trivially_copyable_v<IsotonicBlock>);
+static_assert(alignof(IsotonicBlock) == 8);
 
 /// Appends a number to a path of `blocks` blocks and returns how many there are then, at least 1
 /// and at most blocks + 1: so much room must be at `path`. n numbers one after the other take O(n)

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 #include "core/noise/box_noise.hpp"
@@ -70,7 +71,9 @@ private:
         if (!covers(sampler.law().scale())) [[unlikely]]
             throw_foreign();
     }
-    [[noreturn]] static void throw_foreign();
+    [[noreturn]] static void throw_foreign() {
+        throw std::logic_error("a sampler of another price than the release's");
+    }
 
     PrivacyUnit unit_;
     RandomSource* random_;
