@@ -1,7 +1,6 @@
 #include "core/accuracy/release_error.hpp"
 
 #include <string>
-#include <utility>
 
 #include "core/base/fixed_point.hpp"
 #include "core/count/noise_stream.hpp"
@@ -23,12 +22,6 @@ void check_steps(std::int64_t t, std::int64_t since, std::int64_t last) {
                         ", not " + std::to_string(since),
                     "since_step is the number of rows counted at the earlier release.");
 }
-
-ReleaseError::ReleaseError(std::shared_ptr<const PreparedMechanism> prepared)
-    : prepared_(std::move(prepared)) {}
-
-ReleaseError::ReleaseError(const MechanismSpec& spec)
-    : ReleaseError(std::make_shared<const PreparedMechanism>(spec)) {}
 
 double ReleaseError::rounding() const noexcept {
     return spec().is_fractional() ? kRoundingVariance : 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/accuracy/noise_sum.hpp"
@@ -34,10 +35,12 @@ struct NoiseClass {
 /// large that most releases have no noise at all.
 class ReleaseError {
 public:
-    explicit ReleaseError(std::shared_ptr<const PreparedMechanism> prepared);
+    explicit ReleaseError(std::shared_ptr<const PreparedMechanism> prepared)
+        : prepared_(std::move(prepared)) {}
 
     /// For hats it computes the tables of weights: some microseconds to milliseconds.
-    explicit ReleaseError(const MechanismSpec& spec);
+    explicit ReleaseError(const MechanismSpec& spec)
+        : prepared_(std::make_shared<const PreparedMechanism>(spec)) {}
 
     [[nodiscard]] const MechanismSpec& spec() const noexcept { return prepared_->spec(); }
 

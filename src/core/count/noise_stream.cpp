@@ -14,11 +14,7 @@ void Progress::throw_beyond(std::int64_t horizon) {
 
 NoiseStream* NoiseStream::create(void* block, const PreparedMechanism& prepared) noexcept {
     auto* stream = new (block) NoiseStream;
-    stream->next_ = kAhead;
-    stream->drawn_ = 0;
     stream->end_ = prepared.spec().horizon;
-    stream->carried_ = 0;
-    stream->noise_ = 0;
     stream->prepared_ = &prepared;
     NoiseEngine::create(&stream->engine(), prepared);
     return stream;

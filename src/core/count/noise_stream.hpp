@@ -89,11 +89,11 @@ private:
         return *reinterpret_cast<NoiseEngine*>(this + 1);
     }
 
-    FixedPoint carried_;           ///< of the closed epochs' totals
-    FixedPoint noise_;             ///< of the last step whose noise is drawn
-    std::size_t next_;             ///< the place of the next step in ahead_, to its end
+    FixedPoint carried_ = 0;       ///< of the closed epochs' totals
+    FixedPoint noise_ = 0;         ///< of the last step whose noise is drawn
+    std::size_t next_ = kAhead;    ///< the place of the next step in ahead_, to its end
     std::int64_t ahead_[kAhead]{}; ///< noise of the steps to come, rounded; else 0
-    std::int64_t drawn_;           ///< the last step whose noise is drawn
+    std::int64_t drawn_ = 0;       ///< the last step whose noise is drawn
     std::int64_t end_;             ///< the step at which the mechanism ends
     const PreparedMechanism* prepared_;
 };

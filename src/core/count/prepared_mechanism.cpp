@@ -8,8 +8,16 @@
 
 namespace dp_counter {
 
-PreparedMechanism::PreparedMechanism(const MechanismSpec& spec)
-    : PreparedMechanism(spec, std::make_shared<SamplerCache>()) {}
+PreparedMechanism::PreparedMechanism(const MechanismSpec& spec,
+                                     std::shared_ptr<SamplerCache> samplers)
+    : spec_(spec), cache_(std::move(samplers)), samplers_(static_cast<std::size_t>(spec.scales())) {
+    if (spec_.is_tree()) {
+        node_variances_.push_back(spec_.scale().variance());
+        return;
+    }
+    node_variances_ = hat_node_variances(spec_.levels, spec_.unit);
+    weights_.emplace(spec_.levels);
+}
 
 double PreparedMechanism::exact_variance_at(std::int64_t t, std::int64_t since) const {
     if (t == since)
@@ -29,17 +37,6 @@ double PreparedMechanism::exact_variance_at(std::int64_t t, std::int64_t since) 
         variance += weight * weight * node_variances_[static_cast<std::size_t>(scale)];
     }
     return variance;
-}
-
-PreparedMechanism::PreparedMechanism(const MechanismSpec& spec,
-                                     std::shared_ptr<SamplerCache> samplers)
-    : spec_(spec), cache_(std::move(samplers)), samplers_(static_cast<std::size_t>(spec.scales())) {
-    if (spec_.is_tree()) {
-        node_variances_.push_back(spec_.scale().variance());
-        return;
-    }
-    node_variances_ = hat_node_variances(spec_.levels, spec_.unit);
-    weights_.emplace(spec_.levels);
 }
 
 } // namespace dp_counter

@@ -19,8 +19,8 @@ namespace dp_counter {
 class PreparedMechanism {
 public:
     /// With samplers of a cache, or of its own.
-    PreparedMechanism(const MechanismSpec& spec, std::shared_ptr<SamplerCache> samplers);
-    explicit PreparedMechanism(const MechanismSpec& spec);
+    explicit PreparedMechanism(const MechanismSpec& spec, std::shared_ptr<SamplerCache> samplers =
+                                                              std::make_shared<SamplerCache>());
 
     [[nodiscard]] const MechanismSpec& spec() const noexcept { return spec_; }
 

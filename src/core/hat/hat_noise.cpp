@@ -17,10 +17,6 @@ std::size_t HatNoise::bytes(const HatWeights& weights) noexcept {
 HatNoise* HatNoise::create(void* block, const HatWeights& weights) noexcept {
     std::memset(block, 0, bytes(weights));
     auto* noise = new (block) HatNoise;
-    noise->settled_ = 0;
-    noise->held_ = 0;
-    noise->slope_ = 0;
-    noise->step_ = 0;
     noise->horizon_ = weights.horizon();
     noise->leaf_shift_ = 48 - weights.lattice_bits();
     noise->levels_ = weights.height() - 1;

@@ -117,10 +117,10 @@ private:
     [[nodiscard]] FixedPoint close(const HatWeights& weights) noexcept;
     [[noreturn]] static void throw_past_horizon();
 
-    uint128 settled_; ///< noise of the steps passed and W of the knots left of the windows
-    uint128 held_;    ///< settled_ and the windows above level 1, at the current tick
-    uint128 slope_;   ///< what held_ gains per step
-    std::int64_t step_;
+    uint128 settled_ = 0; ///< noise of the steps passed and W of the knots left of the windows
+    uint128 held_ = 0;    ///< settled_ and the windows above level 1, at the current tick
+    uint128 slope_ = 0;   ///< what held_ gains per step
+    std::int64_t step_ = 0;
     std::int64_t horizon_;
     std::int64_t leaf_shift_;
     std::int64_t levels_; ///< above the steps

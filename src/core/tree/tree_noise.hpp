@@ -67,7 +67,7 @@ private:
         return reinterpret_cast<std::int64_t*>(levels() + height_) + level * stack_size_;
     }
 
-    std::int64_t total_; ///< the sum of all live terms
+    std::int64_t total_ = 0; ///< the sum of all live terms
     std::int64_t highest_;
     std::int64_t stack_size_; ///< minus the lowest digit
     std::int64_t height_;
