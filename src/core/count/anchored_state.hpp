@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "core/base/checked.hpp"
 #include "core/count/anchored_law.hpp"

@@ -1,7 +1,6 @@
 // Which mechanism, with which parameters: decided before the first row, from public values alone.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>

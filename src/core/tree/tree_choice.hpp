@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "core/noise/laplace_scale.hpp"
 #include "core/noise/privacy_unit.hpp"
 #include "core/tree/offset_digits.hpp"
 
