@@ -71,6 +71,41 @@ MechanismSpec best_of_all(const Request& request) {
     });
 }
 
+MechanismSpec make_bounded_plan(const Request& request) {
+    check_horizon(request.horizon);
+    if (request.radix) {
+        require_range("k", *request.radix, kMinRadix, kMaxRadix,
+                      "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have "
+                      "the most accurate one chosen.");
+        return with_radix(request, *request.radix);
+    }
+    if (!request.mechanism)
+        return best_of_all(request);
+    if (*request.mechanism == Mechanism::hat)
+        return with_levels(request, 0, choose_hat(request.horizon, request.unit));
+    return best_tree(request, *request.mechanism);
+}
+
+MechanismSpec make_epoch_mechanism(const Request& request, int epoch) {
+    Request bounded = request;
+    bounded.horizon = epoch_length(epoch);
+    const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
+    if (request.radix && request.mechanism == Mechanism::hat && epoch > 0) {
+        try {
+            return make_bounded_plan(bounded);
+        } catch (const Error&) { // too many levels, or lattices too fine for this epsilon
+            bounded.radix.reset();
+            bounded.mechanism.reset();
+        }
+    } else if (!request.radix && hats) {
+        const HatLevels levels = epoch_levels(epoch, request.unit);
+        if (hat_fits(levels, request.unit))
+            return with_levels(bounded, 0, levels);
+        bounded.mechanism.reset(); // trees go on where hats no longer fit
+    }
+    return make_bounded_plan(bounded);
+}
+
 } // namespace
 
 void check_horizon(std::int64_t horizon) {
@@ -113,45 +148,6 @@ double MechanismSpec::mse() const {
         return hat_levels_mse(levels, unit) + (is_fractional() ? kRoundingVariance : 0);
     return tree_mse(digits(), horizon, scale().variance());
 }
-
-namespace {
-
-MechanismSpec make_bounded_plan(const Request& request) {
-    check_horizon(request.horizon);
-    if (request.radix) {
-        require_range("k", *request.radix, kMinRadix, kMaxRadix,
-                      "k is the radix of the tree, not the horizon. Leave it out, or NULL, to have "
-                      "the most accurate one chosen.");
-        return with_radix(request, *request.radix);
-    }
-    if (!request.mechanism)
-        return best_of_all(request);
-    if (*request.mechanism == Mechanism::hat)
-        return with_levels(request, 0, choose_hat(request.horizon, request.unit));
-    return best_tree(request, *request.mechanism);
-}
-
-MechanismSpec make_epoch_mechanism(const Request& request, int epoch) {
-    Request bounded = request;
-    bounded.horizon = epoch_length(epoch);
-    const bool hats = request.mechanism.value_or(Mechanism::hat) == Mechanism::hat;
-    if (request.radix && request.mechanism == Mechanism::hat && epoch > 0) {
-        try {
-            return make_bounded_plan(bounded);
-        } catch (const Error&) { // too many levels, or lattices too fine for this epsilon
-            bounded.radix.reset();
-            bounded.mechanism.reset();
-        }
-    } else if (!request.radix && hats) {
-        const HatLevels levels = epoch_levels(epoch, request.unit);
-        if (hat_fits(levels, request.unit))
-            return with_levels(bounded, 0, levels);
-        bounded.mechanism.reset(); // trees go on where hats no longer fit
-    }
-    return make_bounded_plan(bounded);
-}
-
-} // namespace
 
 MechanismSpec make_mechanism(const Request& request, int epoch) {
     request.unit.require_scale(1); // before any mechanism has to do with it

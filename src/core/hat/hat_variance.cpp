@@ -433,6 +433,10 @@ private:
     std::vector<double> nodes_;
 };
 
+constexpr KnownEnergy kKnown[] = {
+#include "core/hat/hat_energy_table.inc"
+};
+
 } // namespace
 
 double HatRowNorms::variance(std::span<const double> nodes) const noexcept {
@@ -542,14 +546,6 @@ double hat_max_variance(const HatWeights& weights, PrivacyUnit unit) {
         return known->peak.variance(hat_node_variances(weights.spec(), unit));
     return hat_variance_at(weights, unit, hat_peak(weights, unit));
 }
-
-namespace {
-
-constexpr KnownEnergy kKnown[] = {
-#include "core/hat/hat_energy_table.inc"
-};
-
-} // namespace
 
 const KnownEnergy* known_energy(const HatLevels& spec) noexcept {
     const std::uint64_t wanted = fingerprint(spec);

@@ -111,61 +111,6 @@ std::size_t lay_out(const HatLevels& spec, HatWeightsLevel* levels) {
     return end;
 }
 
-} // namespace
-
-std::size_t HatWeights::bytes(const HatLevels& spec) {
-    HatWeightsLevel levels[HatLevels::kMaxHeight];
-    return lay_out(spec, levels);
-}
-
-HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
-    auto* weights = new (block) HatWeights;
-    weights->spec_ = spec;
-    lay_out(spec, reinterpret_cast<HatWeightsLevel*>(weights + 1));
-    for (int l = spec.height - 1; l >= 1; --l) {
-        weights->fill_shares(l);
-        weights->fill_left(l);
-    }
-    return weights;
-}
-
-/// w / radix, rounded to the lattice.
-void HatWeights::fill_shares(int l) {
-    const HatWeightsLevel& here = level(l);
-    auto* const share = reinterpret_cast<std::int32_t*>(bytes_at(here.shares));
-    auto* const sum = reinterpret_cast<HatShareSum*>(bytes_at(here.sums));
-    sum[0] = {0, 0};
-    for (std::int64_t w = 0; w < here.radix; ++w) {
-        const std::int64_t twice = (w << lattice_bits()) * 2;
-        const std::int64_t value = (twice + here.radix) / (2 * here.radix);
-        share[w] = static_cast<std::int32_t>(value);
-        sum[w + 1] = {sum[w].right + value, sum[w].right_right + value * value};
-    }
-    const std::int64_t fading = fading_children(here); // to 1, half a child behind the last one
-    for (std::int64_t w = 0; w < fading; ++w) {
-        const std::int64_t units =
-            (((4 * w) << spec_.fade_bits()) + 2 * fading - 1) / (4 * fading - 2);
-        share[here.radix + w] =
-            static_cast<std::int32_t>(units << (lattice_bits() - spec_.fade_bits()));
-    }
-}
-
-/// After the shares of all levels and what is left to the level above.
-void HatWeights::fill_left(int l) {
-    const HatWeightsLevel& here = level(l);
-    auto* const left = reinterpret_cast<std::int32_t*>(bytes_at(here.left));
-    for (std::int64_t k = here.fading_child; k < here.children; ++k) {
-        std::int32_t sum = l + 1 == height() ? std::int32_t{1} << lattice_bits() : 0;
-        for_each_parent(l, k, [&](std::int64_t knot, std::int32_t share) {
-            sum += l + 1 == height() ? -share : share * left_of(l, knot);
-        });
-        left[k - here.fading_child] =
-            l + 1 == height() ? sum >> (lattice_bits() - spec_.fade_bits()) : sum >> lattice_bits();
-    }
-}
-
-namespace {
-
 /// The least-squares choice of one level's weights, in integers: whatever it returns, the mechanism
 /// is private and unbiased, so the rounding here only has to be the same on every machine.
 ///
@@ -368,6 +313,57 @@ private:
 };
 
 } // namespace
+
+std::size_t HatWeights::bytes(const HatLevels& spec) {
+    HatWeightsLevel levels[HatLevels::kMaxHeight];
+    return lay_out(spec, levels);
+}
+
+HatWeights* HatWeights::create(void* block, const HatLevels& spec) {
+    auto* weights = new (block) HatWeights;
+    weights->spec_ = spec;
+    lay_out(spec, reinterpret_cast<HatWeightsLevel*>(weights + 1));
+    for (int l = spec.height - 1; l >= 1; --l) {
+        weights->fill_shares(l);
+        weights->fill_left(l);
+    }
+    return weights;
+}
+
+/// w / radix, rounded to the lattice.
+void HatWeights::fill_shares(int l) {
+    const HatWeightsLevel& here = level(l);
+    auto* const share = reinterpret_cast<std::int32_t*>(bytes_at(here.shares));
+    auto* const sum = reinterpret_cast<HatShareSum*>(bytes_at(here.sums));
+    sum[0] = {0, 0};
+    for (std::int64_t w = 0; w < here.radix; ++w) {
+        const std::int64_t twice = (w << lattice_bits()) * 2;
+        const std::int64_t value = (twice + here.radix) / (2 * here.radix);
+        share[w] = static_cast<std::int32_t>(value);
+        sum[w + 1] = {sum[w].right + value, sum[w].right_right + value * value};
+    }
+    const std::int64_t fading = fading_children(here); // to 1, half a child behind the last one
+    for (std::int64_t w = 0; w < fading; ++w) {
+        const std::int64_t units =
+            (((4 * w) << spec_.fade_bits()) + 2 * fading - 1) / (4 * fading - 2);
+        share[here.radix + w] =
+            static_cast<std::int32_t>(units << (lattice_bits() - spec_.fade_bits()));
+    }
+}
+
+/// After the shares of all levels and what is left to the level above.
+void HatWeights::fill_left(int l) {
+    const HatWeightsLevel& here = level(l);
+    auto* const left = reinterpret_cast<std::int32_t*>(bytes_at(here.left));
+    for (std::int64_t k = here.fading_child; k < here.children; ++k) {
+        std::int32_t sum = l + 1 == height() ? std::int32_t{1} << lattice_bits() : 0;
+        for_each_parent(l, k, [&](std::int64_t knot, std::int32_t share) {
+            sum += l + 1 == height() ? -share : share * left_of(l, knot);
+        });
+        left[k - here.fading_child] =
+            l + 1 == height() ? sum >> (lattice_bits() - spec_.fade_bits()) : sum >> lattice_bits();
+    }
+}
 
 void HatWeights::make_rows(int l, bool at_end) {
     HatWeightsLevel& here = level(l);
