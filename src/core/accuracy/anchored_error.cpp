@@ -39,13 +39,15 @@ NoiseClass AnchoredError::noise_class(std::int64_t t, std::int64_t since) const 
     check_steps(t, since, kMaxHorizon);
     // No stream is as high, nor box noise.
     const auto place = [&](std::int64_t step) {
-        return step == 0 ? 0 : static_cast<std::uint64_t>(law_.increments_at(step)) + 1;
+        return step == 0 ? 0 : law_.increments_at(step) + 1;
     };
-    const auto block = static_cast<std::uint64_t>(law_.block);
     const bool is_far = since != 0 && !is_one_block(t, since);
-    return {
-        law_.unit.epsilon.value(),          law_.unit.sensitivity, block, kMaxHeight + 3, place(t),
-        place(since) + (is_far ? block : 0)};
+    return {law_.unit.epsilon.value(),
+            law_.unit.sensitivity,
+            law_.block,
+            kMaxHeight + 3,
+            place(t),
+            place(since) + (is_far ? law_.block : 0)};
 }
 
 } // namespace dp_counter

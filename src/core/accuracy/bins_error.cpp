@@ -39,12 +39,9 @@ NoiseSum BinsError::noise_at(std::int64_t t, std::int64_t since) const {
 NoiseClass BinsError::noise_class(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
     // No stream is as high, nor the noise in blocks.
-    return {asked_.law.unit.epsilon.value(),
-            asked_.law.unit.sensitivity,
-            static_cast<std::uint64_t>(asked_.law.bins),
-            kMaxHeight + 4,
-            static_cast<std::uint64_t>(t - since),
-            static_cast<std::uint64_t>(asked_.bin)};
+    const PrivacyUnit& unit = asked_.law.unit;
+    return {unit.epsilon.value(), unit.sensitivity, asked_.law.bins,
+            kMaxHeight + 4,       t - since,        asked_.bin};
 }
 
 bool is_better_in_totals(const PrivacyUnit& unit, std::int32_t bins) {

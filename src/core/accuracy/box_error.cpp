@@ -87,12 +87,8 @@ std::int64_t BoxError::half_width(std::int64_t t, double confidence, std::int64_
 NoiseClass BoxError::noise_class(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
     // No stream is as high (stream_error.cpp). The law depends on the place in the first block.
-    return {law_.unit.epsilon.value(),
-            law_.unit.sensitivity,
-            static_cast<std::uint64_t>(law_.size),
-            kMaxHeight + 2,
-            static_cast<std::uint64_t>(t - since),
-            static_cast<std::uint64_t>(since % law_.size)};
+    return {law_.unit.epsilon.value(), law_.unit.sensitivity, law_.size, kMaxHeight + 2, t - since,
+            since % law_.size};
 }
 
 } // namespace dp_counter

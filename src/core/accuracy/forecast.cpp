@@ -14,15 +14,15 @@ namespace {
 
 std::size_t hash(const NoiseClass& noise, double confidence) {
     std::uint64_t h = 0;
-    for (const std::uint64_t word :
-         {std::bit_cast<std::uint64_t>(noise.epsilon),
-          static_cast<std::uint64_t>(noise.sensitivity), std::bit_cast<std::uint64_t>(confidence),
-          noise.family, noise.height}) {
-        h = (h ^ word) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
+    for (const std::int64_t word :
+         {std::bit_cast<std::int64_t>(noise.epsilon), noise.sensitivity,
+          std::bit_cast<std::int64_t>(confidence), noise.family, noise.height}) {
+        h = (h ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15U; // Fibonacci hashing
         h ^= h >> 32;
     }
     // Neither neighboring steps collide nor differences of one length, nor any of 362 steps.
-    return static_cast<std::size_t>(h + noise.index + 362 * noise.since);
+    return h + static_cast<std::uint64_t>(noise.index) +
+           362 * static_cast<std::uint64_t>(noise.since);
 }
 
 template <class Errors>

@@ -21,8 +21,7 @@ NoiseSum IndependentError::noise_at(std::int64_t t, std::int64_t since) const {
 NoiseClass IndependentError::noise_class(std::int64_t t, std::int64_t since) const {
     check_steps(t, since, kMaxHorizon);
     // That of a tree without levels above the steps, whose releases have equal noise.
-    return {
-        unit_.epsilon.value(), unit_.sensitivity, 0, 1, static_cast<std::uint64_t>(t - since), 0};
+    return {unit_.epsilon.value(), unit_.sensitivity, 0, 1, t - since, 0};
 }
 
 } // namespace dp_counter

@@ -77,10 +77,10 @@ NoiseClass ReleaseError::noise_class(std::int64_t t, std::int64_t since) const {
     const bool whole = !spec().is_fractional();
     return {spec().unit.epsilon.value(),
             spec().unit.sensitivity,
-            whole ? 0 : fingerprint(spec().levels),
-            static_cast<std::uint64_t>(spec().height),
-            static_cast<std::uint64_t>(whole ? nodes(t, since) : t),
-            static_cast<std::uint64_t>(whole ? 0 : since)};
+            whole ? 0 : static_cast<std::int64_t>(fingerprint(spec().levels)),
+            spec().height,
+            whole ? nodes(t, since) : t,
+            whole ? 0 : since};
 }
 
 std::vector<std::int32_t> ReleaseError::radices() const {

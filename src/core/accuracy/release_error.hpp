@@ -18,10 +18,10 @@ namespace dp_counter {
 struct NoiseClass {
     double epsilon;
     std::int64_t sensitivity;
-    std::uint64_t family; ///< sums of nodes with weight 1: 0; others: a name of the levels
-    std::uint64_t height;
-    std::uint64_t index; ///< the number of nodes; others: the step
-    std::uint64_t since; ///< 0; others: the earlier step
+    std::int64_t family; ///< sums of nodes with weight 1: 0; others: a name of the levels
+    std::int64_t height;
+    std::int64_t index; ///< the number of nodes; others: the step
+    std::int64_t since; ///< 0; others: the earlier step
 
     friend bool operator==(const NoiseClass&, const NoiseClass&) = default;
 };

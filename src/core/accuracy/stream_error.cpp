@@ -82,12 +82,11 @@ NoiseClass StreamError::noise_class(std::int64_t t, std::int64_t since) {
     check(t, since);
     if (epochs_begun(request_.horizon, t) <= 1)
         return epoch(0).noise_class(t, since);
-    const auto radix = static_cast<std::uint64_t>(request_.radix.value_or(0));
-    const auto mechanism =
-        request_.mechanism ? static_cast<std::uint64_t>(*request_.mechanism) + 1 : 0;
-    const std::uint64_t family = (radix << 8 | mechanism) << 1; // even: names of levels are odd
-    return {request_.unit.epsilon.value(), request_.unit.sensitivity,        family, kMaxHeight + 1,
-            static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(since)};
+    const std::int64_t radix = request_.radix.value_or(0);
+    const int mechanism = request_.mechanism ? static_cast<int>(*request_.mechanism) + 1 : 0;
+    const std::int64_t family = (radix << 8 | mechanism) << 1; // even: names of levels are odd
+    return {
+        request_.unit.epsilon.value(), request_.unit.sensitivity, family, kMaxHeight + 1, t, since};
 }
 
 } // namespace dp_counter
