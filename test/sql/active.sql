@@ -233,7 +233,8 @@ CALL tick_at('by_ward', '2024-01-05');
 SELECT dp_counter_add_groups('by_ward', '{w2}');
 SELECT stream, bytes = lag(bytes) OVER (ORDER BY stream) AS as_long FROM stored('by_ward');
 CALL tick_at('by_ward', '2024-03-01');
-SELECT ward, min(step), max(step), sum(count) > 200 AS counted FROM by_ward GROUP BY ward ORDER BY ward;
+-- whatever the phases and the order within a day are: 181 to 365, 237 to 381 and 180 to 336
+SELECT ward, min(step), max(step), sum(count) BETWEEN 180 AND 381 AS counted FROM by_ward GROUP BY ward ORDER BY ward;
 SELECT count(*) AS wrong FROM (SELECT step, sum(count) AS count FROM by_ward WHERE step > 20 GROUP BY step) AS w
     JOIN exact AS e USING (step) WHERE w.count <> e.count;
 SELECT count(*) AS with_since, min(step) FILTER (WHERE group_value = 'w2') AS first_of_w2 FROM dp_counter_changes('by_ward', 3);

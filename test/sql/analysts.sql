@@ -89,10 +89,12 @@ BEGIN
 END $$;
 SELECT state = state() AS nothing_left FROM before;
 \pset format unaligned
-SELECT number, call, columns, budget, creates FROM outcomes JOIN calls USING (number) WHERE outcome = 'declared' ORDER BY 1, 3, 4;
-SELECT number, replace(outcome, E'\n    ', '; ') AS outcome, count(*), string_agg(DISTINCT format('%s', columns), ' ') AS columns,
-    string_agg(DISTINCT budget, ' ') AS budgets,
-    string_agg(DISTINCT '<' || creates || '>', ' ') AS creates FROM outcomes WHERE outcome <> 'declared' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT number, call, columns, budget, creates FROM outcomes JOIN calls USING (number) WHERE outcome = 'declared'
+    ORDER BY number, columns COLLATE "C", budget COLLATE "C";
+SELECT number, replace(outcome, E'\n    ', '; ') AS outcome, count(*), string_agg(DISTINCT columns COLLATE "C", ' ') AS columns,
+    string_agg(DISTINCT budget COLLATE "C", ' ') AS budgets,
+    string_agg(DISTINCT '<' || creates || '>' COLLATE "C", ' ') AS creates FROM outcomes WHERE outcome <> 'declared' GROUP BY 1, 2
+    ORDER BY number, replace(outcome, E'\n    ', '; ') COLLATE "C";
 
 -- a column that does not exist is as one that is not granted; so is a relation that is no source, or not even a view
 GRANT REFERENCES (flu, region) ON visits_dp, plain TO analysts_ana;
