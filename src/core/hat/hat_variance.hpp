@@ -52,7 +52,8 @@ struct KnownEnergy {
 [[nodiscard]] double hat_mse(const HatWeights& weights, PrivacyUnit unit);
 
 /// The step of the greatest variance over t = 1 .. horizon: exactly so up to 4096 steps; above it
-/// is found level by level, and its variance lies at most 0.1 % below the greatest.
+/// is found level by level. In 463 of 464 random hats no greater variance was found from 24 other
+/// starts, in one it was 0.23 % greater.
 [[nodiscard]] std::int64_t hat_peak(const HatWeights& weights, PrivacyUnit unit);
 
 /// The variance at hat_peak().
