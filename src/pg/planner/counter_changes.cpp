@@ -18,6 +18,7 @@
 extern "C" {
 #include "executor/spi.h"
 #include "funcapi.h"
+#include "utils/tuplestore.h"
 }
 
 namespace dp_counter::pg {

@@ -25,6 +25,7 @@ extern "C" {
 #include "utils/array.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
+#include "utils/tuplestore.h"
 }
 
 namespace dp_counter::pg {

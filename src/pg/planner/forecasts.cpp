@@ -21,6 +21,7 @@ extern "C" {
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/rangetypes.h"
+#include "utils/tuplestore.h"
 }
 
 namespace dp_counter::pg {

@@ -17,6 +17,7 @@ extern "C" {
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "utils/fmgrprotos.h"
+#include "utils/tuplestore.h"
 }
 
 namespace dp_counter::pg {
