@@ -58,6 +58,13 @@ SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
     'SELECT day FROM dp_days GROUP BY day, n HAVING pg_temp.number(n) IN (n, day)',
     'SELECT count(*) FILTER (WHERE pg_temp.is_few(n)) FROM dp_days',
     'SELECT day FROM dp_days AS a JOIN dp_days AS b USING (day) WHERE a.n > 0 AND pg_temp.is_few(b.n)']) query;
+-- right: two calls of such a function are two releases
+CREATE FUNCTION pg_temp.more(n bigint) RETURNS bigint LANGUAGE sql AS 'SELECT dp_laplace(n, 1e9, 1) + 1';
+CREATE FUNCTION pg_temp.is_much(n bigint) RETURNS boolean LANGUAGE sql AS 'SELECT dp_laplace(n, 1e9, 1) > 40';
+SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[
+    'SELECT greatest(pg_temp.more(n), pg_temp.more(n)), ARRAY[pg_temp.more(n), pg_temp.more(n)] FROM dp_days',
+    'SELECT day FROM dp_days WHERE pg_temp.is_much(n) AND pg_temp.is_much(n)',
+    'SELECT pg_temp.is_much(n) OR pg_temp.is_much(n) FROM dp_days']) query;
 
 -- right: drawn once a row
 SELECT E'\n' || query, pg_temp.answer(query) FROM unnest(ARRAY[

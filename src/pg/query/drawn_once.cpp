@@ -18,6 +18,7 @@ constexpr const char* kManyTimes = "one call of %s would be evaluated more than 
 struct Search {
     const Query* query;
     Oid function;
+    bool is_inlined; ///< functions that contain the call have been inlined
 };
 
 /// The calls of a function in an expression. Subqueries are queries of their own.
@@ -50,9 +51,9 @@ List* calls_in(Node* node, Oid function, bool in_aggregates) {
     return calls.found;
 }
 
-/// The place of an operator in the text, -1 if it is not known.
+/// The place of a condition in the text, -1 if it is not known.
 int place(const Node* node) {
-    if (IsA(node, OpExpr))
+    if (IsA(node, OpExpr) && reinterpret_cast<const OpExpr*>(node)->opresulttype == BOOLOID)
         return reinterpret_cast<const OpExpr*>(node)->location;
     if (IsA(node, ScalarArrayOpExpr))
         return reinterpret_cast<const ScalarArrayOpExpr*>(node)->location;
@@ -68,7 +69,8 @@ bool compares_with_rows(Node* node, Oid function) {
 }
 
 /// What the parser makes of BETWEEN, IN and comparisons of rows: AND or OR of operators in one
-/// place of the text, with equal operands. And comparisons with the rows of a subquery.
+/// place of the text, with equal operands. Two calls of a function that is inlined are in one
+/// place, too, but equal. And comparisons with the rows of a subquery.
 bool find_copy(Node* node, void* context) {
     const auto* search = static_cast<Search*>(context);
     if (node == nullptr || IsA(node, Query))
@@ -83,6 +85,7 @@ bool find_copy(Node* node, void* context) {
         auto* one = static_cast<Node*>(list_nth(terms, i - 1));
         auto* next = static_cast<Node*>(list_nth(terms, i));
         if (place(one) >= 0 && place(one) == place(next) &&
+            !(search->is_inlined && equal(one, next)) &&
             list_intersection(calls_in(one, search->function, true),
                               calls_in(next, search->function, true)) != NIL)
             refuse(search, kManyTimes,
@@ -157,8 +160,8 @@ bool find_beside_set(Node* node, void* context) {
 
 } // namespace
 
-void check_not_copied(const Query* query, Oid function) {
-    Search search{query, function};
+void check_not_copied(const Query* query, Oid function, bool is_inlined) {
+    Search search{query, function, is_inlined};
     (void)query_tree_walker(const_cast<Query*>(query), tree_walker(find_copy), &search,
                             QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES |
                                 QTW_IGNORE_JOINALIASES);
@@ -173,14 +176,14 @@ void check_has_no_copy(const Query* query, const WindowFunc* call) {
         found += lfirst_node(WindowFunc, cell)->location == call->location ? 1 : 0;
     if (call->location < 0 || found < 2)
         return;
-    const Search search{query, call->winfnoid};
+    const Search search{query, call->winfnoid, false};
     refuse(&search, kManyTimes,
            "What stands around it repeats it, such as IN, BETWEEN or (function(...)).*, with fresh "
            "noise each time. Call it in a subquery and use its column.");
 }
 
 void check_not_repeated(const Query* query, Oid function) {
-    Search search{query, function};
+    Search search{query, function, false};
     auto* columns = reinterpret_cast<Node*>(query->targetList);
     (void)find_window(columns, &search);
     if (query->groupingSets != NIL) {
@@ -199,13 +202,13 @@ DP_FUNCTION(dp_laplace_support) {
     if (IsA(question, SupportRequestSimplify)) {
         const auto* request = reinterpret_cast<const SupportRequestSimplify*>(question);
         if (request->root != nullptr) {
-            check_not_copied(request->root->parse, request->fcall->funcid);
+            check_not_copied(request->root->parse, request->fcall->funcid, false);
             check_not_repeated(request->root->parse, request->fcall->funcid);
         }
     } else if (IsA(question, SupportRequestCost)) {
         const auto* request = reinterpret_cast<const SupportRequestCost*>(question);
         if (request->root != nullptr) {
-            check_not_copied(request->root->parse, request->funcid);
+            check_not_copied(request->root->parse, request->funcid, true);
             check_not_repeated(request->root->parse, request->funcid);
         }
     }

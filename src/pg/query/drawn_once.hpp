@@ -11,8 +11,9 @@ namespace dp_counter::pg {
 
 /// Raises feature_not_supported if the query holds a call of `function`, a window function or a
 /// plain one, that the parser copied: BETWEEN, IN and comparisons of rows repeat what they compare.
-/// (Not in a view, which forgets the places in the text by which copies are known.)
-void check_not_copied(const Query* query, Oid function);
+/// (Not in a view, which forgets the places in the text by which copies are known.) Once functions
+/// that contain a call are inlined, what is equal counts as written twice.
+void check_not_copied(const Query* query, Oid function, bool is_inlined = false);
 
 /// Raises feature_not_supported if the query holds a call of a window function more often than it
 /// was written. (Not in a view, as above.)
