@@ -1,4 +1,6 @@
 // Drops counters: dp_counter_drop, and the event trigger for DROP VIEW of a counter or a budget.
+#include <initializer_list>
+
 #include "pg/counters/drop.hpp"
 
 #include "pg/budgets/drop_budgets.hpp"
@@ -26,13 +28,17 @@ void remove(Oid view, const char* name) {
     if (!counter)
         return; // it is none, or another session has dropped it
     const std::int64_t number = counter->row.number;
+    const auto delete_rows = [&](std::initializer_list<SecretTable> tables) {
+        for (const SecretTable& table : tables)
+            delete_secret_rows(table, {number_key(number)});
+    };
+    delete_rows(
+        {kReleasesTable, kPublications, kStreams, kGroupNames}); // before a lock on a budget
     if (counter->declared)
         drop_source_counter(*counter, name);
     else
         drop_event_slots(number);
-    for (const SecretTable& table :
-         {kReleasesTable, kPublications, kStreams, kGroupNames, kSourceCounters, kCounters})
-        delete_secret_rows(table, {number_key(number)});
+    delete_rows({kSourceCounters, kCounters});
 }
 
 void check_may_drop(Oid counter) {
