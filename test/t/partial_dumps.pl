@@ -153,5 +153,5 @@ is($node->safe_psql('t2', q{SELECT array_agg((epsilon::bigint, begins_from::date
 	FROM years WHERE purpose = 'after'}),
 	'{"(200000000,2024-01-02,)","(100000000,,2024-01-02)"}', 'both entries are there');
 restore($keep, '--exclude-table-data=dp_counter_private.tallies');
-is(goes_on('after'), 'what the persons of counter "stays" have used up is missing, ', 'without tallies it releases nothing');
+is(goes_on('after'), 'what the persons of counter "after" have used up is missing, ', 'without tallies it releases nothing');
 done_testing();

@@ -171,11 +171,11 @@ void mark_tallies(std::int64_t number) {
                                  {kOwnWindow, Int32GetDatum(kMarkWindow)}});
 }
 
-void check_tallies(std::int64_t number) {
+void check_tallies(std::int64_t number, std::int64_t reader) {
     if (!has_secret_row(kTallies,
                         {number_key(number, kNumber), {kDigest, F_UUID_EQ, UUIDPGetDatum(&kMark)}}))
         raise_damaged(psprintf(R"(what the persons of counter "%s" have used up is missing)",
-                               name_of_relation(counter_numbered(number))));
+                               name_of_relation(counter_numbered(reader))));
 }
 
 void take_over_tallies(std::int64_t from_number, std::int64_t to_number, std::int64_t from,

@@ -79,8 +79,8 @@ void close_tallies(Tallies& tallies);
 void mark_tallies(std::int64_t number);
 
 /// Raises data_corrupted where the mark is missing: the tallies are lost, in a restored dump say,
-/// and everybody would count again.
-void check_tallies(std::int64_t number);
+/// and everybody would count again. `reader` is the number of the counter that needs them.
+void check_tallies(std::int64_t number, std::int64_t reader);
 
 /// Gives the tallies of a counter, and its mark, to one that continues it: as much of the bound
 /// `to` is used up as of `from`. Call it inside without_statistics.

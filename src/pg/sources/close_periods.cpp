@@ -291,7 +291,7 @@ void count_stocks(Collector& collector, const SourceRow& source, std::int64_t nu
     if (is_first)
         collector.from = std::max(days_before(due.starts[0], declared.active), since);
     collector.path = ActivePath({due.starts + 1, count}, {collector.begins, count});
-    check_tallies(number);
+    check_tallies(number, number);
     collector.tallies.has_times = true;
     open_tallies(collector.tallies, number, kNoWindow + 1, is_first); // all but of no event
     read_persons({declared.source, &source, declared.event, declared.measure.column, declared.by,
@@ -321,7 +321,7 @@ void count_rows(Collector& collector, const SourceRow& source, std::int64_t numb
     if (collector.has_bound()) {
         if (takes_over)
             take_over_tallies(old.number, number, old.per_person, declared.per_person);
-        check_tallies(number);
+        check_tallies(number, number);
         open_tallies(collector.tallies, number, first, is_first && !takes_over);
         if (is_first && !takes_over && collector.unit.per_days != 0)
             from = days_before(from, collector.unit.per_days);

@@ -76,7 +76,7 @@ bool may_take_back(Oid counter) {
 
 void check_has_tallies(const OpenCounter& counter) {
     if (counter.declared && counter.declared->has_tallies() && has_tally_key(*counter.declared))
-        check_tallies(number_of_tallies(counter));
+        check_tallies(number_of_tallies(counter), counter.row.number);
 }
 
 void lock_source_of(Oid counter) {
