@@ -105,7 +105,19 @@ SELECT dp_counter_resume('first');
 SELECT dp_counter_create('right', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 2, continues => 'first');
 CALL dp_tick('right');
 SELECT dp_counter_drop('right'), dp_counter_drop('first');
+-- Dropped in a copy before it is resumed it gives nothing back: the original may have used that up.
+SELECT dp_counter_create('first', source => 'visits_dp', epsilon => 1e9, every => '1 day', since => '2024-01-01', per_person => 1);
+CALL dp_tick('first');
+SELECT dp_counter_create('mistake', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 7, continues => 'first');
 RESET ROLE;
+UPDATE dp_counter_private.counters SET database = database::bigint - 1 WHERE counter::text ~ '^(copies[.])?(first|mistake)$';
+SET ROLE copies_steward;
+SELECT dp_counter_drop('mistake');
+SELECT dp_counter_resume('first');
+SELECT dp_counter_create('right', source => 'visits_dp', epsilon => 1e9, every => '1 day', per_person => 2, continues => 'first');
+SELECT dp_counter_drop('first');
+RESET ROLE;
+SELECT count(*) AS tallies FROM dp_counter_private.tallies WHERE number NOT IN (SELECT number FROM dp_counter_private.counters);
 
 SELECT dp_counter_drop('days'), dp_counter_drop('weeks'), dp_source_drop('visits_dp'), dp_source_drop('lives_dp'),
     dp_budget_drop('budget'), dp_budget_drop('life');

@@ -26,12 +26,13 @@ std::int64_t number_of_tallies(const OpenCounter& counter) {
 }
 
 /// The tallies of a counter that is dropped. What it has not taken over stays that other counter's,
-/// if it is there; what it has handed over is not its own.
+/// if it is there; but not in a copy, where the original may have used it up since. What it has
+/// handed over is not its own.
 void drop_tallies(const OpenCounter& counter) {
     const std::int64_t number = number_of_tallies(counter);
     if (number != counter.row.number) {
         lock_number(kCounters, number);
-        if (give_back_tally_key(number, counter.declared->key))
+        if (is_here(counter.row.place) && give_back_tally_key(number, counter.declared->key))
             return;
     }
     if (has_tally_key(*counter.declared))
