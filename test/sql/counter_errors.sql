@@ -11,6 +11,11 @@ SELECT dp_event_counter_create('c', 1.0, 0);
 SELECT dp_event_counter_create('c', 1.0, -5);
 SELECT dp_event_counter_create('c', 1.0, k => 1);
 SELECT dp_event_counter_create('c', 1.0, k => 65536);
+-- without a horizon: what only a later epoch cannot do
+SELECT dp_event_counter_create('c', 1.0, k => 3001, mechanism => 'subtraction');
+SELECT dp_event_counter_create('c', 1.0, 1000, k => 999, mechanism => 'plain'); SELECT dp_counter_drop('c');
+SELECT dp_event_counter_create('c', 1.0, k => 99, mechanism => 'hat');
+SELECT dp_event_counter_create('c', 1e-9); SELECT dp_counter_drop('c');
 SELECT dp_event_counter_create('c', 1.0, mechanism => 'magic');
 SELECT dp_event_counter_create('', 1.0);
 SELECT dp_event_counter_create('a.b.c.d', 1.0);

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/count/epochs.hpp"
+
 #include "pg/counters/comments.hpp"
 #include "pg/counters/drop.hpp"
 #include "pg/counters/view_columns.hpp"
@@ -89,19 +91,33 @@ struct NewStream {
     struct varlena* bytes = nullptr;  ///< independent noise has no state, nor that of bins
 };
 
+/// Raises an error for a stream without a horizon that could not go on within 10^12 steps, 300
+/// years of a hundred steps a second.
+void check_later_epochs(const Request& request) {
+    const int last = epoch_of(1'000'000'000'000);
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "dp_counter epochs", ALLOCSET_DEFAULT_SIZES);
+    for (int epoch = 1; epoch <= last; ++epoch)
+        check_state_bytes(state_bytes(context, request, epoch));
+    MemoryContextDelete(context);
+}
+
 /// Raises invalid_parameter_value for noise that there is not.
 NewStream new_stream(const Request& request, const SourceDeclaration* source) {
     NewStream stream;
-    if (source == nullptr || source->cumulative)
+    if (source == nullptr || source->cumulative) {
         stream.bytes = stream.state.emplace(new_state(CurrentMemoryContext, request)).bytes;
-    else if (source->block == 0)
+        if (request.horizon == kUnbounded)
+            check_later_epochs(request);
+    } else if (source->block == 0) {
         check_cells(request.unit);
-    else if (source->row.active != 0)
+    } else if (source->row.active != 0) {
         stream.bytes = new_anchored_state(
             CurrentMemoryContext, run([&] { return AnchoredLaw(request.unit, source->block); }));
-    else
+    } else {
         stream.bytes = new_box_state(CurrentMemoryContext,
                                      run([&] { return BoxLaw(request.unit, source->block); }));
+    }
     return stream;
 }
 

@@ -18,6 +18,13 @@ namespace {
 /// raises in them would pass over destructors.
 std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
 
+CounterState* new_epoch(MemoryContext context, const Request& request, int epoch) {
+    const PreparedMechanism* prepared =
+        run([&] { return &prepare(make_mechanism(request, epoch)); });
+    void* block = allocate_secret(context, CounterState::bytes(*prepared));
+    return CounterState::create(block, request, *prepared);
+}
+
 StoredState store(MemoryContext context, CounterState* state) {
     struct varlena* stored = allocate_stored(context, StateCodec::encoded_bytes(*state));
     StateCodec::encode(*state, reinterpret_cast<unsigned char*>(VARDATA(stored)));
@@ -56,9 +63,11 @@ StateCodec::Bytes bytes_of(const struct varlena* stored) {
 }
 
 StoredState new_state(MemoryContext context, const Request& request) {
-    const PreparedMechanism* prepared = run([&] { return &prepare(make_mechanism(request)); });
-    void* block = allocate_secret(context, CounterState::bytes(*prepared));
-    return store(context, CounterState::create(block, request, *prepared));
+    return store(context, new_epoch(context, request, 0));
+}
+
+std::size_t state_bytes(MemoryContext context, const Request& request, int epoch) {
+    return StateCodec::encoded_bytes(*new_epoch(context, request, epoch));
 }
 
 StoredState later_state(MemoryContext context, const struct varlena* other, std::int64_t steps) {

@@ -22,6 +22,10 @@ struct StoredState {
 /// A stream at step 0. Raises invalid_parameter_value.
 [[nodiscard]] StoredState new_state(MemoryContext context, const Request& request);
 
+/// How long the stored state is in an epoch, in bytes. Raises invalid_parameter_value where that
+/// epoch can have no mechanism.
+[[nodiscard]] std::size_t state_bytes(MemoryContext context, const Request& request, int epoch);
+
 /// A stream at step `steps`, with the parameters of the stored `other`, that has counted nothing:
 /// nobody has seen, or ever sees, its releases so far. Raises data_corrupted.
 [[nodiscard]] StoredState later_state(MemoryContext context, const struct varlena* other,

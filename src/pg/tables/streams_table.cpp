@@ -39,14 +39,18 @@ void take(const Datum* values, StreamRow& row) {
 
 } // namespace
 
+void check_state_bytes(Size bytes) {
+    if (bytes > kMostStateBytes)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("the noise of the counter takes %zu bytes, more than %zu", bytes,
+                               kMostStateBytes),
+                        errhint("Choose a smaller k, or leave it out, or a smaller horizon. The "
+                                "column state_bytes of dp_plan shows what they take.")));
+}
+
 void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state) {
-    if (VARSIZE_ANY_EXHDR(state) > kMostStateBytes)
-        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("the noise of the counter takes %zu bytes, more than %zu",
-                               VARSIZE_ANY_EXHDR(state), kMostStateBytes),
-                        errhint("Choose a smaller horizon or a smaller k, or leave them out. The "
-                                "column state_bytes of dp_plan shows what they take.")));
+    check_state_bytes(VARSIZE_ANY_EXHDR(state));
     const NewSecretRows rows = begin_secret_rows(kStreams);
     for (std::int32_t stream = first; stream <= last; ++stream) {
         CHECK_FOR_INTERRUPTS();

@@ -20,8 +20,11 @@ struct StreamRow {
 /// A row is on one page: nothing of it is in a TOAST table, which has no row security.
 inline constexpr Size kMostStateBytes = 8000;
 
-/// Stores the new streams first .. last of a counter, with a total of 0 and this state. Raises
-/// program_limit_exceeded if it has more than kMostStateBytes.
+/// Raises program_limit_exceeded for more than kMostStateBytes.
+void check_state_bytes(Size bytes);
+
+/// Stores the new streams first .. last of a counter, with a total of 0 and this state, whose
+/// length is checked.
 void insert_streams(std::int64_t number, std::int32_t first, std::int32_t last,
                     struct varlena* state);
 
