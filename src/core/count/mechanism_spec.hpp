@@ -79,8 +79,9 @@ struct MechanismSpec {
 /// of that mechanism; with k alone: subtraction, the paper's. Ties go to the lower height, then to
 /// the smaller radix, then to the smaller state: equal requests always have equal mechanisms.
 /// Throws Error (parameter) for values out of range. Of an unbounded request it is the mechanism of
-/// epoch number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp): hats, also where they
-/// were asked for, become trees where they no longer fit. Others have epoch 0 alone.
+/// epoch number 0, 1, ..., whose horizon is the epoch's length (epochs.hpp): where hats, also those
+/// asked for, no longer fit, it is a tree or, of hats of a given k, the best there is. Others have
+/// epoch 0 alone.
 [[nodiscard]] MechanismSpec make_mechanism(const Request& request, int epoch = 0);
 
 } // namespace dp_counter
