@@ -222,7 +222,9 @@ SELECT dp_counter_create('counted', 'long_ago_dp', 1e9, '1 day', '2020-01-01', 2
 CREATE VIEW persons AS SELECT counter::text, count(digest) AS tallies FROM dp_counter_private.counters
     LEFT JOIN dp_counter_private.tallies USING (number) WHERE counter::text ~ '(counted|lifelong|later)$' GROUP BY 1 ORDER BY 1;
 CALL dp_tick('counted'); CALL dp_tick('lifelong'); CALL dp_tick('later');
+CALL dp_tick('counted');
 SELECT * FROM persons;
+UPDATE dp_counter_private.counters SET released_at = released_at - interval '56 days' WHERE counter::text ~ '(counted|lifelong)$';
 CALL dp_tick('counted'); CALL dp_tick('lifelong');
 SELECT * FROM persons;
 CALL dp_tick('counted');

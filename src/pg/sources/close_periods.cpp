@@ -346,14 +346,15 @@ std::int64_t least_of(const Measure& measure) {
 }
 
 /// Past the horizon no period comes whose tick would delete the tallies of windows that are over.
-/// Up to two `per` later they are there for a counter that continues this one.
-void forget_tallies_past_horizon(std::int64_t number, const SourceCounterRow& declared,
+/// Up to two `per` after the last step, and its release, they are there for a counter that
+/// continues this one.
+void forget_tallies_past_horizon(const CounterRow& row, const SourceCounterRow& declared,
                                  const SourceRow& source, TimestampTz called) {
     const std::int32_t days = unit_of_source(source).per_days;
     if (declared.per_person == 0 || days == 0 || !has_tally_key(declared) ||
-        called < declared.ended + std::int64_t{2} * days * USECS_PER_DAY)
+        called < std::max(declared.ended, row.released_at) + std::int64_t{2} * days * USECS_PER_DAY)
         return;
-    forget_tallies(number);
+    forget_tallies(row.number);
 }
 
 /// In `context`, which is the current one.
@@ -370,7 +371,7 @@ Closed close_periods(OpenCounter& counter, TimestampTz called, MemoryContext con
     const DuePeriods due = due_periods(schedule, row.steps, last, declared.ended, called);
     if (due.count == 0) {
         if (row.horizon != kUnbounded && row.steps == row.horizon)
-            forget_tallies_past_horizon(row.number, declared, source, called);
+            forget_tallies_past_horizon(row, declared, source, called);
         return Closed::nothing;
     }
     check_never_fails(declared, source, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
