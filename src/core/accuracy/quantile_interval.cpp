@@ -45,8 +45,8 @@ QuantileTest::QuantileTest(const BinsNoise& noise, std::int32_t bins, const Frac
 NoiseSum QuantileTest::noise(std::int32_t bin) const {
     const auto bins = static_cast<std::int32_t>(quantiles_.size()) + 1;
     if (const auto* scale = std::get_if<LaplaceScale>(&noise_.each))
-        return {{{p_.denominator - p_.numerator, *scale, noise_.lag * (bin + 1)},
-                 {p_.numerator, *scale, noise_.lag * (bins - bin - 1)}}};
+        return {{{p_.denominator - p_.numerator, *scale, int128{noise_.lag} * (bin + 1)},
+                 {p_.numerator, *scale, int128{noise_.lag} * (bins - bin - 1)}}};
     const ReleaseError& totals = *std::get<const ReleaseError*>(noise_.each);
     return times(totals.noise_at(bins, bin + 1, p_.denominator, p_.numerator), noise_.lag);
 }
