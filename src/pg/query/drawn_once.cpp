@@ -18,7 +18,7 @@ constexpr const char* kManyTimes = "one call of %s would be evaluated more than 
 struct Search {
     const Query* query;
     Oid function;
-    bool is_inlined; ///< functions that contain the call have been inlined
+    bool is_inlined = false; ///< functions that contain the call have been inlined
 };
 
 /// The calls of a function in an expression. Subqueries are queries of their own.
@@ -176,14 +176,14 @@ void check_has_no_copy(const Query* query, const WindowFunc* call) {
         found += lfirst_node(WindowFunc, cell)->location == call->location ? 1 : 0;
     if (call->location < 0 || found < 2)
         return;
-    const Search search{query, call->winfnoid, false};
+    const Search search{query, call->winfnoid};
     refuse(&search, kManyTimes,
            "What stands around it repeats it, such as IN, BETWEEN or (function(...)).*, with fresh "
            "noise each time. Call it in a subquery and use its column.");
 }
 
 void check_not_repeated(const Query* query, Oid function) {
-    Search search{query, function, false};
+    Search search{query, function};
     auto* columns = reinterpret_cast<Node*>(query->targetList);
     (void)find_window(columns, &search);
     if (query->groupingSets != NIL) {
@@ -202,7 +202,7 @@ DP_FUNCTION(dp_laplace_support) {
     if (IsA(question, SupportRequestSimplify)) {
         const auto* request = reinterpret_cast<const SupportRequestSimplify*>(question);
         if (request->root != nullptr) {
-            check_not_copied(request->root->parse, request->fcall->funcid, false);
+            check_not_copied(request->root->parse, request->fcall->funcid);
             check_not_repeated(request->root->parse, request->fcall->funcid);
         }
     } else if (IsA(question, SupportRequestCost)) {
