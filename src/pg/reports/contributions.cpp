@@ -118,10 +118,7 @@ DP_FUNCTION(dp_source_contributions) {
     check_not_null(arguments.most, "most");
     const std::int32_t most = DatumGetInt32(arguments.most.value);
     check_number("most", most, kGreatest, "It is the largest bound to consider.");
-    const ReportCall call{
-        fcinfo,         "dp_source_contributions", "dp_contributions_worker", arguments.source,
-        arguments.name, arguments.epsilon,         arguments.event,           arguments.since,
-        arguments.until};
+    const ReportCall call(fcinfo, "dp_source_contributions", "dp_contributions_worker", arguments);
     ReportRequest request = begin_report(call);
     request.most = most;
     ask_for_report(call, request);

@@ -190,9 +190,7 @@ DP_FUNCTION(dp_source_groups) {
     const std::int32_t most = DatumGetInt32(arguments.most.value);
     check_number("most", most, kMostGroupsOfUnit,
                  "It is the number of groups that share the weight of a person or window.");
-    const ReportCall call{fcinfo,           "dp_source_groups", "dp_groups_worker",
-                          arguments.source, arguments.name,     arguments.epsilon,
-                          arguments.event,  arguments.since,    arguments.until};
+    const ReportCall call(fcinfo, "dp_source_groups", "dp_groups_worker", arguments);
     ReportRequest request = begin_report(call);
     request.most = most;
     request.by = read_group_column(request.source, arguments.by);

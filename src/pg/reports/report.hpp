@@ -29,6 +29,14 @@ struct ReportCall {
     const char* procedure;
     const char* worker; ///< its entry point
     Argument source, name, epsilon, event, since, until;
+
+    /// From a struct that has these among the procedure's arguments.
+    template <class Arguments>
+    ReportCall(FunctionCallInfo info, const char* procedure_name, const char* worker_name,
+               const Arguments& arguments)
+        : fcinfo(info), procedure(procedure_name), worker(worker_name), source(arguments.source),
+          name(arguments.name), epsilon(arguments.epsilon), event(arguments.event),
+          since(arguments.since), until(arguments.until) {}
 };
 
 /// What is asked of the worker. Trivial; the epsilon, a numeric, follows, and the list if there is

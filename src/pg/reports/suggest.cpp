@@ -209,9 +209,7 @@ DP_FUNCTION(dp_source_suggest) {
     check_not_null(arguments.since, "since",
                    "A bound is worth its noise if there are enough units for the number of periods "
                    "in the range.");
-    const ReportCall call{fcinfo,           "dp_source_suggest", "dp_suggest_worker",
-                          arguments.source, arguments.name,      arguments.epsilon,
-                          arguments.event,  arguments.since,     arguments.until};
+    const ReportCall call(fcinfo, "dp_source_suggest", "dp_suggest_worker", arguments);
     ReportRequest request = begin_report(call);
     request.plan_epsilon = plan_epsilon;
     request.every = every;
