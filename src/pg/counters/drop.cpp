@@ -32,8 +32,8 @@ void remove(Oid view, const char* name) {
         for (const SecretTable& table : tables)
             delete_secret_rows(table, {number_key(number)});
     };
-    delete_rows(
-        {kReleasesTable, kPublications, kStreams, kGroupNames}); // before a lock on a budget
+    // What takes long comes before the lock on the budget.
+    delete_rows({kReleasesTable, kPublications, kStreams, kGroupNames});
     if (counter->declared)
         drop_source_counter(*counter, name);
     else

@@ -346,13 +346,13 @@ std::int64_t least_of(const Measure& measure) {
 }
 
 /// Past the horizon no period comes whose tick would delete the tallies of windows that are over.
-/// Up to two `per` after the last step, and its release, they are there for a counter that
-/// continues this one.
+/// Up to two `per` after the last step was closed they are there for a counter that continues this
+/// one.
 void forget_tallies_past_horizon(const CounterRow& row, const SourceCounterRow& declared,
                                  const SourceRow& source, TimestampTz called) {
     const std::int32_t days = unit_of_source(source).per_days;
     if (declared.per_person == 0 || days == 0 || !has_tally_key(declared) ||
-        called < std::max(declared.ended, row.released_at) + std::int64_t{2} * days * USECS_PER_DAY)
+        called < row.released_at + std::int64_t{2} * days * USECS_PER_DAY)
         return;
     forget_tallies(row.number);
 }

@@ -18,6 +18,7 @@ namespace {
 /// raises in them would pass over destructors.
 std::optional<PreparedMechanism> mechanisms[13]; ///< found by the horizon
 
+/// A stream at step 0, with the mechanism of this epoch.
 CounterState* new_epoch(MemoryContext context, const Request& request, int epoch) {
     const PreparedMechanism* prepared =
         run([&] { return &prepare(make_mechanism(request, epoch)); });
