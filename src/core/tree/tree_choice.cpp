@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/base/bisection.hpp"
 #include "core/base/limits.hpp"
 #include "core/tree/tree_variance.hpp"
 
@@ -33,13 +34,9 @@ DigitSystem choose_tree(DigitSystem (*digits)(std::int32_t), std::int64_t horizo
         const int height = system.height(horizon);
         const double node_variance = tree_scale(height, unit).variance();
         if (std::get<0>(best) < node_variance * least_mean_nodes(system.radix(), height, horizon)) {
-            for (std::int32_t end = kMaxRadix + 1; number < end;) { // to the first that is lower
-                const std::int32_t middle = number + (end - number) / 2;
-                if (digits(middle).capacity(height - 1) < horizon)
-                    number = middle + 1;
-                else
-                    end = middle;
-            }
+            number = first_without(number, kMaxRadix, [&](std::int32_t greater) {
+                return digits(greater).capacity(height - 1) < horizon; // it is as high
+            });
             continue;
         }
         best = std::min(best, {tree_mse(system, horizon, node_variance), height, number});

@@ -4,6 +4,7 @@
 
 #include "pg/calendar/periods.hpp"
 
+#include "core/base/bisection.hpp"
 #include "core/count/own_window.hpp"
 
 #include "pg/calendar/time_zones.hpp"
@@ -228,15 +229,13 @@ bool find_open_period(const Schedule& schedule, std::int64_t steps, std::int64_t
     if (first.due > now)
         return true;
     // Local times are less than a day from the zone's.
-    std::int64_t due = steps + 1;
-    std::int64_t not_due = (now - schedule.since + 2 * USECS_PER_DAY) / shortest + 2;
+    std::int64_t last = (now - schedule.since + 2 * USECS_PER_DAY) / shortest + 1;
     if (horizon != kUnbounded)
-        not_due = std::min(not_due, horizon + 1);
-    while (not_due - due > 1) {
-        const std::int64_t middle = due + (not_due - due) / 2;
-        (end_of(schedule, zone, middle, before).due <= now ? due : not_due) = middle;
-    }
-    period.behind = due - steps;
+        last = std::min(last, horizon);
+    const auto is_due = [&](std::int64_t step) {
+        return end_of(schedule, zone, step, before).due <= now;
+    };
+    period.behind = first_without(steps + 2, last, is_due) - 1 - steps;
     return true;
 }
 

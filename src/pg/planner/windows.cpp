@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/bisection.hpp"
+
 #include "pg/budgets/budgets.hpp"
 #include "pg/server/kept_in_context.hpp"
 #include "pg/server/plain_value.hpp"
@@ -21,15 +23,8 @@ namespace {
 
 /// How many closed steps begin before this time.
 std::int64_t steps_before(const Asked& asked, Timestamp time) {
-    std::int64_t before = 0;
-    for (std::int64_t from = asked.row.steps; before < from;) {
-        const std::int64_t middle = before + (from - before + 1) / 2;
-        if (asked.beginning(middle) < time)
-            before = middle;
-        else
-            from = middle - 1;
-    }
-    return before;
+    const auto is_before = [&](std::int64_t step) { return asked.beginning(step) < time; };
+    return first_without(std::int64_t{1}, asked.row.steps, is_before) - 1;
 }
 
 /// The releases of a range of steps: step, one, other, group, bin. The columns of the counter's
