@@ -164,7 +164,8 @@ SELECT dp_counter_create('none', 'stays_dp', 1e9, '7 days', timestamp '2025-01-0
 SELECT dp_counter_create('none_of_all', 'stays_dp', 1e9, '7 days', timestamp '2025-01-01', horizon => 1, per_person => 4, share => 'flu',
     cumulative => false);
 CALL dp_tick('stays_dp');
-SELECT avg, low, high, count, above, below FROM none UNION ALL SELECT share, low, high, count, above, below FROM none_of_all;
+SELECT avg, low, high, count, above, below FROM none
+    UNION ALL SELECT share, low, high, count, above, below FROM none_of_all ORDER BY low DESC;
 
 -- what a reader sees
 SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute
