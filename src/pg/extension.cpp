@@ -2,6 +2,7 @@
 #include <new>
 
 #include "core/base/checkpoint.hpp"
+#include "pg/budgets/given_back.hpp"
 #include "pg/events/pending_events.hpp"
 #include "pg/server/backend_random.hpp"
 #include "pg/server/postgres_api.hpp"
@@ -36,5 +37,6 @@ void _PG_init(void) {
     // The extension has no settings, above all no seed. The reserved prefix makes any SET of one
     // fail.
     MarkGUCPrefixReserved("dp_counter");
-    dp_counter::pg::initialize_pending_events(); // last: callbacks may be registered once only
+    dp_counter::pg::initialize_given_back(); // last: callbacks may be registered once only
+    dp_counter::pg::initialize_pending_events();
 }

@@ -36,6 +36,16 @@ SELECT dp_counter_drop('second');
 SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 ROLLBACK;
 SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
+-- it is not prepared: a copy could commit what the original rolls back
+BEGIN;
+SELECT dp_counter_drop('second');
+PREPARE TRANSACTION 'refund';
+SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
+BEGIN;
+SAVEPOINT s;
+DROP VIEW second;
+ROLLBACK TO s;
+PREPARE TRANSACTION 'no refund';
 DROP VIEW second;
 SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 -- one that has closed a step does not

@@ -37,7 +37,7 @@ my @rooms = (
     ['pg/planner',      @floor, 'pg/calendar', 'pg/budgets', 'pg/events', 'pg/sources', @core],
     ['pg/reports',      @floor, @third, 'pg/persons', 'pg/sources', @core],
     ['pg/counters',     @floor, @third, 'pg/events', 'pg/sources', @core],
-    ['pg',              @floor, 'pg/query', 'pg/events', @core],
+    ['pg',              @floor, 'pg/query', 'pg/budgets', 'pg/events', @core],
 );
 
 my (%may, @order);

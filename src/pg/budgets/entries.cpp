@@ -1,6 +1,7 @@
 #include "pg/budgets/entries.hpp"
 
 #include "pg/budgets/budgets.hpp"
+#include "pg/budgets/given_back.hpp"
 #include "pg/server/session_role.hpp"
 #include "pg/tables/counters_table.hpp"
 #include "pg/tables/secret_tables.hpp"
@@ -133,12 +134,15 @@ void end_entries(std::int64_t number, Timestamp until) {
     SecretRowsInOrder rows = begin_rows_in_order(kEntriesOfCounter, {number_key(number, kNumber)});
     Datum values[kMostSecretColumns];
     bool nulls[kMostSecretColumns];
-    while (next_row_in_order(rows, values, nulls))
-        if (until < DatumGetTimestamp(values[kUntil]))
-            replace_row_in_order(rows, {{kUntil, TimestampGetDatum(until)},
-                                        now_in(kCutAt),
-                                        current_user_in(kCutBy),
-                                        {kCutFrom, values[nulls[kCutFrom] ? kUntil : kCutFrom]}});
+    while (next_row_in_order(rows, values, nulls)) {
+        if (until >= DatumGetTimestamp(values[kUntil]))
+            continue;
+        note_given_back();
+        replace_row_in_order(rows, {{kUntil, TimestampGetDatum(until)},
+                                    now_in(kCutAt),
+                                    current_user_in(kCutBy),
+                                    {kCutFrom, values[nulls[kCutFrom] ? kUntil : kCutFrom]}});
+    }
     end_rows_in_order(rows);
 }
 
@@ -149,6 +153,7 @@ void close_entries(std::int64_t number, const char* purpose) {
 }
 
 void refund_entries(std::int64_t number) {
+    note_given_back();
     (void)replace_in_secret_row(kEntriesOfCounter, {number_key(number, kNumber)},
                                 {now_in(kRefundedAt), current_user_in(kRefundedBy)});
 }
