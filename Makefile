@@ -104,7 +104,7 @@ list-shared:
 	@echo $(SHARED)
 
 # --- benchmarks: need Google Benchmark (libbenchmark-dev) and, for the chart, gnuplot -----------------
-# A server of their own; nothing has to be installed or running. `make bench` takes 15 minutes, and
+# A server of their own; nothing has to be installed or running. `make bench` takes 30 minutes, and
 # `make bench-docs` puts its figures into docs/performance.md.
 
 FLIGHTS   ?= $(firstword $(wildcard ../shared/data/flights-3m.csv.xz))

@@ -180,9 +180,9 @@ COMMENT ON PROCEDURE dp_source_suggest(
     pg_catalog.regclass, pg_catalog.text, numeric, double precision, interval, pg_catalog.text,
     pg_catalog.text, pg_catalog.text, integer, integer, timestamp, timestamp)
 IS 'Chooses per_person for a counter with epsilon plan_epsilon, so many groups and periods of length '
-   'every, or, where sum or avg names a column, its upper, into a new table. One more of it would '
-   'cost as much noise as it saves. The table also has the share of all events that it keeps, or of '
-   'the units'' greatest values, at most, with its 95 % interval; those of a unit beyond most do not '
+   'every, or, where sum or avg names a column, its upper, into a new table. From there on more of '
+   'it adds more noise than it saves events. The table also has the share of all events that it '
+   'keeps, or of the units'' greatest values, at most, with its 95 % interval; those of a unit beyond most do not '
    'count. Under a budget that renews it looks at the own windows that are wholly in the range. It '
    'reads the rows from since to before until, by default now, charges the budget and is epsilon-DP '
    'for neighbors that differ in all rows of one person, or of one own window. It commits, so it '
@@ -207,7 +207,7 @@ COMMENT ON PROCEDURE dp_source_groups(
     pg_catalog.regclass, pg_catalog.text, numeric, pg_catalog.text, integer, pg_catalog.text,
     timestamp, timestamp, pg_catalog.regclass, pg_catalog.text)
 IS 'Finds which groups a source has, of those in a column of a table or of all values of an integer '
-   'type, into a new table: those that weigh enough that with 95 % none of them is a false one. The '
+   'type, into a new table: those of so large a weight that with 95 % each of them has rows. The '
    'weight of a person, or own window, is 1 in all, shared by its first most groups. It reads the '
    'rows from since to before until, by default now, charges the budget and is epsilon-DP for '
    'neighbors that differ in all rows of one person, or of one own window. It commits, so it cannot '

@@ -121,7 +121,7 @@ IS 'Radix; periods of a block of box or anchored noise; bins of mechanism bins';
 COMMENT ON COLUMN dp_counters.cumulative
 IS 'Whether a release counts all periods so far, or its own';
 COMMENT ON COLUMN dp_counters.stddev IS 'Standard deviation of the noise of the last release';
-COMMENT ON COLUMN dp_counters.released_at IS 'When the last step was closed';
+COMMENT ON COLUMN dp_counters.released_at IS 'When the tick that closed the last step was called';
 COMMENT ON COLUMN dp_counters.source
 IS 'The view whose rows it counts; NULL for an event counter, and if it was dropped';
 COMMENT ON COLUMN dp_counters.event

@@ -475,8 +475,8 @@ IS 'dp_counter: what each counter over a source counts, a digest of its time zon
    'which a person is active after an event';
 
 -- A person is stored as a digest under the counter's key. Of active persons, used is the time of the
--- last event, in microseconds from 2000-01-01, and stream the number of the group. The fillfactor leaves room on each page
--- for new versions of its rows.
+-- last event, in microseconds from 2000-01-01, and stream the number of the group. The fillfactor
+-- leaves room on each page for new versions of its rows.
 CREATE TABLE dp_counter_private.tallies (
     used       pg_catalog.int8 NOT NULL,
     number     pg_catalog.int8 NOT NULL,
