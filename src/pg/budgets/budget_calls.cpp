@@ -222,6 +222,7 @@ DP_FUNCTION(dp_budget_drop) {
     LockRelationOid(budget, AccessExclusiveLock);
     check_owner(budget);
     delete_budget(budget); // the event trigger refuses to drop what was spent from
+    check_owner(budget);   // it may have changed while the call waited for the budget above
     drop_view(budget);
     PG_RETURN_VOID();
 }

@@ -3,6 +3,7 @@
 
 #include "pg/counters/drop.hpp"
 
+#include "pg/budgets/budgets.hpp"
 #include "pg/budgets/drop_budgets.hpp"
 #include "pg/events/events_table.hpp"
 #include "pg/server/arguments.hpp"
@@ -97,7 +98,13 @@ List* dropped_views() {
 
 void drop_counter(Oid counter) {
     LockRelationOid(counter, AccessExclusiveLock);
+    const bool is_own = is_owner(counter);
+    const Oid budget = is_own ? InvalidOid : budget_of_counter(number_of_counter(counter));
     remove(counter, quoted_name(counter)); // the event trigger does it too, unless disabled
+    if (is_own)                            // both may have changed while it waited
+        check_owner(counter);
+    else
+        check_owner_or_privilege(budget, ACL_INSERT);
     drop_view(counter);
 }
 

@@ -66,6 +66,7 @@ DP_FUNCTION(dp_counter_end) {
     else
         drop_event_slots(number);
     mark_counter_ended(number);
+    check_owner(view); // it may have changed while the end waited for the budget
     PG_RETURN_VOID();
 }
 
@@ -79,6 +80,7 @@ DP_FUNCTION(dp_counter_resume) {
     if (!is_here(counter.row.place))
         book_resumption(counter.row.number, quoted_name(view));
     move_counter_here(counter.row.number);
+    check_owner(view); // it may have changed while the call waited for the budget
     PG_RETURN_VOID();
 }
 

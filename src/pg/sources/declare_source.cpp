@@ -119,6 +119,7 @@ void lock_declaration(Oid source) {
     LockRelationOid(source, ShareUpdateExclusiveLock);
     check_owner(source);
     lock_source(source, true);
+    check_owner(source);
 }
 
 bool has_own_comment(Oid source) {
@@ -261,6 +262,8 @@ DP_FUNCTION(dp_source_create) {
     } else {
         take_source_types(budget, plain_type(column_type(source, row.person)),
                           column_type(source, row.at));
+        check_budget_owned(budget); // it may have changed while the call waited for the budget
+        check_owner(source);
         insert_source(source, row);
     }
     book_source(source, row);
