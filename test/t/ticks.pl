@@ -106,6 +106,18 @@ sql('UPDATE facts SET x = 1', 'steward');
 is(join(' ', moved('CALL dp_tick()')), 'something heard', 'a release is both counted and heard');
 is(sql(q{SELECT last_sqlstate IS NULL FROM dp_counters WHERE counter = 'risky'::regclass}, 'clock'), 't', 'and ends the failure');
 
+# One of the same worker that comes after one that fails.
+sql(q{SELECT dp_counter_create(name, 'facts_dp', 1e9, '1 day', '2025-01-01', horizon => 3, event => event, per_person => 1)
+		FROM (VALUES ('risky_too', 'risky'), ('safe_too', NULL)) AS t (name, event);
+	GRANT SELECT, UPDATE ON risky_too, safe_too TO clock;
+	UPDATE facts SET x = 0 WHERE person = 7}, 'steward');
+all_reported($node);
+my $written = q{SELECT n_tup_ins FROM pg_stat_all_tables WHERE relname = 'releases'};
+my $before = sql($written);
+is(join(' ', moved('CALL dp_tick()')), 'something heard', 'releases after a failure are counted');
+is(sql($written) - $before, 3, 'each of them');
+sql(q{UPDATE facts SET x = 1; SELECT dp_counter_drop('risky_too'), dp_counter_drop('safe_too')}, 'steward');
+
 # --- a thousand counters that fail take no more memory, in one call, than one
 sql(q{
 	UPDATE facts SET x = 0;

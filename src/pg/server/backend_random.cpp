@@ -28,7 +28,7 @@ Keystream* new_keystream() {
 }
 
 extern "C" void wipe_at_exit(int /*code*/, Datum /*argument*/) {
-    keystream->wipe();
+    wipe_random();
 }
 
 void own_keystream() {
@@ -54,6 +54,11 @@ Release begin_release(const PrivacyUnit& unit) {
         own_keystream();
     }
     return {unit, *keystream};
+}
+
+void wipe_random() {
+    if (owner_pid == MyProcPid)
+        keystream->wipe();
 }
 
 void make_secret_key(void* key, std::size_t bytes) {

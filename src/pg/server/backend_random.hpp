@@ -17,6 +17,9 @@ void initialize_random();
 /// at exit. May raise a PostgreSQL error.
 [[nodiscard]] Release begin_release(const PrivacyUnit& unit);
 
+/// Wipes the generator, if it is this process's: for an exit that does not come to the callbacks.
+void wipe_random();
+
 /// Fills a key that is not part of any release with random bits of the operating system.
 void make_secret_key(void* key, std::size_t bytes);
 

@@ -2,6 +2,7 @@
 
 #include "pg/worker/serve.hpp"
 
+#include "pg/server/backend_random.hpp"
 #include "pg/server/session_role.hpp"
 #include "pg/worker/executor_hooks.hpp"
 #include "pg/worker/job.hpp"
@@ -16,6 +17,7 @@ extern "C" {
 #include "libpq/pqformat.h"
 #include "libpq/pqmq.h"
 #include "mb/pg_wchar.h"
+#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
@@ -46,6 +48,7 @@ void leave_to_caller(ErrorData* error) {
 /// What languages would run at the exit, as the END blocks of PL/Perl, is left out: nothing cancels
 /// it, while the caller waits.
 void leave(int code, Datum /*argument*/) {
+    wipe_random();
     _exit(code);
 }
 
@@ -102,6 +105,7 @@ void send_error(ErrorData* error) {
 }
 
 MemoryContext lasting = nullptr; // of the worker's own
+bool counts = false;             // track_counts, as it began
 
 /// SPI keeps what it has beyond a transaction in PortalContext.
 void begin_work() {
@@ -149,6 +153,7 @@ ErrorData* recover_in_worker() {
     HOLD_INTERRUPTS();
     whereToSendOutput = DestRemote; // an error in the view has left it quiet
     AbortCurrentTransaction();      // with the SPI levels that the view's functions have opened
+    pgstat_track_counts = counts;   // the view's settings were made within without_statistics
     RESUME_INTERRUPTS();
     MemoryContextDelete(PortalContext); // or each failure would leave some
     begin_work();
@@ -167,6 +172,7 @@ void serve(Datum main_argument, void (*work)(const char* request, Size size)) {
     if (job == nullptr)
         return;
     connect(*job);
+    counts = pgstat_track_counts;
     served = job;
     quiet_executor_hooks();
     refuse_strangers(job->owner);
