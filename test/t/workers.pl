@@ -449,6 +449,22 @@ as('steward', q{
 	let_go();
 }
 is(failure($node, 'CALL dp_tick()', user => 'clock'), '', 'without the lock it goes well');
+as('steward', q{
+	CREATE TABLE many AS SELECT n AS person, timestamp '2025-01-01' AS at FROM generate_series(1, 60000) AS n;
+	CREATE VIEW chatting AS SELECT person, at, talks(person) AS open FROM many;
+	SELECT dp_source_create('chatting', 'budget_of_steward', 'person', 'at', 'UTC', person_wise => true);
+	SELECT dp_counter_create('chat', 'chatting', 0.01, '1 day', '2025-01-01', horizon => 1, event => 'open', per_person => 1)});
+{
+	# Each of 60,000 messages had taken 2 kB to the end of the call.
+	my $session = $node->background_psql('postgres', on_error_stop => 1, extra_params => [ '-U', 'steward' ]);
+	$session->query_safe(q{SET client_min_messages = warning; SELECT dp_counter_plan('chat')});
+	my $pid = $session->query_safe('SELECT pg_backend_pid()');
+	my $peak = sub { slurp_file("/proc/$pid/status") =~ /VmHWM:\s+(\d+)/; return $1 };
+	my $before = $peak->();
+	$session->query_safe(q{CALL dp_tick('chat')});
+	cmp_ok($peak->() - $before, '<', 20_000, 'messages take no memory');
+	$session->quit;
+}
 for my $where (qw(reading publishing))
 {
 	declare('steward', 'facts_of_steward', "limited_$where");

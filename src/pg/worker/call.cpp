@@ -170,7 +170,7 @@ ErrorData* no_answer() {
 }
 
 /// Handles messages until the worker is done or has ended: then says why. `memory` is reset after
-/// each answer.
+/// each.
 ErrorData* listen(const Worker& worker, void (*answered)(const Answer&, void*), void* context,
                   MemoryContext memory) {
     MemoryContext caller = MemoryContextSwitchTo(memory);
@@ -208,8 +208,8 @@ ErrorData* listen(const Worker& worker, void (*answered)(const Answer&, void*), 
             answered(answer, context);
             next_transaction();
             answer = {};
-            MemoryContextReset(memory);
         }
+        MemoryContextReset(memory); // a view can raise a message for each row
     }
     MemoryContextSwitchTo(caller);
     if (is_done)
