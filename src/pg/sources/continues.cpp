@@ -85,8 +85,12 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
                                name_of_relation(declaration.row.source))));
     const Oid view = DatumGetObjectId(arguments.continues.value);
     check_counter_owner(view);
-    const OpenCounter old = // against DROP; it can be read
-        require_counter(lock_own_counter(view, ShareUpdateExclusiveLock));
+    // Against DROP; it can be read. One that has released nothing is dropped: no stronger lock
+    // after a weaker one, with which a tick that waits for the counter would deadlock.
+    const auto seen = find_counter(view);
+    const bool is_replaced = seen && seen->row.steps == 0;
+    const OpenCounter old = require_counter(
+        lock_own_counter(view, is_replaced ? AccessExclusiveLock : ShareUpdateExclusiveLock));
     const CounterRow& row = old.row;
     const char* name = name_of_relation(old.view);
     if (!old.declared)

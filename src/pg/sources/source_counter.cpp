@@ -30,11 +30,9 @@ std::int64_t number_of_tallies(const OpenCounter& counter) {
 /// handed over is not its own.
 void drop_tallies(const OpenCounter& counter) {
     const std::int64_t number = number_of_tallies(counter);
-    if (number != counter.row.number) {
-        lock_number(kCounters, number);
-        if (is_here(counter.row.place) && give_back_tally_key(number, counter.declared->key))
-            return;
-    }
+    if (number != counter.row.number && is_here(counter.row.place) &&
+        give_back_tally_key(number, counter.declared->key))
+        return;
     if (has_tally_key(*counter.declared))
         delete_tallies(number);
 }
@@ -114,6 +112,8 @@ void end_source_counter(const OpenCounter& counter) {
 
 void drop_source_counter(const OpenCounter& counter, const char* name) {
     const CounterRow& row = counter.row;
+    if (number_of_tallies(counter) != row.number) // before the budget, as who drops that counter
+        lock_number(kCounters, number_of_tallies(counter));
     if (row.steps != 0 || counter.declared->begun || !is_here(row.place))
         end_charge(counter);
     else // nothing was released, and no failure has told an analyst anything
