@@ -43,10 +43,15 @@ const char* vouched_for(Oid source, const SourceRow& row) {
 /// Calls `work` where constants and names are written as everywhere else.
 template <class Work>
 void with_plain_texts(const Work& work) {
-    static constexpr const char* kSettings[][2] = {
-        {"datestyle", "ISO"},    {"intervalstyle", "postgres"},   {"timezone", "UTC"},
-        {"bytea_output", "hex"}, {"extra_float_digits", "1"},     {"xmloption", "content"},
-        {"lc_monetary", "C"},    {"quote_all_identifiers", "off"}};
+    static constexpr const char* kSettings[][2] = {{"datestyle", "ISO"},
+                                                   {"intervalstyle", "postgres"},
+                                                   {"timezone", "UTC"},
+                                                   {"bytea_output", "hex"},
+                                                   {"extra_float_digits", "1"},
+                                                   {"xmloption", "content"},
+                                                   {"lc_monetary", "C"},
+                                                   {"quote_all_identifiers", "off"},
+                                                   {"standard_conforming_strings", "on"}};
     as_role(GetUserId(), [&] {
         for (const auto& [name, value] : kSettings)
             (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
