@@ -72,6 +72,11 @@ SELECT dp_counter_drop_groups('totals', '{b}');
 RESET ROLE;
 SELECT groups FROM dp_counters WHERE counter = 'totals'::regclass;
 
+-- a session that ignores system indexes reads rows as they are stored
+\c -reuse-previous=on "options='-c ignore_system_indexes=on -c client_min_messages=error'"
+SET search_path = dropped_groups, public;
+SELECT ward, count(*) FROM totals GROUP BY ward ORDER BY ward;
+
 SET client_min_messages = error;
 SELECT count(dp_counter_drop(counter)) FROM dp_counters WHERE source = 'visits_dp'::regclass;
 DROP VIEW visits_dp;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "pg/tables/groups_table.hpp"
 
 #include "pg/tables/secret_tables.hpp"
@@ -23,26 +26,29 @@ struct KnownNames {
     bool has_dropped;
 };
 
-/// The names of all groups of the counter, however many there are.
+/// The names of all groups of the counter, however many there are. Their rows come in any order
+/// where a session ignores system indexes.
 void read_all(std::int64_t number, KnownNames& known) {
-    std::int32_t room = 64;
-    known = {number, 0, static_cast<Datum*>(palloc(static_cast<Size>(room) * sizeof(Datum))),
-             static_cast<bool*>(palloc(static_cast<Size>(room))), false};
+    Size room = 64;
+    Size last = 0;
+    known = {number, 0, static_cast<Datum*>(palloc0(room * sizeof(Datum))),
+             static_cast<bool*>(palloc(room)), false};
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
-        const std::int32_t stream = DatumGetInt32(values[kStream]);
-        if (stream != known.count + 1)
-            raise_damaged(kMissing);
-        if (known.count == room) {
-            room *= 2;
-            known.names = static_cast<Datum*>(
-                repalloc_huge(known.names, static_cast<Size>(room) * sizeof(Datum)));
-            known.dropped =
-                static_cast<bool*>(repalloc_huge(known.dropped, static_cast<Size>(room)));
+        const auto stream = static_cast<Size>(DatumGetInt32(values[kStream]));
+        for (; room < stream; room *= 2) {
+            known.names = static_cast<Datum*>(repalloc_huge(known.names, 2 * room * sizeof(Datum)));
+            std::memset(known.names + room, 0, room * sizeof(Datum));
+            known.dropped = static_cast<bool*>(repalloc_huge(known.dropped, 2 * room));
         }
-        known.dropped[known.count] = DatumGetBool(values[kDropped]);
-        known.has_dropped = known.has_dropped || known.dropped[known.count];
-        known.names[known.count++] = PointerGetDatum(DatumGetTextPCopy(values[kName]));
+        const bool is_dropped = DatumGetBool(values[kDropped]);
+        known.names[stream - 1] = PointerGetDatum(DatumGetTextPCopy(values[kName]));
+        known.dropped[stream - 1] = is_dropped;
+        known.has_dropped = known.has_dropped || is_dropped;
+        known.count++;
+        last = std::max(last, stream);
     });
+    if (last != static_cast<Size>(known.count))
+        raise_damaged(kMissing);
 }
 
 } // namespace
