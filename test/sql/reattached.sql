@@ -54,6 +54,7 @@ CREATE FUNCTION load(columns text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 SELECT load('0 AS load, ward, cents, flu, at, patient');
 SELECT counter, source, steps, next_due IS NULL AS is_not_due FROM dp_counters ORDER BY counter::text;
+CALL dp_tick('-');
 CALL until(4);
 CALL dp_tick('events');
 SELECT dp_source_drop('visits_dp');

@@ -13,6 +13,7 @@
 extern "C" {
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "storage/lmgr.h"
 }
 
 namespace dp_counter::pg {
@@ -93,6 +94,8 @@ const char* statement(Oid budget, bool is_utc) {
 }
 
 void append_charges(StringInfo text, Oid budget, bool is_utc) {
+    LockRelationOid(budget, AccessShareLock); // against other names
+    check_exists(budget);
     SPI_connect();
     if (SPI_execute(statement(budget, is_utc), true, 0) != SPI_OK_SELECT)
         elog(ERROR, "could not read budget %u", budget);

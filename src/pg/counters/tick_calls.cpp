@@ -117,6 +117,8 @@ void tick_one(const Call& call, Oid counter) {
 /// False where the caller may tick none of its counters, unless it is the caller's own source: a
 /// role that may tick none does not learn what is a source.
 bool tick_source(const Call& call, Oid source) {
+    if (!OidIsValid(source)) // as that of counters whose source was dropped
+        return false;
     List* counters = NIL;
     ListCell* cell = nullptr;
     foreach (cell, counters_of_source(source))
