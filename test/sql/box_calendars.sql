@@ -74,7 +74,20 @@ UPDATE dp_counter_private.counters SET sensitivity = sensitivity - 1, k = CASE W
 UPDATE dp_counter_private.source_counters SET offsets = offsets + 1;
 CALL dp_tick('boxes'); CALL dp_tick('wards'); CALL dp_tick('anchored'); CALL dp_tick('ends'); CALL dp_tick('bounded');
 SELECT counter, steps > 0 AS released FROM dp_counters WHERE source = 'again'::regclass ORDER BY counter::text;
-SELECT dp_counter_drop(counter::regclass) FROM unnest('{boxes,wards,anchored,ends,bounded,short}'::text[]) AS counter;
+-- The new offset alone needs no more noise, but periods that were closed by the old one have ended two hours later.
+UPDATE dp_counter_private.counters SET sensitivity = sensitivity + 1, k = CASE WHEN mechanism = 'anchored' THEN k + 1 ELSE k END
+    WHERE number IN (SELECT s.number FROM dp_counter_private.source_counters AS s WHERE s.source::oid = 'again'::regclass);
+SELECT dp_counter_create('flat', 'again', 1, '1 day', '2024-01-01', persons => true, cumulative => true);
+UPDATE dp_counter_private.source_counters SET "grace" = now()::timestamp - '2024-03-01' WHERE source::oid = 'again'::regclass;
+CALL dp_tick('flat'); CALL dp_tick('anchored');
+UPDATE dp_counter_private.source_counters SET "grace" = '0', ended = ended + interval '2 hours', offsets = offsets + 1
+    WHERE source::oid = 'again'::regclass;
+CALL dp_tick('flat'); CALL dp_tick('anchored');
+SELECT counter, steps FROM dp_counters WHERE counter IN ('flat'::regclass, 'anchored'::regclass) ORDER BY counter::text;
+UPDATE dp_counter_private.source_counters SET ended = ended - interval '2 hours' WHERE source::oid = 'again'::regclass;
+CALL dp_tick('flat'); CALL dp_tick('anchored');
+SELECT counter, steps > 900 AS released FROM dp_counters WHERE counter IN ('flat'::regclass, 'anchored'::regclass) ORDER BY counter::text;
+SELECT dp_counter_drop(counter::regclass) FROM unnest('{boxes,wards,anchored,ends,bounded,short,flat}'::text[]) AS counter;
 SELECT dp_source_drop(source::regclass) FROM unnest('{since,again,boa_vista}'::text[]) AS source;
 SELECT dp_budget_drop('week'), dp_budget_drop('another_week');
 DROP SCHEMA box_calendars CASCADE;

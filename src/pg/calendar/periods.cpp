@@ -124,7 +124,7 @@ struct Offsets {
     std::int64_t most;
 };
 
-Offsets offsets_of(const Schedule& schedule) {
+Offsets offsets_of(const Schedule& schedule, LastClosed closed) {
     if (schedule.type != TIMESTAMPTZOID)
         return {0, 0};
     pg_tz* zone = find_zone(schedule.time_zone);
@@ -132,12 +132,14 @@ Offsets offsets_of(const Schedule& schedule) {
     constexpr pg_time_t k60Years = pg_time_t{60} * 366 * SECS_PER_DAY;
     const TimestampTz now = GetCurrentTransactionStartTimestamp();
     Offsets offsets{schedule.since - since, schedule.since - since};
+    const auto add = [&](std::int64_t offset) {
+        offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
+    };
     visit_offsets(zone, timestamptz_to_time_t(since),
                   timestamptz_to_time_t(std::max(since, now)) + k60Years,
-                  [&](pg_time_t /*time*/, long seconds) {
-                      const std::int64_t offset = seconds * USECS_PER_SEC;
-                      offsets = {std::min(offsets.least, offset), std::max(offsets.most, offset)};
-                  });
+                  [&](pg_time_t /*time*/, long seconds) { add(seconds * USECS_PER_SEC); });
+    if (closed.step != 0) // by the rules of then
+        add(local_end(schedule, closed.step) - closed.ended);
     return offsets;
 }
 
@@ -269,8 +271,9 @@ std::int64_t early_period(const Schedule& schedule, Timestamp time) {
 // Days that begin at a midnight touch one period more than they have boundaries inside, after their
 // beginning. The first of n boundaries is at most its local time less the least offset, the last
 // one at least its local time less the greatest.
-std::int64_t most_periods(const Schedule& schedule, std::int32_t days, std::int32_t block) {
-    const Offsets offsets = offsets_of(schedule);
+std::int64_t most_periods(const Schedule& schedule, std::int32_t days, std::int32_t block,
+                          LastClosed closed) {
+    const Offsets offsets = offsets_of(schedule, closed);
     const std::int64_t length = days * USECS_PER_DAY;
     const Interval between = times(schedule.every, block);
     const std::int64_t every = between.day * USECS_PER_DAY + between.time;

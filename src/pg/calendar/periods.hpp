@@ -84,11 +84,17 @@ void clamp_periods(const DuePeriods& due, Timestamp since, Timestamp until);
 /// periods went back from `since`.
 [[nodiscard]] std::int64_t early_period(const Schedule& schedule, Timestamp time);
 
+/// The last closed period of a counter, 0: none, and when it ended.
+struct LastClosed {
+    std::int64_t step;
+    TimestampTz ended;
+};
+
 /// The most periods that `days` days, which begin at a midnight of the times' face, can touch: 13
 /// months or 53 weeks in 365 days, 54 where weeks do not begin at midnight. For a timestamptz the
-/// zone's offsets up to 60 years from now count, as known today. Or the most blocks of so many
-/// periods, from the first one on.
+/// zone's offsets up to 60 years from now count, as known today, and the one by which the last
+/// closed period ended. Or the most blocks of so many periods, from the first one on.
 [[nodiscard]] std::int64_t most_periods(const Schedule& schedule, std::int32_t days,
-                                        std::int32_t block = 1);
+                                        std::int32_t block, LastClosed closed);
 
 } // namespace dp_counter::pg

@@ -273,7 +273,7 @@ std::int32_t first_open_window(const Collector& collector, Timestamp boundary) {
     const std::int32_t per = collector.unit.per_days;
     if (per == 0)
         return kNoWindow;
-    // Window w of the greatest phase ends with day (w + 2) * per - 1.
+    // The last day of window w of the greatest phase is (w + 2) * per - 2.
     return static_cast<std::int32_t>(floor_quotient(day_of(boundary) + 1, per) - 1);
 }
 

@@ -12,16 +12,18 @@ Schedule schedule_of(const SourceCounterRow& row, const SourceRow& source) {
 }
 
 std::int64_t touched_blocks(const SourceCounterRow& row, const SourceRow& source,
-                            std::int32_t per_days, std::int64_t horizon, std::int32_t block) {
+                            std::int32_t per_days, std::int64_t horizon, std::int32_t block,
+                            std::int64_t steps) {
     const std::int64_t all =
         horizon == kUnbounded ? kMostPeriods + 1 : (horizon + block - 1) / block;
     return per_days == 0 ? all
-                         : std::min(all, most_periods(schedule_of(row, source), per_days, block));
+                         : std::min(all, most_periods(schedule_of(row, source), per_days, block,
+                                                      {steps, row.ended}));
 }
 
 std::int64_t touched_ends(const SourceCounterRow& row, const SourceRow& source,
-                          std::int32_t per_days) {
-    return most_periods(schedule_of(row, source), per_days + row.active) - 1;
+                          std::int32_t per_days, std::int64_t steps) {
+    return most_periods(schedule_of(row, source), per_days + row.active, 1, {steps, row.ended}) - 1;
 }
 
 std::int64_t stocks_of_person(const SourceCounterRow& row) {
@@ -39,10 +41,11 @@ void check_noise_suffices(const OpenCounter& counter, const SourceRow& source,
     std::int64_t touched = 0;
     std::int64_t most = 0;
     if (declared.active != 0) {
-        touched = touched_ends(declared, source, per_days);
+        touched = touched_ends(declared, source, per_days, row.steps);
         most = row.is_anchored ? row.block : row.sensitivity / stocks_of_person(declared);
     } else if (declared.per_person == 0) {
-        touched = touched_blocks(declared, source, per_days, row.horizon, std::max(row.block, 1)) +
+        touched = touched_blocks(declared, source, per_days, row.horizon, std::max(row.block, 1),
+                                 row.steps) +
                   moved_periods(declared, per_days);
         most = row.sensitivity;
     }
