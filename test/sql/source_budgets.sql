@@ -44,8 +44,8 @@ SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 BEGIN;
 SAVEPOINT s;
 DROP VIEW second;
-ROLLBACK TO s;
-PREPARE TRANSACTION 'no refund';
+RELEASE s;
+PREPARE TRANSACTION 'refund';
 DROP VIEW second;
 SELECT spent FROM dp_budgets WHERE budget = 'budget'::regclass;
 -- one that has closed a step does not

@@ -173,6 +173,14 @@ is(sql('SELECT string_agg(count::text, $$ $$ ORDER BY step) FROM p'), '100 110 1
 sql(q{BEGIN; SELECT dp_counter_record('p', 7); PREPARE TRANSACTION 'three'});
 sql(q{SET lock_timeout = '2s'; DROP VIEW p});
 sql(q{COMMIT PREPARED 'three'});
+# One that would give epsilon back, if that were not rolled back.
+sql(q{CREATE TABLE rows_of_f AS SELECT 1 AS person, now() AS at; CREATE VIEW f_dp AS SELECT * FROM rows_of_f;
+	SELECT dp_budget_create('f_budget', 1); SELECT dp_source_create('f_dp', 'f_budget', 'person', 'at');
+	SELECT dp_counter_create('f', 'f_dp', 0.5, '1 day', '2024-01-01', horizon => 2, per_person => 1)});
+sql(q{BEGIN; SAVEPOINT a; SAVEPOINT b; SELECT dp_counter_drop('f'); RELEASE b; ROLLBACK TO a; PREPARE TRANSACTION 'four'});
+sql(q{ROLLBACK PREPARED 'four'});
+is(sql(q{SELECT dp_counter_drop('f'); SELECT dp_source_drop('f_dp'); SELECT dp_budget_drop('f_budget'); DROP TABLE rows_of_f CASCADE}), "\n\n",
+	'what is rolled back to a savepoint gives nothing back');
 is(sql($orphans), 1, 'one that outlives its counter leaves a slot of nobody');
 sql(q{SELECT dp_event_counter_create('p', 1e9)});
 is(sql($orphans), 0, 'until the next counter is made');

@@ -9,8 +9,8 @@ namespace dp_counter::pg {
 /// Hooks into transaction ends; called once by _PG_init.
 void initialize_given_back();
 
-/// From now on PREPARE TRANSACTION raises feature_not_supported in this transaction, also after a
-/// rollback to a savepoint.
+/// PREPARE TRANSACTION raises feature_not_supported, unless what the current subtransaction does is
+/// rolled back.
 void note_given_back();
 
 } // namespace dp_counter::pg
