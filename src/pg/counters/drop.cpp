@@ -94,6 +94,23 @@ List* dropped_views() {
     return views;
 }
 
+/// The counters among them, and those whose tallies these have not taken over: before the budgets,
+/// and a later one first, as by dp_counter_drop.
+void lock_counters_of(const List* dropped) {
+    List* numbers = NIL;
+    const ListCell* cell = nullptr;
+    foreach (cell, dropped) {
+        const auto found = find_counter(static_cast<const DroppedView*>(lfirst(cell))->view);
+        if (found)
+            numbers = lappend_number(numbers, found->row.number);
+        if (found && found->declared)
+            numbers = lappend_number(numbers, number_of_tallies(*found));
+    }
+    sort_numbers(numbers);
+    for (int i = list_length(numbers) - 1; i >= 0; --i)
+        lock_number(kCounters, number_at(list_nth_cell(numbers, i)));
+}
+
 } // namespace
 
 void drop_counter(Oid counter) {
@@ -123,6 +140,7 @@ DP_FUNCTION(dp_counter_dropped) {
     const Node* command = command_of_event(fcinfo, "dp_counter_dropped");
     SPI_connect();
     const List* dropped = dropped_views();
+    lock_counters_of(dropped);
     lock_budgets_of(dropped);
     const ListCell* cell = nullptr;
     foreach (cell, dropped) {

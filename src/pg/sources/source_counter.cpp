@@ -19,12 +19,6 @@ namespace dp_counter::pg {
 
 namespace {
 
-/// Whose tallies its next tick reads.
-std::int64_t number_of_tallies(const OpenCounter& counter) {
-    const Predecessor& old = counter.declared->old;
-    return counter.row.steps == 0 && old.number != 0 ? old.number : counter.row.number;
-}
-
 /// The tallies of a counter that is dropped. What it has not taken over stays that other counter's,
 /// if it is there; but not in a copy, where the original may have used it up since. What it has
 /// handed over is not its own.
@@ -38,6 +32,11 @@ void drop_tallies(const OpenCounter& counter) {
 }
 
 } // namespace
+
+std::int64_t number_of_tallies(const OpenCounter& counter) {
+    const Predecessor& old = counter.declared->old;
+    return counter.row.steps == 0 && old.number != 0 ? old.number : counter.row.number;
+}
 
 void end_charge(const OpenCounter& counter) {
     const CounterRow& row = counter.row;

@@ -11,6 +11,10 @@
 
 namespace dp_counter::pg {
 
+/// The number of the counter whose tallies its next tick reads: its own, or that of the one that it
+/// continues. It has a source.
+[[nodiscard]] std::int64_t number_of_tallies(const OpenCounter& counter);
+
 /// Stores what a new counter counts and charges its epsilon.
 void declare_source_counter(Oid counter, std::int64_t number, Numeric epsilon,
                             const SourceDeclaration& declaration);
