@@ -153,7 +153,7 @@ DP_FUNCTION(dp_counter_create) {
     const auto arguments = arguments_of<SourceArguments>(fcinfo);
     check_name(arguments.name);
     PreventCommandIfReadOnly("dp_counter_create()");
-    const SourceDeclaration source = read_declaration(arguments);
+    const SourceDeclaration source = read_declaration(arguments, false);
     if (OidIsValid(source.replaced))
         drop_counter(source.replaced);
     const Oid counter = create(parameters_of(arguments), &source, fcinfo->flinfo->fn_oid);
@@ -164,7 +164,7 @@ DP_FUNCTION(dp_counter_create) {
 /// dp_counter_plan of a declaration, which has dp_counter_create's arguments.
 DP_FUNCTION(dp_counter_plan_declaration) {
     const auto arguments = arguments_of<SourceArguments>(fcinfo);
-    const SourceDeclaration source = read_declaration(arguments);
+    const SourceDeclaration source = read_declaration(arguments, true);
     Numeric epsilon = read_decimal_epsilon(arguments.epsilon);
     const auto request = check_parameters(parameters_of(arguments), &source, epsilon);
     (void)new_stream(request, &source); // refuses what dp_counter_create would

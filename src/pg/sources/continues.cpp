@@ -70,7 +70,8 @@ Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type) {
                                   counter.row.steps);
 }
 
-void read_continued(const SourceArguments& arguments, SourceDeclaration& declaration) {
+void read_continued(const SourceArguments& arguments, bool is_plan,
+                    SourceDeclaration& declaration) {
     const bool vouched = is_true(arguments.same_persons);
     if (arguments.continues.isnull) {
         if (vouched)
@@ -88,7 +89,7 @@ void read_continued(const SourceArguments& arguments, SourceDeclaration& declara
     // Against DROP; it can be read. One that has released nothing is dropped: no stronger lock
     // after a weaker one, with which a tick that waits for the counter would deadlock.
     const auto seen = find_counter(view);
-    const bool is_replaced = seen && seen->row.steps == 0;
+    const bool is_replaced = !is_plan && seen && seen->row.steps == 0;
     const OpenCounter old = require_counter(
         lock_own_counter(view, is_replaced ? AccessExclusiveLock : ShareUpdateExclusiveLock));
     const CounterRow& row = old.row;

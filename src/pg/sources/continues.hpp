@@ -24,7 +24,7 @@ namespace dp_counter::pg {
 /// same_persons and a counter without a bound, datatype_mismatch for other types of person and
 /// time, and object_not_in_prerequisite_state for a counter that has ended, that is in a copy, that
 /// has a step to publish, or that was to continue another one and has closed none.
-void read_continued(const SourceArguments& arguments, SourceDeclaration& declaration);
+void read_continued(const SourceArguments& arguments, bool is_plan, SourceDeclaration& declaration);
 
 /// Raises invalid_parameter_value if the range of a counter that continues another one begins
 /// before that ended.

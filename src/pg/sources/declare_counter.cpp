@@ -345,7 +345,7 @@ NoiseOfPeriods SourceDeclaration::noise() const {
     return {row.active != 0 ? kAnchoredName : kBoxName, block};
 }
 
-SourceDeclaration read_declaration(const SourceArguments& arguments) {
+SourceDeclaration read_declaration(const SourceArguments& arguments, bool is_plan) {
     const WrittenGroups groups =
         read_written_groups(arguments.groups, arguments.groups_from, arguments.groups_column);
     SourceDeclaration declaration{};
@@ -382,7 +382,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments) {
     declaration.streams *= row.measure.streams();
     row.key = new_tally_key(CurrentMemoryContext);
     row.remembered = remembered_of(row, declaration.source);
-    read_continued(arguments, declaration);
+    read_continued(arguments, is_plan, declaration);
     read_schedule(arguments, periods, declaration);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     declaration.unit = unit_of_source(declaration.source);

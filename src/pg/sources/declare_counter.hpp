@@ -50,9 +50,9 @@ struct SourceDeclaration {
     [[nodiscard]] NoiseOfPeriods noise() const;
 };
 
-/// Reads a counter's declaration, and locks its source and budget against DROP until the
-/// transaction ends. Raises an error for any wrong argument, first for missing privileges
-/// (analyst.hpp).
-[[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments);
+/// Reads a counter's declaration, which is to be made unless it is a plan, and locks its source and
+/// budget against DROP until the transaction ends. Raises an error for any wrong argument, first
+/// for missing privileges (analyst.hpp).
+[[nodiscard]] SourceDeclaration read_declaration(const SourceArguments& arguments, bool is_plan);
 
 } // namespace dp_counter::pg
