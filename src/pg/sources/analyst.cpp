@@ -171,6 +171,8 @@ void check_still_may_declare(const SourceArguments& arguments, const SourceDecla
     AcceptInvalidationMessages();
     if (!declaration.row.analyst)
         check_owner(declaration.row.source); // else it would need the limits of an analyst's
+    if (declaration.continued)
+        check_owner(declaration.continued->view);
     check_may_declare(arguments);
     check_charged(arguments, declaration.row.source, declaration.budget);
     check_may_create(get_rel_namespace(counter), declaration.owner);

@@ -262,8 +262,6 @@ DP_FUNCTION(dp_source_create) {
     } else {
         take_source_types(budget, plain_type(column_type(source, row.person)),
                           column_type(source, row.at));
-        check_budget_owned(budget); // it may have changed while the call waited for the budget
-        check_owner(source);
         insert_source(source, row);
     }
     book_source(source, row);
@@ -277,6 +275,8 @@ DP_FUNCTION(dp_source_create) {
     forget_lost_sources();
     reattach_counters(source, row, are_same_persons);
     restate_guarantees(source, row);
+    check_budget_owned(budget); // both may have changed while the call waited
+    check_owner(source);
     if (is_source ? has_own_comment(source) // else its owner has said it
                   : GetComment(source, RelationRelationId, 0) == nullptr)
         comment_on_source(source, row);
@@ -303,6 +303,7 @@ DP_FUNCTION(dp_source_drop) {
                          "releases. The epsilon of these stays spent.")));
     delete_source(source);
     forget_source(source); // of counters that have ended
+    check_owner(source);   // it may have changed while the call waited for them
     if (has_own_comment(source))
         CreateComments(source, RelationRelationId, 0, nullptr);
     PG_RETURN_VOID();
