@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cstring>
-
 #include "pg/tables/groups_table.hpp"
 
 #include "pg/tables/secret_tables.hpp"
@@ -26,29 +23,44 @@ struct KnownNames {
     bool has_dropped;
 };
 
+struct Group {
+    std::int32_t stream;
+    bool dropped;
+    Datum name;
+};
+
+int compare_groups(const void* a, const void* b) {
+    const std::int32_t left = static_cast<const Group*>(a)->stream;
+    const std::int32_t right = static_cast<const Group*>(b)->stream;
+    return left < right ? -1 : static_cast<int>(left > right);
+}
+
 /// The names of all groups of the counter, however many there are. Their rows come in any order
 /// where a session ignores system indexes.
 void read_all(std::int64_t number, KnownNames& known) {
     Size room = 64;
-    Size last = 0;
-    known = {number, 0, static_cast<Datum*>(palloc0(room * sizeof(Datum))),
-             static_cast<bool*>(palloc(room)), false};
+    Size count = 0;
+    auto* groups = static_cast<Group*>(palloc(room * sizeof(Group)));
     visit_secret_rows(kGroupNames, {number_key(number)}, [&](const Datum* values, const bool*) {
-        const auto stream = static_cast<Size>(DatumGetInt32(values[kStream]));
-        for (; room < stream; room *= 2) {
-            known.names = static_cast<Datum*>(repalloc_huge(known.names, 2 * room * sizeof(Datum)));
-            std::memset(known.names + room, 0, room * sizeof(Datum));
-            known.dropped = static_cast<bool*>(repalloc_huge(known.dropped, 2 * room));
+        if (count == room) {
+            room *= 2;
+            groups = static_cast<Group*>(repalloc_huge(groups, room * sizeof(Group)));
         }
-        const bool is_dropped = DatumGetBool(values[kDropped]);
-        known.names[stream - 1] = PointerGetDatum(DatumGetTextPCopy(values[kName]));
-        known.dropped[stream - 1] = is_dropped;
-        known.has_dropped = known.has_dropped || is_dropped;
-        known.count++;
-        last = std::max(last, stream);
+        groups[count++] = {DatumGetInt32(values[kStream]), DatumGetBool(values[kDropped]),
+                           PointerGetDatum(DatumGetTextPCopy(values[kName]))};
     });
-    if (last != static_cast<Size>(known.count))
-        raise_damaged(kMissing);
+    qsort(groups, count, sizeof(Group), compare_groups);
+    known = {number, static_cast<std::int32_t>(count),
+             static_cast<Datum*>(palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE)),
+             static_cast<bool*>(palloc_extended(count, MCXT_ALLOC_HUGE)), false};
+    for (Size i = 0; i < count; ++i) {
+        if (groups[i].stream != static_cast<std::int32_t>(i) + 1)
+            raise_damaged(kMissing);
+        known.names[i] = groups[i].name;
+        known.dropped[i] = groups[i].dropped;
+        known.has_dropped = known.has_dropped || groups[i].dropped;
+    }
+    pfree(groups);
 }
 
 } // namespace
