@@ -53,7 +53,8 @@ SELECT lag, count(*), bool_and(value >= coalesce(low, -9) AND value < coalesce(h
 FROM unnest('{1,3,12}'::integer[]) AS lag, LATERAL exact(lag) AS e LEFT JOIN LATERAL dp_counter_quantiles('nights', '{0.25,0.5,0.75,0.9}',
      lag) AS q
      ON q.period = e.period AND q.group_value = e.region AND q.fraction = e.fraction GROUP BY lag ORDER BY lag;
-SELECT * FROM dp_counter_quantiles('nights', '{0.5,0.900}', lag => 12, until => '2025-01-01');
+SELECT * FROM dp_counter_quantiles('nights', '{0.5,0.900}', lag => 12, until => '2025-01-01')
+ORDER BY period, group_value COLLATE "C", fraction;
 SELECT * FROM dp_counter_quantiles('small', '{0.1,0.9}', since => '2024-04-01', until => '2024-10-01');
 SELECT count(*) FROM dp_counter_quantiles('small', '{0.5}', lag => 5);
 -- a group without rows has no quantiles; at epsilon 1e9 its total is 0
