@@ -94,8 +94,8 @@ List* dropped_views() {
     return views;
 }
 
-/// The counters among them, and those whose tallies these have not taken over: before the budgets,
-/// and a later one first, as by dp_counter_drop.
+/// The counters among these views (DroppedView*), and those whose tallies they have not taken over:
+/// before the budgets, and a later one first.
 void lock_counters_of(const List* dropped) {
     List* numbers = NIL;
     const ListCell* cell = nullptr;
@@ -117,8 +117,10 @@ void drop_counter(Oid counter) {
     LockRelationOid(counter, AccessExclusiveLock);
     const bool is_own = is_owner(counter);
     const Oid budget = is_own ? InvalidOid : budget_of_counter(number_of_counter(counter));
-    remove(counter, quoted_name(counter)); // the event trigger does it too, unless disabled
-    if (is_own)                            // both may have changed while it waited
+    DroppedView view{counter, quoted_name(counter)};
+    lock_counters_of(list_make1(&view));
+    remove(view.view, view.name); // the event trigger does it too, unless disabled
+    if (is_own)                   // both may have changed while it waited
         check_owner(counter);
     else
         check_owner_or_privilege(budget, ACL_INSERT);

@@ -8,7 +8,6 @@
 #include "pg/server/relations.hpp"
 #include "pg/sources/continues.hpp"
 #include "pg/tables/groups_table.hpp"
-#include "pg/tables/secret_tables.hpp"
 #include "pg/tables/sources_table.hpp"
 
 extern "C" {
@@ -111,8 +110,6 @@ void end_source_counter(const OpenCounter& counter) {
 
 void drop_source_counter(const OpenCounter& counter, const char* name) {
     const CounterRow& row = counter.row;
-    if (number_of_tallies(counter) != row.number) // before the budget, as who drops that counter
-        lock_number(kCounters, number_of_tallies(counter));
     if (row.steps != 0 || counter.declared->begun || !is_here(row.place))
         end_charge(counter);
     else // nothing was released, and no failure has told an analyst anything

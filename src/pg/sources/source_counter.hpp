@@ -52,7 +52,8 @@ void end_source_counter(const OpenCounter& counter);
 
 /// Deletes the tallies of a dropped counter, but those that it has not taken over, or handed over.
 /// Its charge ends as above, or is refunded if it never closed a step, is in no copy and, of an
-/// analyst's, no tick began to read. `name` is the last one that it had, qualified.
+/// analyst's, no tick began to read. `name` is the last one that it had, qualified. The caller has
+/// locked the counter of number_of_tallies before any budget.
 void drop_source_counter(const OpenCounter& counter, const char* name);
 
 } // namespace dp_counter::pg
