@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pg/tables/groups_table.hpp"
 
 #include "pg/tables/secret_tables.hpp"
@@ -29,12 +31,6 @@ struct Group {
     Datum name;
 };
 
-int compare_groups(const void* a, const void* b) {
-    const std::int32_t left = static_cast<const Group*>(a)->stream;
-    const std::int32_t right = static_cast<const Group*>(b)->stream;
-    return left < right ? -1 : static_cast<int>(left > right);
-}
-
 /// The names of all groups of the counter, however many there are. Their rows come in any order
 /// where a session ignores system indexes.
 void read_all(std::int64_t number, KnownNames& known) {
@@ -49,7 +45,8 @@ void read_all(std::int64_t number, KnownNames& known) {
         groups[count++] = {DatumGetInt32(values[kStream]), DatumGetBool(values[kDropped]),
                            PointerGetDatum(DatumGetTextPCopy(values[kName]))};
     });
-    qsort(groups, count, sizeof(Group), compare_groups);
+    std::sort(groups, groups + count,
+              [](const Group& a, const Group& b) { return a.stream < b.stream; });
     known = {number, static_cast<std::int32_t>(count),
              static_cast<Datum*>(palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE)),
              static_cast<bool*>(palloc_extended(count, MCXT_ALLOC_HUGE)), false};
