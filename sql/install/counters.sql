@@ -182,11 +182,11 @@ COMMENT ON PROCEDURE dp_source_suggest(
 IS 'Chooses per_person for a counter with epsilon plan_epsilon, so many groups and periods of length '
    'every, or, where sum or avg names a column, its upper, into a new table. From there on more of '
    'it adds more noise than it saves events. The table also has the share of all events that it '
-   'keeps, or of the units'' greatest values, at most, with its 95 % interval; those of a unit beyond most do not '
-   'count. Under a budget that renews it looks at the own windows that are wholly in the range. It '
-   'reads the rows from since to before until, by default now, charges the budget and is epsilon-DP '
-   'for neighbors that differ in all rows of one person, or of one own window. It commits, so it '
-   'cannot run inside a transaction block.';
+   'keeps, or of the units'' greatest values, at most, with its 95 % interval; those of a unit '
+   'beyond most do not count. Under a budget that renews it looks at the own windows that are '
+   'wholly in the range. It reads the rows from since to before until, by default now, charges the '
+   'budget and is epsilon-DP for neighbors that differ in all rows of one person, or of one own '
+   'window. It commits, so it cannot run inside a transaction block.';
 
 CREATE PROCEDURE dp_source_groups(
     source pg_catalog.regclass,

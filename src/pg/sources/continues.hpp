@@ -18,12 +18,13 @@ namespace dp_counter::pg {
 [[nodiscard]] Timestamp end_of_last_step(const OpenCounter& counter, Oid time_type);
 
 /// Reads `continues`: into row.old and row.key or, of a counter that has closed no step, into
-/// `replaced` and its since alone. Locks that counter to the end of the transaction. Raises
-/// insufficient_privilege unless the current user owns both, wrong_object_type for a counter
-/// without a source, invalid_parameter_value for another budget, another source without
-/// same_persons and a counter without a bound, datatype_mismatch for other types of person and
-/// time, and object_not_in_prerequisite_state for a counter that has ended, that is in a copy, that
-/// has a step to publish, or that was to continue another one and has closed none.
+/// `replaced` and its since alone. Locks that counter to the end of the transaction, as who will
+/// drop it does where it is `replaced` and this is no plan. Raises insufficient_privilege unless
+/// the current user owns both, wrong_object_type for a counter without a source,
+/// invalid_parameter_value for another budget, another source without same_persons and a counter
+/// without a bound, datatype_mismatch for other types of person and time, and
+/// object_not_in_prerequisite_state for a counter that has ended, that is in a copy, that has a
+/// step to publish, or that was to continue another one and has closed none.
 void read_continued(const SourceArguments& arguments, bool is_plan, SourceDeclaration& declaration);
 
 /// Raises invalid_parameter_value if the range of a counter that continues another one begins
