@@ -8,7 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('attacks', conf => "autovacuum = off\nmax_connections = 60\n");
+my $node = new_node('attacks', conf => "autovacuum = off\n");
 sub sql { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U', $_[1] // 'postgres' ]) }
 
 sql(q{
@@ -134,30 +134,13 @@ is(tick($same), '', 'settings of the database');
 is(sql("SELECT count FROM $same"), 1, 'change no text of a value in a worker');
 sql('ALTER DATABASE postgres RESET ALL');
 
-# --- many who wait for one lock: 2^n ways from the last one to the first
-my $counter = counter('true');
-my @lockers = map { start_program("$PostgreSQL::Test::Utils::tmp_check/locker$_", 'psql', '-X', '-d', $node->connstr('postgres'),
-	'-U', 'writer', '-c', 'BEGIN; LOCK TABLE hospital.visits IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(600)') } 1 .. 24;
-$node->poll_query_until('postgres', q{SELECT count(*) = 24 FROM pg_locks WHERE relation = 'hospital.visits'::regclass
-	AND mode = 'AccessExclusiveLock'}) or die 'no locks';
-my $tick = start_program("$PostgreSQL::Test::Utils::tmp_check/tick", 'psql', '-X', '-d', $node->connstr('postgres'), '-U', 'clock',
-	'-c', q{SET statement_timeout = '4s'}, '-c', "CALL dp_tick('$counter')");
-$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'})
-	or die 'no worker';
-sql('SELECT pg_sleep(10)');
-is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}), 0,
-	'a caller whose worker waits behind 24 sessions ends at its timeout');
-die 'it does not end' if sql(q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'clock'}) > 0;
-sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'writer'});
-$_->finish for $tick, @lockers;
-
 # --- a caller that does not read, so that the worker's messages fill the queue
 sql(q{CREATE TABLE hospital.most AS SELECT 1000000 AS n;
 	CREATE FUNCTION hospital.talk() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
 		PERFORM public.put('application_name', 'ready', false), public.wait(5);
 		FOR i IN 1 .. (SELECT n FROM hospital.most) LOOP RAISE NOTICE 'x'; PERFORM public.put('application_name', 'told ' || i, false); END LOOP;
 		PERFORM public.wait(600); RETURN true; END $$}, 'steward');
-$counter = counter('hospital.talk()');
+my $counter = counter('hospital.talk()');
 my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dp_counter worker'};
 sub wait_until { $node->poll_query_until('postgres', "SELECT count(*) = 1 $worker AND $_[0]") or die "not: $_[0]"; return }
 sub fill_queue # until this holds; then the caller is terminated. How many messages the worker has sent.

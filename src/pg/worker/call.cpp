@@ -3,7 +3,6 @@
 #include "pg/worker/call.hpp"
 
 #include "pg/server/commits.hpp"
-#include "pg/worker/deadlock.hpp"
 #include "pg/worker/job.hpp"
 #include "pg/worker/progress.hpp"
 
@@ -29,7 +28,7 @@ namespace dp_counter::pg {
 
 namespace {
 
-constexpr long kTurn = 1000;    // ms between two looks at what the worker waits for
+constexpr const char* kWorkerType = "dp_counter worker";
 constexpr long kSlotTurn = 100; // ms between two tries to start it
 constexpr int kSlotTurns = 100; // ten seconds
 
@@ -59,13 +58,13 @@ void end_worker(int /*code*/, Datum argument) {
     hide_phase();
 }
 
-/// Waits for the latch; false where it was not set in this time.
-bool wait_for(long milliseconds) {
-    const int event = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-                                milliseconds, PG_WAIT_EXTENSION);
+/// Waits for the latch, at most this long; -1: as long as it takes.
+void wait_for(long milliseconds) {
+    const int timeout = milliseconds < 0 ? 0 : WL_TIMEOUT;
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | timeout, milliseconds,
+                    PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
-    return (event & WL_TIMEOUT) == 0;
 }
 
 /// The file that the procedure's code is in, as CREATE FUNCTION has it.
@@ -83,8 +82,10 @@ const char* library_of(Oid procedure) {
     return name;
 }
 
-/// Shared memory for the job, which lasts over commits.
+/// Shared memory for the job, which lasts over commits. With the worker this session is one lock
+/// group, so that PostgreSQL sees a deadlock that leads through both.
 void create_segment(const WorkerCall& call, Worker& worker) {
+    BecomeLockGroupLeader();
     const Size queue = MAXALIGN(sizeof(Job)) + MAXALIGN(call.size);
     worker.segment = dsm_create(queue + kQueueBytes, 0);
     dsm_pin_mapping(worker.segment);
@@ -96,7 +97,9 @@ void create_segment(const WorkerCall& call, Worker& worker) {
             GetUserId(),
             GetSessionUserId(),
             call.owner,
-            LockTimeout};
+            LockTimeout,
+            MyProcPid,
+            MyProc};
     std::memcpy(request_of(job), call.request, call.size);
     shm_mq* answers = shm_mq_create(reinterpret_cast<char*>(job) + queue, kQueueBytes);
     shm_mq_set_receiver(answers, MyProc);
@@ -126,14 +129,15 @@ void start(const WorkerCall& call, const char* library, Worker& worker) {
     registration.bgw_restart_time = BGW_NEVER_RESTART;
     strlcpy(registration.bgw_library_name, library, sizeof registration.bgw_library_name);
     strlcpy(registration.bgw_function_name, call.entry, sizeof registration.bgw_function_name);
-    strlcpy(registration.bgw_name, name_of_worker(MyProcPid), sizeof registration.bgw_name);
+    snprintf(registration.bgw_name, sizeof registration.bgw_name, "%s for PID %d", kWorkerType,
+             MyProcPid);
     strlcpy(registration.bgw_type, kWorkerType, sizeof registration.bgw_type);
     registration.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(worker.segment));
     registration.bgw_notify_pid = MyProcPid;
     for (int turn = 0; !RegisterDynamicBackgroundWorker(&registration, &worker.handle); ++turn) {
         if (!IsUnderPostmaster || max_worker_processes == 0 || turn == kSlotTurns)
             raise_no_slot();
-        (void)wait_for(kSlotTurn);
+        wait_for(kSlotTurn);
     }
     shm_mq_set_handle(worker.answers, worker.handle);
 }
@@ -147,8 +151,7 @@ const char* receive(const Worker& worker, Size& size) {
             return static_cast<const char*>(data);
         if (result == SHM_MQ_DETACHED)
             return nullptr;
-        if (!wait_for(kTurn))
-            check_deadlock(worker.handle);
+        wait_for(-1);
     }
 }
 

@@ -6,6 +6,10 @@
 
 #include "pg/server/postgres_api.hpp"
 
+extern "C" {
+#include "storage/proc.h"
+}
+
 namespace dp_counter::pg {
 
 /// The head of the shared memory; the request follows, and then the queue of the answers.
@@ -18,9 +22,11 @@ struct Job {
     Oid session; ///< the user of its session
     Oid owner;   ///< of the sources: the user of the worker's
     int lock_timeout;
+    int leader_pid; ///< of the caller, which leads the worker's lock group
+    PGPROC* leader;
 };
 
-inline constexpr std::uint32_t kJobVersion = 0x64700001;
+inline constexpr std::uint32_t kJobVersion = 0x64700002;
 inline constexpr Size kQueueBytes = 65536;
 
 inline char* request_of(Job* job) {

@@ -74,7 +74,7 @@ Job* attach(Datum main_argument) {
                         errmsg("this session has another version of dp_counter's library than its "
                                "worker"),
                         errhint("Reconnect: the library was replaced.")));
-    return job;
+    return BecomeLockGroupMember(job->leader, job->leader_pid) ? job : nullptr;
 }
 
 /// To the database, as nobody: the owner's right to connect does not matter, as it does not for
