@@ -46,6 +46,8 @@ my $watch = $flush . q{
 sql('SET client_min_messages = error; CALL dp_tick()', 'stranger'); # takes back that tallies began with a row
 all_reported($node);
 my $before = sql($watch, 'stranger');
+# A worker's time is that of a session in pg_stat_database: it had begun in 2000.
+my $century = q{SELECT session_time > 1e9 FROM pg_stat_database WHERE datname = 'postgres'};
 my ($out, $messages);
 is($node->psql('postgres', "SET client_min_messages = debug5; SET trace_sort = on; SET debug_print_plan = on;
 SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_tick('c')",
@@ -53,6 +55,8 @@ SET enable_sort = off; SET work_mem = '64kB'; $flush CALL dp_tick('c')",
 is(sql("SELECT count(*) FROM c WHERE step = 10 AND count BETWEEN 3690 AND 3710", 'steward'), 1, 'and counts: 37 persons, 100 each');
 all_reported($node);
 is(sql($watch, 'stranger'), $before, 'no statistic that a role can read has moved');
+sql($flush);
+is(sql($century), 'f', 'the time of sessions is that of sessions');
 unlike($messages, qr/note \d|12345|visits|performsort|begin tuple sort/i, 'the clock hears nothing of the evaluation');
 is(sql(q{SELECT count(*) FROM pg_stat_statements WHERE rows BETWEEN 30 AND 13000 AND query !~ 'event_trigger_dropped_objects'
 	AND query !~ 'pg_stat_activity'}), # which this test asks as often as it waits
@@ -145,6 +149,27 @@ unlike($log, qr/:constvalue 8 \[ 37 0|:constvalue 4 \[ -112 1 0/, 'but no number
 unlike($log, qr/Query Text: INSERT/, 'nor a statement that inserts it, with its parameters');
 all_reported($node);
 is(sql($watch, 'stranger'), $before, 'nor has a statistic moved');
+
+# Files of a sort: a limit on them decides nothing, and a tick that fails after it does not count them.
+sql(q{CREATE TABLE wide AS SELECT i AS patient, timestamptz '2025-01-01 12:00+00' AS at, repeat(md5(i::text), 31) AS ward, sign(90000 - i) AS x
+		FROM generate_series(1, 90000) AS i;
+	CREATE VIEW wide_dp AS SELECT patient, at, ward, 1 / x = 1 AS fails FROM wide;
+	SELECT dp_source_create('wide_dp', 'b', 'patient', 'at', 'UTC', person_wise => true);
+	SELECT dp_counter_create(name, epsilon => 1e9, horizon => 1, source => 'wide_dp', event => event, every => '1 day',
+		since => '2025-01-01', per_person => 1, by => 'ward', groups => '{x}')
+		FROM (VALUES ('spills', NULL), ('spills_and_fails', 'fails')) AS counters (name, event);
+	GRANT UPDATE ON spills, spills_and_fails TO clock}, 'steward');
+sql(q{ALTER SYSTEM SET temp_file_limit = '1MB'}, 'postgres');
+sql('SELECT pg_reload_conf()', 'postgres');
+all_reported($node);
+my $files = q{SELECT temp_files, temp_bytes FROM pg_stat_database WHERE datname = 'postgres'};
+sql($flush, 'stranger');
+$before = sql($files, 'stranger');
+like(failure($node, q{CALL dp_tick('spills')}, user => 'clock'), qr/^$/, 'a tick may sort more than temp_file_limit');
+like(failure($node, q{CALL dp_tick('spills_and_fails')}, user => 'clock'), qr/could not evaluate source/, 'one fails after its sort');
+all_reported($node);
+sql($flush, 'stranger');
+is(sql($files, 'stranger'), $before, 'neither is counted in pg_stat_database');
 
 # Settings of the caller's are as they were, and had no say.
 is(sql(q{SET TimeZone = 'Asia/Tokyo'; SET search_path = public; SET client_min_messages = notice; CALL dp_tick('c'); SHOW TimeZone;

@@ -53,13 +53,17 @@ void leave(int code, Datum /*argument*/) {
 }
 
 /// pg_stat_io has a row for background workers, which is nearly ours alone: its counts would be
-/// those of the pages that were read. Among client backends they do not show.
+/// those of the pages that were read. Among client backends they do not show; but those count their
+/// time in pg_stat_database, from a beginning that has to be reported.
 void begin_exit(int /*code*/, Datum /*argument*/) {
     MyBackendType = B_BACKEND;
+    if (OidIsValid(MyDatabaseId))
+        pgstat_report_connect(MyDatabaseId);
     on_proc_exit(leave, 0); // the last one is the first that is called
 }
 
-/// Attaches to the memory that the caller has made; null if the caller has gone.
+/// Attaches to the memory that the caller has made, and joins its lock group; null if the caller
+/// has gone.
 Job* attach(Datum main_argument) {
     dsm_segment* segment = dsm_attach(DatumGetUInt32(main_argument));
     if (segment == nullptr)
@@ -152,6 +156,7 @@ ErrorData* recover_in_worker() {
     FlushErrorState();
     HOLD_INTERRUPTS();
     whereToSendOutput = DestRemote; // an error in the view has left it quiet
+    pgstat_track_counts = false;    // it counts the files of a sort
     AbortCurrentTransaction();      // with the SPI levels that the view's functions have opened
     pgstat_track_counts = counts;   // the view's settings were made within without_statistics
     RESUME_INTERRUPTS();

@@ -18,6 +18,7 @@ constexpr Setting kSettings[] = {
     // What would leave out rows, or refuse to store what was counted.
     {"gin_fuzzy_search_limit", "0"},
     {"row_security", "on"},
+    {"temp_file_limit", "-1"}, // or a tick would fail for the number of rows
     {"default_transaction_read_only", "off"},
     {"transaction_read_only", "on"}, // for a view: what RESET, which asks nobody, puts it to
     {"default_transaction_isolation", "read committed"},
