@@ -59,6 +59,8 @@ void tell(Oid counter, const Ticked& ticked) {
 /// `owners_error` is what this caller may know instead.
 void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error,
             const Ticked& ticked) {
+    if (error != nullptr && error->sqlerrcode == ERRCODE_OPERATOR_INTERVENTION)
+        ThrowErrorData(error); // a wait for standbys that was canceled
     const bool is_there = may_tick(counter) && !find_ended(counter).value_or(true);
     if (!is_there && !(round.call.is_alone && error != nullptr))
         return; // dropped, ended or no longer the caller's
@@ -68,8 +70,6 @@ void finish(Round& round, Oid counter, ErrorData* error, ErrorData* owners_error
             (void)attempt([&] { tell(counter, ticked); });
         return;
     }
-    if (error->sqlerrcode == ERRCODE_OPERATOR_INTERVENTION) // a wait for standbys that was canceled
-        ThrowErrorData(error);
     // What keeps it from being stored, such as a full disk, has no say here.
     if (is_there)
         (void)attempt([&] { note_failure(counter, round.call, error->sqlerrcode); });
