@@ -185,6 +185,8 @@ CALL dp_tick('facts_dp');
 -- what has become no simple view is refused at the tick
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, (SELECT count(*) FROM facts) > 0 AS yes, doc, xs FROM facts;
 CALL dp_tick('c');
+-- and at a declaration, which ends no other counter for it, nor charges it
+SELECT dp_counter_create('c2', 'facts_dp', 0.01, '1 day', '2025-01-01', horizon => 1, per_person => 1, continues => 'c');
 CREATE OR REPLACE VIEW facts_dp AS SELECT person, at, day, name, amount, money, random() < 2 AS yes, doc, xs FROM facts;
 CALL dp_tick('c');
 -- nothing was closed by all that

@@ -181,8 +181,8 @@ DO $$ DECLARE n integer; BEGIN
 		RAISE NOTICE 'ticked';
 	END LOOP;
 END $$;
-CREATE OR REPLACE VIEW events_dp AS SELECT person, at FROM events LIMIT 1;
 SELECT dp_counter_create('another', 'events_dp', 1e9, '1 month', '2025-01-01', horizon => 1, per_person => 1);
+CREATE OR REPLACE VIEW events_dp AS SELECT person, at FROM events LIMIT 1;
 DO $$ DECLARE n integer; BEGIN
 	FOR n IN SELECT * FROM generate_series(1, 2) LOOP
 		CALL ticks.quietly();

@@ -234,6 +234,18 @@ void with_hidden_errors(Oid source, bool is_own, const Work& work) {
 
 } // namespace
 
+void check_still_simple(Oid source, const SourceRow& row) {
+    const char* reason = row.person_wise ? nullptr : why_not_person_wise(source);
+    if (reason != nullptr)
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("source \"%s\" is no longer a simple view", get_rel_name(source)),
+                 is_owner(source) ? errdetail("%s", reason) : 0,
+                 errhint("Make the view simple again to continue its counters. Or its owner can "
+                         "vouch for it, by calling dp_source_create again with person_wise => "
+                         "true or, where the budget renews, window_wise => true.")));
+}
+
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
     const bool is_own = is_owner(query.source);
     const Oid owner = owner_of(query.source);
@@ -242,15 +254,7 @@ void read_persons(const SourceQuery& query, const PersonConsumer& consumer) {
                         errmsg("source \"%s\" has got another owner meanwhile",
                                get_rel_name(query.source)),
                         errhint("Try again.")));
-    const char* reason = query.row->person_wise ? nullptr : why_not_person_wise(query.source);
-    if (reason != nullptr)
-        ereport(ERROR,
-                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                 errmsg("source \"%s\" is no longer a simple view", get_rel_name(query.source)),
-                 is_own ? errdetail("%s", reason) : 0,
-                 errhint("Make the view simple again to continue its counters. Or its owner can "
-                         "vouch for it, by calling dp_source_create again with person_wise => "
-                         "true or, where the budget renews, window_wise => true.")));
+    check_still_simple(query.source, *query.row);
     has_read = true;
     with_hidden_errors(query.source, is_own, [&] {
         as_owner(owner, query.row->time_zone, is_own,

@@ -41,10 +41,13 @@ struct PersonConsumer {
     void* context;
 };
 
+/// Raises object_not_in_prerequisite_state if the view is no longer simple, unless its owner
+/// vouches for it.
+void check_still_simple(Oid source, const SourceRow& row);
+
 /// In a worker of the source's owner: hands all persons that have a row to the consumer, one after
 /// the other, as of the active snapshot. Raises object_not_in_prerequisite_state if the view is no
-/// longer simple, unless its owner vouches for it; if it calls what is not accepted; and for every
-/// error in the view.
+/// longer simple, if it calls what is not accepted, and for every error in the view.
 void read_persons(const SourceQuery& query, const PersonConsumer& consumer);
 
 /// Whether a view was evaluated in this session: from then on its owner's functions may have left

@@ -10,6 +10,7 @@
 #include "pg/calendar/time_zones.hpp"
 #include "pg/persons/columns.hpp"
 #include "pg/persons/groups.hpp"
+#include "pg/persons/reader.hpp"
 #include "pg/persons/tallies.hpp"
 #include "pg/server/decimal_epsilon.hpp"
 #include "pg/server/relations.hpp"
@@ -384,6 +385,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, bool is_pla
     row.remembered = remembered_of(row, declaration.source);
     read_continued(arguments, is_plan, declaration);
     read_schedule(arguments, periods, declaration);
+    check_still_simple(row.source, declaration.source);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     declaration.unit = unit_of_source(declaration.source);
     row.offsets =
