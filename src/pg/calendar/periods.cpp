@@ -22,10 +22,11 @@ namespace dp_counter::pg {
 namespace {
 
 [[noreturn]] void raise_out_of_range(const char* detail = nullptr) {
-    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-                    errmsg("the counter's periods are out of range"),
-                    detail != nullptr ? errdetail("%s", detail) : 0,
-                    errhint("Choose a later since, a smaller horizon or a shorter every.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+             errmsg("the counter's periods are out of range"),
+             detail != nullptr ? errdetail("%s", detail) : 0,
+             errhint("All periods, and grace after them, must be between 4713 BC and 294276 AD.")));
 }
 
 Interval times(const Interval& interval, std::int64_t n) {
