@@ -114,7 +114,9 @@ SELECT count(*) AS left_over FROM tallies WHERE counter IS NULL;
 
 -- one that has read nothing is replaced, with its name
 SELECT dp_counter_create('unread', 'visits_dp', 1.0, '1 day', '2024-09-01', per_person => 3, budget => 'full');
+SET client_min_messages = notice;
 SELECT dp_counter_create('unread', 'visits_dp', 0.5, '1 day', persons => true, budget => 'full', continues => 'unread');
+SET client_min_messages = warning;
 SELECT since FROM dp_counters WHERE counter = 'unread'::regclass;
 SELECT purpose, epsilon FROM "full" WHERE purpose ~ 'unread' AND refunded_at IS NULL;
 SELECT obj_description('unread'::regclass) ~ 'continues' AS continues;

@@ -154,8 +154,12 @@ DP_FUNCTION(dp_counter_create) {
     check_name(arguments.name);
     PreventCommandIfReadOnly("dp_counter_create()");
     const SourceDeclaration source = read_declaration(arguments, false);
-    if (OidIsValid(source.replaced))
+    if (OidIsValid(source.replaced)) {
+        ereport(NOTICE, (errmsg("counter \"%s\" has released nothing: it is dropped",
+                                name_of_relation(source.replaced)),
+                         errdetail("Its privileges and its comment go with it.")));
         drop_counter(source.replaced);
+    }
     const Oid counter = create(parameters_of(arguments), &source, fcinfo->flinfo->fn_oid);
     check_still_may_declare(arguments, source, counter);
     PG_RETURN_OID(counter);
