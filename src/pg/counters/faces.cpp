@@ -22,7 +22,7 @@ void check_is_kept(const FacedTable& table, Oid view, std::int64_t read, bool is
     if (number != 0 && (number != read || (is_query_new && !superuser())))
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                 errmsg("cannot change the query or the rules of view \"%s\"", get_rel_name(view)),
+                 errmsg("cannot change the query of view \"%s\"", get_rel_name(view)),
                  errdetail("It is the view of a counter or a budget, which is found by its query. "
                            "It stays a security barrier, too."),
                  errhint("Create another view over it.")));
