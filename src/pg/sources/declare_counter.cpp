@@ -361,6 +361,7 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, bool is_pla
     row.analyst = !is_owner(row.source);
     const Oid owner = owner_of(row.source);
     declaration.owner = owner != GetUserId() ? owner : InvalidOid;
+    check_still_simple(row.source, require_source(row.source)); // it locks the tables
     lock_source(row.source, false);
     declaration.source = require_source(row.source);
     declaration.budget = read_charged_budget(arguments, declaration.source);
@@ -385,7 +386,6 @@ SourceDeclaration read_declaration(const SourceArguments& arguments, bool is_pla
     row.remembered = remembered_of(row, declaration.source);
     read_continued(arguments, is_plan, declaration);
     read_schedule(arguments, periods, declaration);
-    check_still_simple(row.source, declaration.source);
     check_never_fails(row, declaration.source, ERRCODE_FEATURE_NOT_SUPPORTED);
     declaration.unit = unit_of_source(declaration.source);
     row.offsets =
